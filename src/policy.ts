@@ -31,7 +31,7 @@ export interface SampleRequest {
   /** Ends this completion, in addition to the options' `stopWhen`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Whether the dialogue's next prompt may continue this completion, so that its KV cache is worth keeping. @default false */
-  readonly goesOn?: boolean;
+  readonly mayContinue?: boolean;
   /** How many of the most likely tokens to report at each position of the completion. @default 0 */
   readonly topLogprobs?: number;
   /** Called with each token, before `stopWhen`. A policy that samples in another process calls it for all tokens at the end. @default none */

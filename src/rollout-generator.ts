@@ -109,7 +109,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
         promptIds,
         seed: streamSeed(episode.seed, turn),
         maxTokens: Math.min(maxTokens, limit - promptIds.length),
-        goesOn: turn + 1 < maxTurns,
+        mayContinue: turn + 1 < maxTurns,
       };
       await episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cuts[finishReason]);
     }

@@ -23,7 +23,7 @@ async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Comple
   let promptIds = [1, 9 + (index % 3), 20, 30];
   for (let turn = 0; turn < 4 && promptIds.length < 44; turn++) {
     await wait?.();
-    const completion = yield { promptIds, seed: 10 * index + turn, goesOn: turn < 3 };
+    const completion = yield { promptIds, seed: 10 * index + turn, mayContinue: turn < 3 };
     said.push(completion);
     promptIds = [...promptIds, ...completion.ids, ...some(random.integer(6))];
   }

@@ -3,12 +3,11 @@ import { cacheBytesPerToken, type ModelConfig } from '../../models/model-config.
 import type { SamplingOptions } from '../../policy.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { KeyValueCache } from './key-value-cache.ts';
+import { prefillBatches } from './prefill-batches.ts';
 import type { SampledRow } from './sampled-row.ts';
 
 /** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */
 const SPARE_TOKENS = 128;
-/** The most prompt tokens, padding included, that one run reads. */
-const PREFILL_TOKENS = 1024;
 
 /** The keys and values of a dialogue that has no row in the batch, in a cache with a single slot. */
 interface KeptCache {
@@ -100,8 +99,9 @@ export class RowBatch implements Disposable {
   }
 
   async #admit(): Promise<void> {
-    const entering = this.#selectEntering();
+    const entering = this.#chooseEntering();
     if (entering.length === 0) return;
+    this.#makeRoomFor(entering);
     const unread: SampledRow[] = [];
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
@@ -113,11 +113,16 @@ export class RowBatch implements Disposable {
     for (const group of prefillBatches([...prompts.values()])) await this.#prefill(group);
   }
 
-  /** Returns the waiting rows that fit, in order, and enlarges the cache for them. A row always fits into an empty batch. */
-  #selectEntering(): SampledRow[] {
+  /** The room that slots must have for the rows in the batch, which is at most what they have. */
+  get #roomInUse(): number {
+    return Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
+  }
+
+  /** The waiting rows that fit into the budget together with those in the batch, in order. A row always fits into an empty batch. */
+  #chooseEntering(): SampledRow[] {
     const entering: SampledRow[] = [];
     let slots = this.#active.length;
-    let room = Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
+    let room = this.#roomInUse;
     for (const row of this.#waiting) {
       const wider = Math.max(room, roomFor(row));
       if (slots > 0 && !this.#fits(slots + 1, wider)) continue;
@@ -125,14 +130,17 @@ export class RowBatch implements Disposable {
       slots++;
       room = wider;
     }
-    if (
-      entering.length > 0 &&
-      !(slots <= this.#cache.slots && room <= this.#cache.room && this.size <= this.#capacity)
-    ) {
-      this.#forgetUntilFits(slots, room);
-      this.#resize(slots, room);
-    }
     return entering;
+  }
+
+  /** Resizes the cache for rows that enter, if it is too small for them or, with kept caches, over the budget. */
+  #makeRoomFor(entering: readonly SampledRow[]): void {
+    const slots = this.#active.length + entering.length;
+    const room = Math.max(this.#roomInUse, ...entering.map(roomFor));
+    const isLargeEnough = slots <= this.#cache.slots && room <= this.#cache.room;
+    if (isLargeEnough && this.size <= this.#capacity) return;
+    this.#forgetUntilFits(slots, room);
+    this.#resize(slots, room);
   }
 
   /**
@@ -159,32 +167,32 @@ export class RowBatch implements Disposable {
   /** Adds groups of rows with equal tokens: the tokens are read for the first row of each group, and the others copy its slot. */
   async #prefill(groups: readonly (readonly SampledRow[])[]): Promise<void> {
     const first = this.#active.length;
-    const texts = groups.map(([row]) => row!.tokens);
-    await this.#read(first, texts, groups);
+    const tokenLists = groups.map(([row]) => row!.tokens);
+    await this.#read(first, tokenLists, groups);
     this.#active.push(...groups.map(([row]) => row!));
     for (const [i, [, ...others]] of groups.entries()) {
       for (const row of others) {
-        this.#cache.copyFrom(this.#cache, first + i, this.#active.length, texts[i]!.length);
+        this.#cache.copyFrom(this.#cache, first + i, this.#active.length, tokenLists[i]!.length);
         this.#active.push(row);
       }
     }
   }
 
   /**
-   * Reads `texts[i]`, the unread tokens of `groups[i]`, into slot `first + i`, then samples the next token of every row.
+   * Reads `tokenLists[i]`, the unread tokens of `groups[i]`, into slot `first + i`, then samples the next token of every row.
    * The rows of a group have the same tokens and draw from the same distribution.
    */
   async #read(
     first: number,
-    texts: readonly (readonly number[])[],
+    tokenLists: readonly (readonly number[])[],
     groups: readonly (readonly SampledRow[])[],
   ): Promise<void> {
-    const width = Math.max(...texts.map(({ length }) => length));
+    const width = Math.max(...tokenLists.map(({ length }) => length));
     const step = {
-      caches: this.#cache.tensors(first, texts.length),
-      rows: texts.length,
+      caches: this.#cache.tensors(first, tokenLists.length),
+      rows: tokenLists.length,
       width,
-      ids: texts.flatMap((text) => Array.from({ length: width }, (_, i) => text[i] ?? 0)),
+      ids: tokenLists.flatMap((tokens) => Array.from({ length: width }, (_, i) => tokens[i] ?? 0)),
       last: groups.map(([row]) => row!.length - 1),
       twins: twinsOf(groups.map(([row]) => row!)),
       temperature: this.#options.sampling.temperature ?? 1,
@@ -198,7 +206,7 @@ export class RowBatch implements Disposable {
   #removeEnded(): SampledRow[] {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {
-      if (row.request.goesOn) this.#keepCache(row);
+      if (row.request.mayContinue) this.#keepCache(row);
       this.#freeSlot(row);
     }
     this.#trim();
@@ -241,7 +249,7 @@ export class RowBatch implements Disposable {
   /** Frees memory until the budget is met: first slots without a row, then kept caches. */
   #trim(): void {
     if (this.size <= this.#capacity) return;
-    const room = Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
+    const room = this.#roomInUse;
     this.#resize(this.#active.length, room);
     this.#forgetUntilFits(this.#active.length, room);
   }
@@ -284,22 +292,4 @@ function commonLength(a: readonly number[], b: readonly number[]): number {
   const end = Math.min(a.length, b.length);
   for (let i = 0; i < end; i++) if (a[i] !== b[i]) return i;
   return end;
-}
-
-/** Splits groups of rows with equal tokens into batches of at most `PREFILL_TOKENS` tokens; a longer text is a batch of its own. */
-function prefillBatches(groups: readonly (readonly SampledRow[])[]): (readonly SampledRow[])[][] {
-  const batches: (readonly SampledRow[])[][] = [];
-  let width = 0;
-  for (const group of groups) {
-    const { length } = group[0]!;
-    const batch = batches.at(-1);
-    if (batch && Math.max(width, length) * (batch.length + 1) <= PREFILL_TOKENS) {
-      batch.push(group);
-      width = Math.max(width, length);
-    } else {
-      batches.push([group]);
-      width = length;
-    }
-  }
-  return batches;
 }
