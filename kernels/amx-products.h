@@ -121,7 +121,7 @@ static inline void multiply_four(void) {
 
 /** Adds a product to four tiles of 32 rows. */
 static inline void add_product(Factors f) {
-  for (long block = 0; block < f.blocks; block++, f.left += f.left_size, f.right += f.right_size) {
+  for (; f.depth > 0; f.depth -= BLOCK, f.left += f.left_size, f.right += f.right_size) {
     load_rights(f.right);
     if (f.left_size == WHOLE) {
       _tile_loadd(4, f.left + HIGH, 64);
@@ -139,7 +139,7 @@ static inline void add_product(Factors f) {
 
 /** The same for up to 16 rows, with two sums for each of two tiles, because sums in a row have to wait for each other. */
 static inline void add_half_product(Factors f) {
-  for (long block = 0; block < f.blocks; block++, f.left += f.left_size, f.right += f.right_size) {
+  for (; f.depth > 0; f.depth -= BLOCK, f.left += f.left_size, f.right += f.right_size) {
     _tile_loadd(4, f.left, 64);
     load_rights(f.right);
     if (f.left_size == WHOLE) {

@@ -83,7 +83,7 @@ static void multiply_columns(const Attention *a, const Part *part, long head, co
     const int own = block >= part->prefix_blocks;
     const Packed *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
     const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
-    multiply((Factors){strip, panel, a->width, WHOLE, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
+    multiply((Factors){strip, panel, a->size, WHOLE, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
@@ -91,12 +91,12 @@ static void multiply_columns(const Attention *a, const Part *part, long head, co
 static void multiply_depth(const Attention *a, const Part *part, long head, const Packed *strip, const Packed *packed, long rows,
                            float *into) {
   const Segment *own = a->segments + part->segment;
-  const long own_blocks = part->blocks - part->prefix_blocks, all_own = ceiling(own->count, BLOCK);
+  const long own_keys = part->start + part->count, all_own = ceiling(own->count, BLOCK);
   const Packed *own_panels = packed + packed_place(a, head, part->segment);
   const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
-    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_blocks, WHOLE, WHOLE},
-             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_blocks, WHOLE, WHOLE},
+    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_count, WHOLE, WHOLE},
+             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_keys, WHOLE, WHOLE},
              (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
 }
 
@@ -214,7 +214,7 @@ static void add_sums(const Attention *a, const Part *part, const Packed *transpo
     pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
-      multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE, WHOLE}, none,
+      multiply((Factors){transposed + strip * deep * WHOLE, panel, part->count, WHOLE, WHOLE}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
     }
   }

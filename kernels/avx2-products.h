@@ -8,7 +8,7 @@
 
 enum {
   MOST_ROWS = 6, FEWER_ROWS = 4, // whose sums for 16 columns are in registers
-  DEEP_BLOCKS = 4,               // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
+  DEEP = 4 * BLOCK,              // depth of a panel that stays in a core's first cache while all rows are multiplied with it
   TWO_BLOCKS = 8192,             // bytes ahead of what is read that are prefetched
 };
 
@@ -70,51 +70,55 @@ typedef struct {
   long stride; // from block to block
 } Columns;
 
-static inline Columns columns_of(const Packed *right, long size, long half, long blocks, float *widened) {
+static inline Columns columns_of(const Packed *right, long size, long half, long depth, float *widened) {
   right += half * size / 2;
   if (size == WHOLE) return (Columns){(const float *)right, BLOCK * BLOCK};
-  for (long block = 0; block < blocks; block++, right += HIGH)
+  for (long k = 0; k < depth; k += BLOCK, right += HIGH)
     for (long pair = 0; pair < BLOCK / 2; pair++) {
       Vector numbers[2];
       widen_pairs(right + pair * 32, numbers);
-      for (int i = 0; i < 2; i++) store(widened + (block * BLOCK + 2 * pair + i) * 16, numbers[i]);
+      for (int i = 0; i < 2; i++) store(widened + (k + 2 * pair + i) * 16, numbers[i]);
     }
   return (Columns){widened, BLOCK * 16};
 }
 
-/** Adds the product of some rows and 16 columns of some blocks to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, long blocks, const int rows, float *into) {
+/** Adds products of some rows and 16 columns at one place in depth. */
+static inline __attribute__((always_inline)) void add_place(const float *left, const float *right, const int rows, __m256 sums[MOST_ROWS][2]) {
+  __builtin_prefetch((const char *)right + TWO_BLOCKS, 0, 3);
+  const __m256 lower = _mm256_load_ps(right), upper = _mm256_load_ps(right + 8);
+#pragma GCC unroll 6
+  for (int row = 0; row < rows; row++) {
+    const __m256 x = _mm256_broadcast_ss(left + row * BLOCK);
+    sums[row][0] = _mm256_fmadd_ps(x, lower, sums[row][0]);
+    sums[row][1] = _mm256_fmadd_ps(x, upper, sums[row][1]);
+  }
+}
+
+/** Adds the product of some rows and 16 columns, so deep, to sums: [rows, BLOCK]. */
+static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, long depth, const int rows, float *into) {
   __m256 sums[MOST_ROWS][2];
 #pragma GCC unroll 12
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_load_ps(into + i / 2 * BLOCK + 8 * (i % 2));
-  for (long block = 0; block < blocks; block++, left += BLOCK * BLOCK, right.numbers += right.stride)
+  for (; depth >= BLOCK; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
 #pragma GCC unroll 4
-    for (long k = 0; k < BLOCK; k++) {
-      __builtin_prefetch((const char *)(right.numbers + 16 * k) + TWO_BLOCKS, 0, 3);
-      const __m256 lower = _mm256_load_ps(right.numbers + 16 * k), upper = _mm256_load_ps(right.numbers + 16 * k + 8);
-#pragma GCC unroll 6
-      for (int row = 0; row < rows; row++) {
-        const __m256 x = _mm256_broadcast_ss(left + row * BLOCK + k);
-        sums[row][0] = _mm256_fmadd_ps(x, lower, sums[row][0]);
-        sums[row][1] = _mm256_fmadd_ps(x, upper, sums[row][1]);
-      }
-    }
+    for (long k = 0; k < BLOCK; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
+  for (long k = 0; k < depth; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
 #pragma GCC unroll 12
   for (int i = 0; i < 2 * rows; i++) _mm256_store_ps(into + i / 2 * BLOCK + 8 * (i % 2), sums[i / 2][i % 2]);
 }
 
-static void add_product(Factors f, long rows, float *sums) {
-  float widened[DEEP_BLOCKS * BLOCK * 16] __attribute__((aligned(32)));
-  for (long start = 0; start < f.blocks; start += DEEP_BLOCKS) {
-    const long blocks = least(DEEP_BLOCKS, f.blocks - start);
-    const float *left = (const float *)(f.left + start * WHOLE);
-    for (int half = 0; half < 2; half++) {
-      const Columns columns = columns_of(f.right + start * f.right_size, f.right_size, half, blocks, widened);
+static void add_product(Factors f, long rows, long columns, float *sums) {
+  float widened[DEEP * 16] __attribute__((aligned(32)));
+  for (long start = 0; start < f.depth; start += DEEP) {
+    const long depth = least(DEEP, f.depth - start);
+    const float *left = (const float *)(f.left + start / BLOCK * WHOLE);
+    for (long half = 0; 16 * half < columns; half++) {
+      const Columns right = columns_of(f.right + start / BLOCK * f.right_size, f.right_size, half, depth, widened);
       for (long row = 0, count; row < rows; row += count) {
         const long rest = rows - row; // so that no more than 32 rows are read
         count = rest > 2 * FEWER_ROWS || rest == MOST_ROWS || rest == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS;
-        if (count == MOST_ROWS) add_rows(left + row * BLOCK, columns, blocks, MOST_ROWS, sums + row * BLOCK + 16 * half);
-        else add_rows(left + row * BLOCK, columns, blocks, FEWER_ROWS, sums + row * BLOCK + 16 * half);
+        if (count == MOST_ROWS) add_rows(left + row * BLOCK, right, depth, MOST_ROWS, sums + row * BLOCK + 16 * half);
+        else add_rows(left + row * BLOCK, right, depth, FEWER_ROWS, sums + row * BLOCK + 16 * half);
       }
     }
   }

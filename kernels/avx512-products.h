@@ -8,8 +8,8 @@
 #include "unit.h"
 
 enum {
-  SUM_ROWS = 8,    // whose sums are in registers
-  DEEP_BLOCKS = 4, // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
+  SUM_ROWS = 8,     // whose sums are in registers
+  DEEP = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
 };
 
 static inline int gains_from_rounding(void) {
@@ -106,13 +106,13 @@ static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t
 #endif
 }
 
-/** Adds the product of some rows and blocks, so many and of these sizes, to sums: [rows, BLOCK]. */
+/** Adds the product of some rows and blocks of these sizes to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rows(Factors f, const long left_size, const long right_size, const int rows, float *into) {
   __m512 sums[SUM_ROWS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
-  for (long block = 0; block < f.blocks; block++, f.left += left_size, f.right += right_size)
-    for (long pair = 0; pair < BLOCK / 2; pair++)
+  for (; f.depth > 0; f.depth -= BLOCK, f.left += left_size, f.right += right_size)
+    for (long pair = 0, pairs = ceiling(least(BLOCK, f.depth), 2); pair < pairs; pair++)
       if (left_size == HIGH) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
       else add_pair((const float *)f.left, f.right, right_size, pair, rows, sums);
 #pragma GCC unroll 16
@@ -120,17 +120,17 @@ static inline __attribute__((always_inline)) void add_rows(Factors f, const long
 }
 
 static inline __attribute__((always_inline)) void add_product_of(Factors f, const long left_size, const long right_size, long rows, float *sums) {
-  for (long start = 0; start < f.blocks; start += DEEP_BLOCKS) {
-    Factors part = {.right = f.right + start * right_size, .blocks = least(DEEP_BLOCKS, f.blocks - start)};
+  for (long start = 0; start < f.depth; start += DEEP) {
+    Factors part = {.right = f.right + start / BLOCK * right_size, .depth = least(DEEP, f.depth - start)};
     for (long row = 0; row < rows; row += SUM_ROWS) {
-      part.left = f.left + start * left_size + row * left_size / BLOCK;
+      part.left = f.left + start / BLOCK * left_size + row * left_size / BLOCK;
       if (rows - row > SUM_ROWS / 2) add_rows(part, left_size, right_size, SUM_ROWS, sums + row * BLOCK);
       else add_rows(part, left_size, right_size, SUM_ROWS / 2, sums + row * BLOCK);
     }
   }
 }
 
-static void add_product(Factors f, long rows, float *sums) { // a loop for each
+static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each pair of sizes, always over 32 columns
   if (f.left_size == HIGH) add_product_of(f, HIGH, HIGH, rows, sums);
   else if (f.right_size == HIGH) add_product_of(f, WHOLE, HIGH, rows, sums);
   else add_product_of(f, WHOLE, WHOLE, rows, sums);

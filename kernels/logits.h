@@ -60,7 +60,7 @@ static void pack_hidden_task(void *data, size_t index) {
 static void multiply_chunk(const TokenScores *t, long row, long columns, const Packed *panels, float *logits) {
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK)
-    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), ceiling(t->size, BLOCK),
+    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), t->size,
                        left_size(t->rounded), panel_block(t)},
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
@@ -125,7 +125,7 @@ static void add_weighted_rows(const TokenScores *t, const float *weights, long c
   const Factors none = {0};
   pack_rows(weights, CHUNK_COLUMNS, rows, columns, 1, left, strip);
   for (long column = 0; column < t->size; column += BLOCK)
-    multiply((Factors){strip, depth + column / BLOCK * blocks * right, blocks, left, right}, none,
+    multiply((Factors){strip, depth + column / BLOCK * blocks * right, columns, left, right}, none,
              (Target){is_first ? 0 : sums + column, sums + column, t->size, rows, least(BLOCK, t->size - column)});
 }
 

@@ -28,7 +28,7 @@ static void multiply_down(const Pass *pass, long row, const Packed *strip) {
   for (long column = 0; column < down->columns; column += BLOCK) {
     float *into = down->result + row * down->columns + column;
     const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * pass->thin;
-    multiply((Factors){strip, panel, pass->blocks, pass->left, pass->thin}, (Factors){0},
+    multiply((Factors){strip, panel, pass->depth, pass->left, pass->thin}, (Factors){0},
              (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
                       least(BLOCK, down->columns - column)});
   }
@@ -88,8 +88,8 @@ static void multiply_task(void *data, size_t index) {
     for (long column = first; column < last; column += BLOCK) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
-      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, pass->left, pass->right},
-               (Factors){strip + pass->blocks * pass->left, other_panels + panel * other_size, pass->other_blocks, pass->left, pass->thin},
+      multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left, pass->right},
+               (Factors){strip + pass->blocks * pass->left, other_panels + panel * other_size, pass->other ? pass->other->depth : 0, pass->left, pass->thin},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }

@@ -14,10 +14,10 @@ typedef struct {
 } Target;
 
 /**
- * A strip of the left operand and a panel of the right one, of `blocks` blocks each, and the sizes of these. If those of the strip are HIGH, so are
- * those of the panel.
+ * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are HIGH, so are those of
+ * the panel.
  */
-typedef struct { const Packed *left, *right; long blocks, left_size, right_size; } Factors;
+typedef struct { const Packed *left, *right; long depth, left_size, right_size; } Factors;
 
 /** Whether the unit multiplies operands that are rounded to bfloat16 in less time. */
 static inline int gains_from_rounding(void);

@@ -20,8 +20,8 @@ static void multiply(Factors first, Factors second, Target t) {
       __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
       if (t.base) __builtin_prefetch(t.base + row * t.stride + 16 * half, 0, 3);
     }
-  add_product(first, t.rows, sums);
-  add_product(second, t.rows, sums);
+  add_product(first, t.rows, t.columns, sums);
+  add_product(second, t.rows, t.columns, sums);
   for (long row = 0; row < t.rows; row++)
     for (int half = 0; half < 2; half++) {
       const long count = t.columns - 16 * half, place = row * t.stride + 16 * half;
