@@ -1,5 +1,6 @@
 // Environments in Python, in both styles, played without a model; and whatever user code may do to the process that runs them.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -244,6 +245,45 @@ class Sleepy:
   });
   const { messages } = await (await row(0)).start();
   assert.equal(messages[0]!.content, 'Up. Awake.');
+});
+
+/** Rows that an expression makes with the package `datasets`, or with what stands in for it. */
+async function rowsOf(expression: string) {
+  const text = `import datasets\nfrom datasets import Dataset\nclass Env:\n    def build_dataset(self): return ${expression}\n    def score_episode(self, completion): return 1.0`;
+  const { buildDataset } = await loadPythonEnvironment(`${write(text)}:Env`, {});
+  return (await buildDataset!({ seed: 0 })).train;
+}
+
+test('rows are made with Dataset, with the package datasets and without', async () => {
+  const from = 'Dataset.from_dict({"prompt": ["a", "b", "c"], "n": [1, 2, 3]})';
+  assert.deepEqual(await rowsOf(`${from}.filter(lambda row: row["n"] > 1)`), [
+    { prompt: 'b', n: 2 },
+    { prompt: 'c', n: 3 },
+  ]);
+  assert.deepEqual(await rowsOf(`${from}.select([2]).map(lambda row: {"prompt": row["prompt"] + "!"})`), [
+    { prompt: 'c!', n: 3 },
+  ]);
+  assert.deepEqual(await rowsOf(`${from}.select(range(1)).map(lambda row: {"m": row["n"]}, remove_columns=["n"])`), [
+    { prompt: 'a', m: 1 },
+  ]);
+});
+
+const { status } = spawnSync(process.env.GRADUS_PYTHON ?? 'python3', ['-c', 'import datasets']);
+const skip = status === 0 && 'the package datasets is installed';
+
+test('what stands in for the package datasets says so where it has less', { skip }, async () => {
+  const hint = /the package datasets is not installed for .*pip install datasets.*GRADUS_PYTHON/;
+  for (const [expression, lacking] of [
+    ['datasets.load_dataset("gsm8k")', /has no load_dataset:/],
+    ['Dataset.load_from_disk("x")', /has no Dataset\.load_from_disk:/],
+    ['Dataset.from_list([]).shuffle()', /has no Dataset\.shuffle:/],
+    ['Dataset.from_list([{}]).map(dict, batched=True)', /has no argument batched of Dataset\.map:/],
+  ] as const) {
+    await assert.rejects(rowsOf(expression), { message: hint });
+    await assert.rejects(rowsOf(expression), { message: lacking });
+  }
+  const load = loadPythonEnvironment(`${write('from datasets import load_dataset\nclass Env: pass')}:Env`, {});
+  await assert.rejects(load, { code: 'ENVIRONMENT_LOAD_FAILED', message: hint });
 });
 
 test('what reset and build_dataset return must be a text and rows, and is not turned into them', async () => {
