@@ -1,5 +1,4 @@
 // The native engine's policy: samples single completions and whole dialogues with the current weights. No token is read twice.
-import { startAll } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/model-config.ts';
 import type {
   Completion,
@@ -11,31 +10,15 @@ import type {
   TextLogprobs,
   TextLogprobsOptions,
 } from '../../policy.ts';
+import { DialogueQueue } from './dialogue-queue.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
 import { SamplingSession, type SamplingSessionOptions } from './sampling-session.ts';
 import { textLogprobs } from './text-logprobs.ts';
 
-/**
- * The number of runs after which the next request of a dialogue is awaited. It is never taken earlier, so that the composition of batches
- * depends on the number of runs and not on the speed of tools.
- */
-const RUNS_TO_ANSWER = 8;
-
 export interface NativePolicyOptions extends SamplingSessionOptions, Pick<SampledModel, 'updated'> {
   /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
-}
-
-/** A completion for a dialogue; without one, the dialogue begins. */
-type Turn = Pick<SampledRow, 'dialogue'> & Partial<Pick<SampledRow, 'completion'>>;
-
-/** The next request of a dialogue that has received a completion. */
-interface PendingAnswer<T> {
-  readonly dialogue: number;
-  /** The number of runs after which the answer is awaited. */
-  readonly due: number;
-  readonly answer: Promise<IteratorResult<SampleRequest, T>>;
 }
 
 export class NativePolicy implements Policy {
@@ -69,46 +52,22 @@ export class NativePolicy implements Policy {
     options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
-    const all: Dialogue<T>[] = [];
     using lease = this.#session.lease();
     const batchOptions = { session: lease.session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
-    const pending: PendingAnswer<T>[] = [];
-    const deliver = async (turns: readonly Turn[], due: number) => {
-      const answers = await startAll(turns, ({ dialogue, completion }) => {
-        const generator = all[dialogue]!;
-        return completion ? generator.next(completion) : generator.next();
-      });
-      // A failure is thrown when the answer is awaited; until then it must not count as unhandled.
-      for (const answer of answers) answer.catch(() => {});
-      pending.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
-    };
-    let runs = 0;
-    const enter = async (arrived: readonly Dialogue<T>[]) => {
-      const first = all.push(...arrived) - arrived.length;
-      await deliver(
-        arrived.map((_, i) => ({ dialogue: first + i })),
-        runs,
-      );
-      // New dialogues are due before those that received completions in the last runs.
-      pending.sort((a, b) => a.due - b.due);
-    };
-    await enter(dialogues);
-    while (pending.length > 0 || !batch.isEmpty) {
-      if (options.arrivals) await enter(options.arrivals());
-      if (batch.isEmpty) runs = Math.max(runs, pending[0]!.due);
-      while (pending.length > 0 && pending[0]!.due <= runs) {
-        const { dialogue, answer } = pending.shift()!;
-        const { done, value } = await answer;
-        if (!done) batch.add(new SampledRow(dialogue, value, options, this.#model));
+    const queue = new DialogueQueue<T>();
+    await queue.begin(dialogues);
+    while (!queue.isEmpty || !batch.isEmpty) {
+      if (options.arrivals) await queue.begin(options.arrivals());
+      if (batch.isEmpty) queue.skipAhead();
+      for await (const { dialogue, answer } of queue.takeDue()) {
+        if (!answer.done) batch.add(new SampledRow(dialogue, answer.value, options, this.#model));
         else {
-          onEnd(value, dialogue);
+          onEnd(answer.value, dialogue);
           batch.forget(dialogue);
         }
       }
-      const ended = options.signal?.aborted ? batch.cancel() : await batch.advance();
-      runs++;
-      await deliver(ended, runs + RUNS_TO_ANSWER);
+      await queue.resume(options.signal?.aborted ? batch.cancel() : await batch.advance());
     }
   }
 
