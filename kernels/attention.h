@@ -1,8 +1,9 @@
 // Causal attention of segments of rows, and its gradients.
 //
 // A segment is a run of rows. Each of its rows attends to itself and to the rows before it, and to all rows of another segment, its prefix, if it
-// has one: so completions share the keys and values of their prompt. With a window, it attends to the last of these alone. Scores exist only for some rows at a time, and the backward pass computes
-// them again (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no running maximum.
+// has one: so completions share the keys and values of their prompt. With a window, it attends to the last of these alone. Scores exist only for
+// some rows at a time, and the backward pass computes them again (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no
+// running maximum.
 //
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
 // segment, a part, is a task. A part's scores have a column for each key: first those of the prefix, then those of its own segment up to its last
@@ -37,7 +38,7 @@ typedef struct {
   long key_stride, head_stride;     // from a row of keys or values to the next, and from a head to the next
   const float *gradient;            // of the output
   float *output, *query_gradient, *key_gradient, *value_gradient;
-  long rows, heads, shared, size; // `shared` key-value heads
+  long rows, heads, kv_heads, size;
   float scale;
   const Segment *segments;
   long segment_count;
@@ -56,15 +57,15 @@ typedef struct {
 } Attention;
 
 /** Where a segment's keys or values are among those that are packed. */
-static long packed_place(const Attention *a, long head, long segment) {
-  return (head * a->block_count + a->first_block[segment]) * a->width * WHOLE;
+static long packed_place(const Attention *a, long kv_head, long segment) {
+  return (kv_head * a->block_count + a->first_block[segment]) * a->width * WHOLE;
 }
 
 static void pack_segment_task(void *data, size_t index) {
   const Attention *a = data;
-  const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->key_stride;
+  const long segment = (long)index / a->kv_heads, kv_head = (long)index % a->kv_heads, stride = a->key_stride;
   const Segment *s = a->segments + segment;
-  const long place = packed_place(a, head, segment), from = s->row * stride + head * a->head_stride;
+  const long place = packed_place(a, kv_head, segment), from = s->row * stride + kv_head * a->head_stride;
   pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, WHOLE, a->key_columns + place);
   if (a->output) {
     pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, WHOLE, a->value_depth + place);
@@ -75,25 +76,25 @@ static void pack_segment_task(void *data, size_t index) {
 }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
-static void multiply_columns(const Attention *a, const Part *part, long head, const Packed *strip, const Packed *packed, long rows,
+static void multiply_columns(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
                              float *into) {
   const long segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
   for (long block = 0; block < part->blocks; block++) {
     const int own = block >= part->prefix_blocks;
-    const Packed *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
+    const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (long)a->segments[segment].prefix);
     const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
     multiply((Factors){strip, panel, a->size, WHOLE, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
 /** Multiplies a packed strip, with a number for each key of a part, with keys or values as depth. */
-static void multiply_depth(const Attention *a, const Part *part, long head, const Packed *strip, const Packed *packed, long rows,
+static void multiply_depth(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
                            float *into) {
   const Segment *own = a->segments + part->segment;
   const long own_keys = part->start + part->count, all_own = ceiling(own->count, BLOCK);
-  const Packed *own_panels = packed + packed_place(a, head, part->segment);
-  const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
+  const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
+  const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, kv_head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
     multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_count, WHOLE, WHOLE},
              (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_keys, WHOLE, WHOLE},
@@ -160,14 +161,14 @@ static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *me
 
 /** Up to 32 rows of a part and one query head. */
 static void attend(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
-  const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
+  const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
   pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
-  multiply_columns(a, part, shared, b->strip, a->key_columns, rows, b->weights);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, b->weights);
   for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, b->weights + i * columns);
   pack_rows(b->weights, columns, rows, columns, 1, WHOLE, b->weight_strip);
-  multiply_depth(a, part, shared, b->weight_strip, a->value_depth, rows, a->output + place);
+  multiply_depth(a, part, kv_head, b->weight_strip, a->value_depth, rows, a->output + place);
   for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
 
@@ -190,19 +191,19 @@ static void differentiate(long columns, float sum, float scale, float *weights, 
 
 /** Up to 32 rows of a part and one query head: their weights, gradients of scores and of queries. */
 static void attend_backward(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
-  const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
+  const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
   pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
   pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE, b->gradient_strip);
-  multiply_columns(a, part, shared, b->strip, a->key_columns, rows, weights);
-  multiply_columns(a, part, shared, b->gradient_strip, a->value_columns, rows, gradients);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, weights);
+  multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, rows, gradients);
   for (long i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, weights + i * columns);
     differentiate(columns, sum, a->scale, weights + i * columns, gradients + i * columns);
   }
   pack_rows(gradients, columns, rows, columns, 1, WHOLE, b->weight_strip);
-  multiply_depth(a, part, shared, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
+  multiply_depth(a, part, kv_head, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
 }
 
 /** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. */
@@ -222,9 +223,9 @@ static void add_sums(const Attention *a, const Part *part, const Packed *transpo
 
 static void attention_task(void *data, size_t index) {
   Attention *a = data;
-  const long sharing = a->heads / a->shared;
+  const long queries_per_kv = a->heads / a->kv_heads;
   const Part *part = a->parts + (long)index % a->part_count;
-  const long shared = a->first_head + (long)index / a->part_count;
+  const long kv_head = a->first_head + (long)index / a->part_count;
   Buffers b;
   const Scratch scratch = borrow(lay_out(&b, a, part, 0));
   if (!scratch.memory) {
@@ -234,12 +235,12 @@ static void attention_task(void *data, size_t index) {
   lay_out(&b, a, part, scratch.memory);
   start_unit();
   const long last = part->start + part->count, stride = a->heads * a->size;
-  for (long head = shared * sharing; head < (shared + 1) * sharing; head++) {
+  for (long head = kv_head * queries_per_kv; head < (kv_head + 1) * queries_per_kv; head++) {
     for (long row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
     if (a->output) continue;
     const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
-    const long sums = ((shared - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
-    const int first = head == shared * sharing;
+    const long sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
+    const int first = head == kv_head * queries_per_kv;
     pack_columns(a->query + place, stride, part->count, a->size, 1, WHOLE, b.queries);
     pack_columns(a->gradient + place, stride, part->count, a->size, 1, WHOLE, b.outputs);
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
@@ -265,15 +266,15 @@ static void add_transposed(const float *sums, long columns, long size, long keys
 /** Sums gradients of keys or values over parts: 16 numbers of each row. */
 static void sum_task(void *data, size_t index) {
   const Attention *a = data;
-  const long pieces = ceiling(a->size, 16), head = a->first_head + (long)index / 2 / pieces, stride = a->shared * a->size;
+  const long pieces = ceiling(a->size, 16), head = a->first_head + (long)index / 2 / pieces, stride = a->kv_heads * a->size;
   const long first = (long)index / 2 % pieces * 16, size = least(16, a->size - first);
   float *gradient = (index % 2 ? a->value_gradient : a->key_gradient) + head * a->size + first;
-  const float *all = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
+  const float *sums_of_head = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
   for (long row = 0; row < a->rows; row++) memset(gradient + row * stride, 0, size * sizeof *gradient);
   for (const Part *part = a->parts; part < a->parts + a->part_count; part++) {
     const Segment *own = a->segments + part->segment;
     const long columns = part->blocks * BLOCK;
-    const float *sums = all + part->sums * BLOCK * a->size + first * columns;
+    const float *sums = sums_of_head + part->sums * BLOCK * a->size + first * columns;
     if (part->prefix_blocks) {
       const Segment *prefix = a->segments + own->prefix;
       add_transposed(sums, columns, size, prefix->count, gradient + prefix->row * stride, stride);
@@ -316,14 +317,14 @@ static long covered(const Attention *a) {
 /** Sums of gradients exist for some heads at a time. */
 static void *differentiate_heads(Attention *a, void *context) {
   const size_t bytes = a->sum_blocks * BLOCK * a->size * sizeof(float);
-  const long fitting = SUMS_BYTES / (long)(2 * bytes + 1), together = least(a->shared, fitting > 0 ? fitting : 1);
+  const long fitting = SUMS_BYTES / (long)(2 * bytes + 1), together = least(a->kv_heads, fitting > 0 ? fitting : 1);
   const Scratch sums = borrow(2 * together * bytes);
   void *status = 0;
   if (!sums.memory) return out_of_memory();
   a->key_sums = sums.memory;
   a->value_sums = a->key_sums + together * a->sum_blocks * BLOCK * a->size;
-  for (a->first_head = 0; a->first_head < a->shared && !status; a->first_head += together) {
-    const long heads = least(together, a->shared - a->first_head);
+  for (a->first_head = 0; a->first_head < a->kv_heads && !status; a->first_head += together) {
+    const long heads = least(together, a->kv_heads - a->first_head);
     status = in_parallel(context, attention_task, heads * a->part_count, a);
     if (!status && a->failed) status = out_of_memory();
     if (!status) status = in_parallel(context, sum_task, heads * 2 * ceiling(a->size, 16), a);
@@ -351,15 +352,15 @@ static void *compute_attention(Attention *a, void *context) {
       a->first_block[i] = a->block_count;
       a->block_count += ceiling(a->segments[i].count, BLOCK);
     }
-    const long numbers = a->shared * a->block_count * a->width * WHOLE;
+    const long numbers = a->kv_heads * a->block_count * a->width * WHOLE;
     packed = borrow((a->output ? 2 : 3) * numbers * sizeof(Packed));
     if (!packed.memory) status = out_of_memory();
     a->key_columns = packed.memory;
     a->value_depth = a->value_columns = a->key_columns + numbers;
     a->key_depth = a->value_columns + numbers;
   }
-  if (!status) status = in_parallel(context, pack_segment_task, a->segment_count * a->shared, a);
-  if (!status) status = a->output ? in_parallel(context, attention_task, a->shared * a->part_count, a) : differentiate_heads(a, context);
+  if (!status) status = in_parallel(context, pack_segment_task, a->segment_count * a->kv_heads, a);
+  if (!status) status = a->output ? in_parallel(context, attention_task, a->kv_heads * a->part_count, a) : differentiate_heads(a, context);
   if (!status && a->failed) status = out_of_memory();
   if (packed.memory) give_back(packed);
   free(a->parts);

@@ -10,7 +10,7 @@ typedef struct {
   const int64_t *last;
   const Twin *twins;
   float *output, *keys, *values, *rotated; // the caches, and rotated queries
-  long rows, steps, heads, shared, size, room, positions, window;
+  long rows, steps, heads, kv_heads, size, room, positions, window;
 } Cached;
 
 /** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
@@ -37,8 +37,8 @@ static void append_task(void *data, size_t index) {
       const long place = (token * c->heads + head) * c->size;
       rotate(c, position, c->query + place, c->rotated + place);
     }
-    for (long head = 0; head < c->shared; head++) {
-      const long from = (token * c->shared + head) * c->size, into = ((row * c->shared + head) * c->room + position) * c->size;
+    for (long head = 0; head < c->kv_heads; head++) {
+      const long from = (token * c->kv_heads + head) * c->size, into = ((row * c->kv_heads + head) * c->room + position) * c->size;
       rotate(c, position, c->key + from, c->keys + into);
       memcpy(c->values + into, c->value + from, c->size * sizeof(float));
     }
@@ -50,8 +50,8 @@ static void *read_texts(const Cached *c, float scale, void *context) {
   memset(c->output, 0, c->rows * c->steps * c->heads * c->size * sizeof(float)); // where rows have fewer tokens
   void *status = 0;
   for (long row = 0; row < c->rows && !status; row++) {
-    const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->shared * c->room * c->size;
-    const Segment all = {0, c->last[row] + 1, -1};
+    const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
+    const Segment whole = {0, c->last[row] + 1, -1};
     // Its queries are those of the last tokens, and begin where that of the first one would be.
     Attention a = {.query = c->rotated + (row * c->steps - first) * width,
                    .output = c->output + (row * c->steps - first) * width,
@@ -59,12 +59,12 @@ static void *read_texts(const Cached *c, float scale, void *context) {
                    .value = c->values + slot,
                    .key_stride = c->size,
                    .head_stride = c->room * c->size,
-                   .rows = all.count,
+                   .rows = whole.count,
                    .heads = c->heads,
-                   .shared = c->shared,
+                   .kv_heads = c->kv_heads,
                    .size = c->size,
                    .scale = scale,
-                   .segments = &all,
+                   .segments = &whole,
                    .segment_count = 1,
                    .first_query = first,
                    .window = c->window};
@@ -85,7 +85,7 @@ static void *compute_cached(Cached *c, float scale, void *context) {
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {
     Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .output = c->output, .last = c->last, .twins = c->twins,
-                 .rows = c->rows, .heads = c->heads, .shared = c->shared, .size = c->size, .room = c->room, .window = c->window, .scale = scale};
+                 .rows = c->rows, .heads = c->heads, .kv_heads = c->kv_heads, .size = c->size, .room = c->room, .window = c->window, .scale = scale};
     status = compute_step(&step, context);
   }
   give_back(rotated);
@@ -103,7 +103,7 @@ static int positions_fit(const Cached *c) {
 
 static void *run_cached_attention(void *data, void *context) {
   const AttentionNode *node = data;
-  Cached c = {.heads = node->heads, .shared = node->shared, .window = (long)node->window};
+  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (long)node->window};
   const float *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   void *status = read_input(context, 0, &c.query, query, 2);
@@ -121,8 +121,8 @@ static void *run_cached_attention(void *data, void *context) {
   c.room = keys[2];
   c.size = keys[3];
   c.positions = cos[0];
-  const int64_t wide[2] = {c.rows * c.steps, c.heads * c.size}, narrow[2] = {c.rows * c.steps, c.shared * c.size};
-  const int64_t cache[4] = {c.rows, c.shared, c.room, c.size}, tables[2] = {c.positions, c.size / 2};
+  const int64_t wide[2] = {c.rows * c.steps, c.heads * c.size}, narrow[2] = {c.rows * c.steps, c.kv_heads * c.size};
+  const int64_t cache[4] = {c.rows, c.kv_heads, c.room, c.size}, tables[2] = {c.positions, c.size / 2};
   const int fit = !memcmp(query, wide, sizeof wide) && !memcmp(key, narrow, sizeof narrow) && !memcmp(value, narrow, sizeof narrow) &&
                   !memcmp(keys, cache, sizeof cache) && !memcmp(values, cache, sizeof cache) && !memcmp(cos, tables, sizeof tables) &&
                   !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2;
@@ -132,7 +132,7 @@ static void *run_cached_attention(void *data, void *context) {
   if (!status) status = make_output(context, 2, cache, 4, &c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;
   // Where the caller has bound inputs and outputs to the same memory, the caches are updated in place.
-  const size_t bytes = c.rows * c.shared * c.room * c.size * sizeof(float);
+  const size_t bytes = c.rows * c.kv_heads * c.room * c.size * sizeof(float);
   if (c.keys != key_cache) memcpy(c.keys, key_cache, bytes);
   if (c.values != value_cache) memcpy(c.values, value_cache, bytes);
   return compute_cached(&c, node->scale, context);

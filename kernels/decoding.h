@@ -16,11 +16,11 @@ typedef struct { int64_t row, count; } Twin;
 
 typedef struct {
   const float *query;         // rotated: [rows, heads · size]
-  const float *keys, *values; // [rows, shared, room, size], with those of the current token
+  const float *keys, *values; // [rows, kv_heads, room, size], with those of the current token
   float *output;              // [rows, heads · size]
   const int64_t *last;        // the position of each row's token
   const Twin *twins;
-  long rows, heads, shared, size, room;
+  long rows, heads, kv_heads, size, room;
   long window; // how many keys a token attends to, its own included; 0 for all
   float scale;
   long *order;  // rows, those with the same twin side by side
@@ -108,8 +108,8 @@ static void normalize(float *scores, long count) {
 /** One key-value head of a chunk of rows with the same twin. */
 static void step_task(void *data, size_t index) {
   Step *s = data;
-  const long chunk = (long)index % s->chunk_count, head = (long)index / s->chunk_count, sharing = s->heads / s->shared;
-  const long *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * sharing;
+  const long chunk = (long)index % s->chunk_count, head = (long)index / s->chunk_count, queries_per_kv = s->heads / s->kv_heads;
+  const long *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * queries_per_kv;
   const long twin = (long)s->twins[rows[0]].row, slot = s->room * s->size;
   long together = count > 1 ? s->room : 0, longest = 0; // keys that all rows have in common, and those of the longest row
   for (long i = 0; i < count; i++) {
@@ -127,27 +127,27 @@ static void step_task(void *data, size_t index) {
   float **output = (float **)(scores + queries * stride);
   const float **query = (const float **)(output + queries);
   for (long i = 0; i < queries; i++) {
-    const long place = (rows[i / sharing] * s->heads + head * sharing + i % sharing) * s->size;
+    const long place = (rows[i / queries_per_kv] * s->heads + head * queries_per_kv + i % queries_per_kv) * s->size;
     query[i] = s->query + place;
     output[i] = s->output + place;
     memset(output[i], 0, s->size * sizeof(float));
   }
-  const long common = (twin * s->shared + head) * slot;
+  const long common = (twin * s->kv_heads + head) * slot;
   score(s, query, queries, s->keys + common, together, scores, stride);
   for (long i = 0; i < count; i++) {
-    const long own = (rows[i] * s->shared + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
-    float *own_scores = scores + i * sharing * stride;
-    score(s, query + i * sharing, sharing, s->keys + own, keys - together, own_scores + together, stride);
+    const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+    float *own_scores = scores + i * queries_per_kv * stride;
+    score(s, query + i * queries_per_kv, queries_per_kv, s->keys + own, keys - together, own_scores + together, stride);
     const long hidden = s->window && s->window < keys ? keys - s->window : 0;
-    for (long k = 0; k < sharing; k++) {
+    for (long k = 0; k < queries_per_kv; k++) {
       memset(own_scores + k * stride, 0, hidden * sizeof(float));
       normalize(own_scores + k * stride + hidden, keys - hidden);
     }
   }
   add_values(s, output, queries, s->values + common, together, scores, stride);
   for (long i = 0; i < count; i++) {
-    const long own = (rows[i] * s->shared + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
-    add_values(s, output + i * sharing, sharing, s->values + own, keys - together, scores + i * sharing * stride + together, stride);
+    const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+    add_values(s, output + i * queries_per_kv, queries_per_kv, s->values + own, keys - together, scores + i * queries_per_kv * stride + together, stride);
   }
   give_back(scratch);
 }
@@ -173,7 +173,7 @@ static void *compute_step(Step *s, void *context) {
   s->order = memory;
   s->chunks = memory + s->rows;
   arrange(s, s->chunks + s->rows + 1);
-  void *status = in_parallel(context, step_task, s->chunk_count * s->shared, s);
+  void *status = in_parallel(context, step_task, s->chunk_count * s->kv_heads, s);
   free(memory);
   return !status && s->failed ? out_of_memory() : status;
 }

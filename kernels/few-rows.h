@@ -8,21 +8,21 @@
 
 /** What is added to a result besides the product, for up to 16 columns of a row. */
 static Vector addends(const Product *p, long row, long column, long count) {
-  const Product *other = p->other;
+  const Product *up = p->up;
   const Vector sum = p->addend ? load_first(count, p->addend + row * p->columns + column) : all(0);
-  if (!other) return sum;
-  const float *right = other->right.numbers;
+  if (!up) return sum;
+  const float *right = up->right.numbers;
   float products[16] = {0};
   for (long i = 0; i < least(16, count); i++) {
     Vector terms = all(0);
-    for (long k = 0; other->right_transposed && k < other->depth; k += 16)
-      terms = times_plus(load_first(other->depth - k, other->left + row * other->depth + k),
-                         load_first(other->depth - k, right + (column + i) * other->depth + k), terms);
+    for (long k = 0; up->right_transposed && k < up->depth; k += 16)
+      terms = times_plus(load_first(up->depth - k, up->left + row * up->depth + k),
+                         load_first(up->depth - k, right + (column + i) * up->depth + k), terms);
     products[i] = sum_of(terms);
-    for (long k = 0; !other->right_transposed && k < other->depth; k++)
-      products[i] += other->left[row * other->depth + k] * right[k * p->columns + column + i];
+    for (long k = 0; !up->right_transposed && k < up->depth; k++)
+      products[i] += up->left[row * up->depth + k] * right[k * p->columns + column + i];
   }
-  return times_plus(load(products), all(other->alpha), sum);
+  return times_plus(load(products), all(up->alpha), sum);
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */

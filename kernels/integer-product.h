@@ -91,7 +91,7 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
   const long rows = least(BLOCK, p->rows - row), eights = ceiling(rows, 8);
   RowSums sums[BLOCK / 8];
   memset(sums, 0, eights * sizeof *sums);
-  if (p->other) add_thin(p->other, row, rows, panel * BLOCK, sums);
+  if (p->up) add_thin(p->up, row, rows, panel * BLOCK, sums);
   uint8_t expanded[CHUNK_DEPTH / BLOCK * EXPANDED] __attribute__((aligned(64)));
   const uint8_t *left = r->left + row / 8 * groups * rounded_rows_bytes(c.deep);
   for (long start = 0; start < groups; start += chunk) {

@@ -84,10 +84,10 @@ static void round_to_4(const float *numbers, long column, uint8_t *block) {
     lowest = minimum(load(numbers + k), lowest);
     highest = maximum(load(numbers + k), highest);
   }
-  const float least = put_scale(block, of_4_bits, column, 1, least_of(lowest));
-  const float scale = put_scale(block, of_4_bits, column, 0, (most_of(highest) - least) / 15);
+  const float lowest_level = put_scale(block, of_4_bits, column, 1, least_of(lowest));
+  const float scale = put_scale(block, of_4_bits, column, 0, (most_of(highest) - lowest_level) / 15);
   for (long k = 0; k < of_4_bits.deep; k += 16) {
-    const Vector levels = scale > 0 ? over(minus(load(numbers + k), all(least)), all(scale)) : all(0);
+    const Vector levels = scale > 0 ? over(minus(load(numbers + k), all(lowest_level)), all(scale)) : all(0);
     put_nearest(block, of_4_bits, column, k, minimum(maximum(levels, all(0)), all(15)));
   }
 }

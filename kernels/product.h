@@ -19,7 +19,10 @@ enum {
   AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };
 
-/** result = alpha · left · right + addend + another product. Matrices are stored row by row. */
+/**
+ * result = alpha · left · right + addend + low · up, where low may itself be left · down: a layer with its adapter (LoRA), or what comes back through
+ * both. Matrices are stored row by row.
+ */
 typedef struct Product {
   const float *left, *addend; // the addend may be null
   Matrix right;
@@ -31,8 +34,8 @@ typedef struct Product {
   const Packed *packed;   // the right operand, if it was packed before
   long packed_block;      // the size of its blocks, WHOLE or HIGH
   const struct Levels *levels; // the right operand, if small integers were made of it before
-  const struct Product *other; // or null; a thin product of the same size, of which only the operands count
-  const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
+  const struct Product *up;   // low · up, or null; as large as this product, but less deep. Only its operands count
+  const struct Product *down; // left · down, or null; its result is low
 } Product;
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }

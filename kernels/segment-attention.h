@@ -4,13 +4,13 @@
 #include "attention.h"
 #include "onnxruntime.h"
 
-typedef struct { int64_t heads, shared, window; float scale; } AttentionNode;
+typedef struct { int64_t heads, kv_heads, window; float scale; } AttentionNode;
 
 static void *create_attention(const Operator *operator, Api ignored, const void *info, void **created) {
   AttentionNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   void *status = CALL(GET_INTEGER, info, "heads", &node->heads);
-  if (!status) status = CALL(GET_INTEGER, info, "key_value_heads", &node->shared);
+  if (!status) status = CALL(GET_INTEGER, info, "key_value_heads", &node->kv_heads);
   if (!status) status = CALL(GET_INTEGER, info, "window", &node->window);
   if (!status) status = CALL(GET_FLOAT, info, "scale", &node->scale);
   if (status) free(node);
@@ -28,14 +28,14 @@ static void *read_attention(const AttentionNode *node, void *context, Attention 
   if (status) return status;
   a->rows = query[0];
   a->heads = node->heads;
-  a->shared = node->shared;
+  a->kv_heads = node->kv_heads;
   a->size = query[1] / node->heads;
   a->scale = node->scale;
   a->window = (long)node->window;
-  a->key_stride = a->shared * a->size;
+  a->key_stride = a->kv_heads * a->size;
   a->head_stride = a->size;
   a->segment_count = segments[0];
-  const int fit = query[1] == a->heads * a->size && a->heads % a->shared == 0 && key[0] == a->rows && key[1] == a->shared * a->size &&
+  const int fit = query[1] == a->heads * a->size && a->heads % a->kv_heads == 0 && key[0] == a->rows && key[1] == a->kv_heads * a->size &&
                   !memcmp(key, value, sizeof key) && segments[1] == 3;
   return fit && segments_fit(a) ? 0 : CALL(CREATE_STATUS, INVALID_ARGUMENT, "SegmentAttention: the sizes of the operands do not fit");
 }
@@ -55,7 +55,7 @@ static void *run_attention_gradient(void *node, void *context) {
   if (!status && (sizes[0] != a.rows || sizes[1] != a.heads * a.size))
     status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SegmentAttentionGradient: the gradient has another size than the query");
   if (!status) status = make_output(context, 0, sizes, 2, &a.query_gradient);
-  sizes[1] = a.shared * a.size;
+  sizes[1] = a.kv_heads * a.size;
   if (!status) status = make_output(context, 1, sizes, 2, &a.key_gradient);
   if (!status) status = make_output(context, 2, sizes, 2, &a.value_gradient);
   return status || a.rows == 0 ? status : compute_attention(&a, context);

@@ -24,12 +24,12 @@
 #include "onnxruntime.h"
 #include "tasks.h"
 
-/** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs, and how. */
+/** A node of a graph. `packing` says when the right operand is packed, once if it is a constant, and to which numbers. */
 typedef struct {
-  int64_t left_transposed, right_transposed, other_transposed, down_transposed;
+  int64_t left_transposed, right_transposed, up_transposed, down_transposed;
   int64_t format; // of the right operand
-  enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4, ROUNDED } packing; // ROUNDED: not packed before, but both operands are rounded
-  float alpha, other_alpha, down_alpha;
+  enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_BFLOAT16 } packing;
+  float alpha, up_alpha, down_alpha;
   long count; // products, of one left operand
   Packed *packed[JOINT];
   long packed_block[JOINT];
@@ -37,7 +37,7 @@ typedef struct {
 } ProductNode;
 
 /** Where the operands and results of one of the products are among inputs and outputs. */
-typedef struct { size_t right, other, down, result; } Places;
+typedef struct { size_t right, up, down, result; } Places;
 
 static Places places_of(long index) {
   const size_t i = (size_t)index;
@@ -55,11 +55,11 @@ static void *pack_constant(ProductNode *node, long index, const void *info) {
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
-  if (node->packing == LEVELS_8 || node->packing == LEVELS_4) {
-    node->levels[index] = make_levels(&p, node->packing == LEVELS_8 ? 8 : 4);
+  if (node->packing == ONCE_INT8 || node->packing == ONCE_INT4) {
+    node->levels[index] = make_levels(&p, node->packing == ONCE_INT8 ? 8 : 4);
     return node->levels[index] ? 0 : out_of_memory();
   }
-  const int high = node->packing == PACKED_HIGH || are_bfloat16(p.right, p.columns * p.depth);
+  const int high = node->packing == ONCE_BFLOAT16 || are_bfloat16(p.right, p.columns * p.depth);
   node->packed_block[index] = high ? HIGH : WHOLE;
   node->packed[index] = pack_panels(&p, node->packed_block[index]);
   return node->packed[index] ? 0 : out_of_memory();
@@ -77,21 +77,21 @@ static void destroy_product(void *data) {
 static void *create_product(const Operator *operator, Api ignored, const void *info, void **created) {
   ProductNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
-  int64_t packing = UNPACKED;
+  int64_t packing = EACH_RUN;
   void *status = CALL(GET_INTEGER, info, "transA", &node->left_transposed);
   if (!status) status = CALL(GET_INTEGER, info, "transB", &node->right_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
   if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
   if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
-  if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->other_transposed);
-  if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->other_alpha);
+  if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->up_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->up_alpha);
   if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
   size_t inputs = 0;
   if (!status) status = CALL(COUNT_NODE_INPUTS, info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
-  for (long i = 0; !status && packing != UNPACKED && packing != ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
+  for (long i = 0; !status && packing != EACH_RUN && packing != EACH_RUN_BFLOAT16 && i < node->count; i++) status = pack_constant(node, i, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -100,14 +100,14 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
 static void *do_not_fit(void) { return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit"); }
 
 /** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
-static void *read_thin(void *context, Places places, Product *p, Product *other, Product *down) {
-  int64_t other_left[2], other_right[2], down_right[2];
-  const float *other_numbers = 0, *down_numbers = 0;
-  void *status = read_input(context, 3, &other->left, other_left, 2);
-  if (!status) status = read_input(context, places.other, &other_numbers, other_right, 2);
+static void *read_thin(void *context, Places places, Product *p, Product *up, Product *down) {
+  int64_t up_left[2], up_right[2], down_right[2];
+  const float *up_numbers = 0, *down_numbers = 0;
+  void *status = read_input(context, 3, &up->left, up_left, 2);
+  if (!status) status = read_input(context, places.up, &up_numbers, up_right, 2);
   if (!status) status = read_input(context, places.down, &down_numbers, down_right, 2);
-  if (status || !other_numbers) return status;
-  other->right = floats(other_numbers, other_right[1]);
+  if (status || !up_numbers) return status;
+  up->right = floats(up_numbers, up_right[1]);
   if (down_numbers) {
     down->right = floats(down_numbers, down_right[1]);
     const int columns = down->right_transposed ? 0 : 1;
@@ -116,33 +116,33 @@ static void *read_thin(void *context, Places places, Product *p, Product *other,
     down->depth = p->depth;
     down->columns = down_right[columns];
     if (p->left_transposed || down_right[1 - columns] != p->depth) return do_not_fit();
-    other_left[0] = p->rows;
-    other_left[1] = down->columns;
-    status = make_output(context, places.result + 1, other_left, 2, &down->result);
+    up_left[0] = p->rows;
+    up_left[1] = down->columns;
+    status = make_output(context, places.result + 1, up_left, 2, &down->result);
     if (status) return status;
-    other->left = down->result;
+    up->left = down->result;
     p->down = down;
   }
-  const int columns = other->right_transposed ? 0 : 1;
-  other->rows = p->rows;
-  other->columns = p->columns;
-  other->depth = other_left[1];
-  p->other = other;
-  const int fit = other_left[0] == p->rows && other_right[columns] == p->columns && other_right[1 - columns] == other->depth;
+  const int columns = up->right_transposed ? 0 : 1;
+  up->rows = p->rows;
+  up->columns = p->columns;
+  up->depth = up_left[1];
+  p->up = up;
+  const int fit = up_left[0] == p->rows && up_right[columns] == p->columns && up_right[1 - columns] == up->depth;
   return fit ? 0 : do_not_fit();
 }
 
-/** Reads one of the products. Its thin ones are left in `other` and `down`. */
-static void *read_product(const ProductNode *node, long index, void *context, Product *p, Product *other, Product *down) {
+/** Reads one of the products. Its thin ones are left in `up` and `down`. */
+static void *read_product(const ProductNode *node, long index, void *context, Product *p, Product *up, Product *down) {
   const Places places = places_of(index);
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
                  .alpha = node->alpha,
-                 .rounded = node->packing == ROUNDED,
+                 .rounded = node->packing == EACH_RUN_BFLOAT16,
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
                  .levels = node->levels[index]};
-  *other = (Product){.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
+  *up = (Product){.right_transposed = (int)node->up_transposed, .alpha = node->up_alpha};
   *down = (Product){.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
   int64_t left[2], right[2], addend[2];
   void *status = read_input(context, 0, &p->left, left, 2);
@@ -154,15 +154,15 @@ static void *read_product(const ProductNode *node, long index, void *context, Pr
   p->columns = right[p->right_transposed ? 0 : 1];
   int64_t sizes[2] = {p->rows, p->columns};
   if (right[p->right_transposed ? 1 : 0] != p->depth || (p->addend && memcmp(addend, sizes, sizeof sizes))) return do_not_fit();
-  status = read_thin(context, places, p, other, down);
+  status = read_thin(context, places, p, up, down);
   return status ? status : make_output(context, places.result, sizes, 2, &p->result);
 }
 
 static void *run_product(void *data, void *context) {
   const ProductNode *node = data;
-  Product products[JOINT], others[JOINT], downs[JOINT];
+  Product products[JOINT], ups[JOINT], downs[JOINT];
   void *status = 0;
-  for (long i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, others + i, downs + i);
+  for (long i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, ups + i, downs + i);
   return status || products[0].rows == 0 ? status : compute_products(products, node->count, context);
 }
 

@@ -10,8 +10,8 @@ typedef struct {
   const Product *product;
   long start, depth, blocks; // where it begins, its size, and that in blocks
   long left, right, thin;    // sizes of blocks of strips, of panels, and of panels of thin products
-  const Product *other;      // the other product, which goes with the last part, and its size in blocks
-  long other_blocks;
+  const Product *up;         // low · up, which goes with the last part, and its depth in blocks
+  long up_blocks;
   Packed *down_panels;       // packed, if there is such a product
   long group, groups;        // panels of a task, and into how many groups they are divided
   long batch, batches;       // strips of a task, and into how many batches they are divided
@@ -19,8 +19,8 @@ typedef struct {
   atomic_int failed;
 } Pass;
 
-/** How many numbers a packed strip has: first those of the product, then those of the other one. */
-static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * pass->left; }
+/** How many numbers a packed strip has: first those of `left`, then those of `low`. */
+static long strip_size(const Pass *pass) { return (pass->blocks + pass->up_blocks) * pass->left; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
 static void multiply_down(const Pass *pass, long row, const Packed *strip) {
@@ -37,7 +37,7 @@ static void multiply_down(const Pass *pass, long row, const Packed *strip) {
 static void pack_strip(const Pass *pass, long row, Packed *into) {
   pack_left(pass->product, row, pass->start, pass->depth, pass->left, into);
   if (pass->down_panels) multiply_down(pass, row, into);
-  if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, pass->left, into + pass->blocks * pass->left);
+  if (pass->up) pack_left(pass->up, row, 0, pass->up->depth, pass->left, into + pass->blocks * pass->left);
 }
 
 static void pack_strip_task(void *data, size_t index) {
@@ -63,17 +63,17 @@ static void multiply_task(void *data, size_t index) {
     pass->failed = 1;
     return;
   }
-  // A strip, the panels of the other product, and those of the product unless they are in memory as they are needed.
-  Packed *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
-  const long other_size = pass->other_blocks * pass->thin;
-  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, pass->thin, other_panels);
+  // A strip, the panels of `up`, and those of `right` unless they are in memory as they are needed.
+  Packed *own_strip = scratch.memory, *up_panels = own_strip + strip_size(pass);
+  const long up_size = pass->up_blocks * pass->thin, up_depth = pass->up ? pass->up->depth : 0;
+  if (pass->up) pack_right(pass->up, first, last, 0, pass->up->depth, 1, pass->thin, up_panels);
   const Packed *panels;
   long panel_size;
   if (p->packed) {
     panel_size = ceiling(p->depth, BLOCK) * pass->right;
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right;
   } else {
-    Packed *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
+    Packed *own_panels = up_panels + ceiling(last - first, BLOCK) * up_size;
     pack_right(p, first, last, pass->start, pass->depth, 1, pass->right, own_panels);
     panel_size = pass->blocks * pass->right;
     panels = own_panels;
@@ -89,7 +89,7 @@ static void multiply_task(void *data, size_t index) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
       multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left, pass->right},
-               (Factors){strip + pass->blocks * pass->left, other_panels + panel * other_size, pass->other ? pass->other->depth : 0, pass->left, pass->thin},
+               (Factors){strip + pass->blocks * pass->left, up_panels + panel * up_size, up_depth, pass->left, pass->thin},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }
@@ -105,9 +105,9 @@ static Pass plan(const Product *p, long start) {
   pass.left = left_size(p->rounded);
   pass.right = p->packed ? p->packed_block : right_size(p->right.format, p->rounded);
   pass.thin = right_size(FLOAT32, p->rounded);
-  if (p->other && start + depth == p->depth) {
-    pass.other = p->other;
-    pass.other_blocks = ceiling(p->other->depth, BLOCK);
+  if (p->up && start + depth == p->depth) {
+    pass.up = p->up;
+    pass.up_blocks = ceiling(p->up->depth, BLOCK);
   }
   const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(Packed));
   pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);

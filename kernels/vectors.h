@@ -5,6 +5,7 @@
 //   Vector            16 float32 numbers; Wholes: 16 integers of 32 bits; Bytes: 16 of 8 bits; Mask: 16 truth values
 //   REGISTERS         how many vectors the registers hold
 //   mask_of           true for the first `count` of 16
+//   all               one number 16 times; over: a / b
 //   choose, only      numbers of `a` where the mask is true, otherwise those of `b`, or 0
 //   load_first        the first `count` of 16 numbers from memory, and zeros; nothing else is read. `store_first` writes those alone
 //   times_plus        a · b + c, rounded once; times_minus: a · b − c; minus_times: c − a · b
@@ -35,9 +36,9 @@ static inline Vector smallest(Vector a, Vector b) { return choose(no_numbers(a),
 
 /** The largest of some numbers; what is not a number may be passed over. */
 static inline float largest_of(const float *numbers, long count) {
-  const Vector least = all(-__builtin_inff());
-  Vector most = least;
-  for (long i = 0; i < count; i += 16) most = maximum(most, choose(mask_of(count - i), load_first(count - i, numbers + i), least));
+  const Vector lowest = all(-__builtin_inff());
+  Vector most = lowest;
+  for (long i = 0; i < count; i += 16) most = maximum(most, choose(mask_of(count - i), load_first(count - i, numbers + i), lowest));
   return most_of(most);
 }
 
