@@ -89,6 +89,11 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     fires: run(20, { 'rewards/score/mean': 0.7, 'rewards/score/std': 1e-17 }),
     silent: run(20, { 'rewards/score/mean': 1, 'rewards/score/std': 0 }),
   },
+  format_ignored: {
+    fires: run(30, { 'rewards/xml_format/mean': noise(8, 0.05, 0.005) }),
+    // It is rising: more steps are all that it needs.
+    silent: run(30, { 'rewards/xml_format/mean': (t) => 0.15 * t }),
+  },
   reward_errors: { fires: run(10, { frac_reward_errors: 0.02 }), silent: run(10, { frac_reward_errors: 0.001 }) },
   reward_flat: {
     fires: run(200, { reward: noise(1, 0.4, 0.02), ...groups(0, 0.3) }),
@@ -335,6 +340,15 @@ test('a penalty that nobody incurs is no reward that is never given', () => {
   const unused = run(20, { 'rewards/overlong/mean': 0, 'rewards/overlong/std': 0 });
   assert.ok(rulesOf(unused).includes('reward_never_given'));
   assert.deepEqual(rulesOf({ ...unused, settings: { penalties: ['overlong'] } }), []);
+});
+
+test('a form that is ignored is told of after a while, whatever its reward is called, and a penalty of it never', () => {
+  const ignored = (steps: number, name: string, mean: number) =>
+    rulesOf(run(steps, { [`rewards/${name}/mean`]: mean }));
+  assert.ok(ignored(30, 'strict_format', 0).includes('format_ignored'));
+  assert.ok(!ignored(29, 'strict_format', 0).includes('format_ignored'));
+  assert.ok(!ignored(30, 'format_penalty', -0.1).includes('format_ignored'));
+  assert.ok(!ignored(30, 'exact', 0.1).includes('format_ignored'));
 });
 
 test('gradients that are large from the start, or grow as fewer groups are mixed, do not explode', () => {

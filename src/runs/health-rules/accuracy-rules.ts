@@ -1,7 +1,7 @@
 // Rules about results on held-out problems, and how the training reward compares with them.
 import type { History } from '../history.ts';
 import { signedDifference } from '../verdict.ts';
-import { type HealthRule, number, percent, rule } from './health-rule.ts';
+import { type HealthRule, judgesFormat, number, percent, rule } from './health-rule.ts';
 
 export const accuracyRules: readonly HealthRule[] = [
   rule({
@@ -64,7 +64,7 @@ export const accuracyRules: readonly HealthRule[] = [
     why: 'The policy learns the format of answers, but not how to find them.',
     suggestion: 'Give the format a lower weight than correctness, or reward it only if the answer is right.',
     check(history, { steps, gain, share }) {
-      for (const name of history.rewardNames.filter((name) => /format/i.test(name))) {
+      for (const name of history.rewardNames.filter(judgesFormat)) {
         const first = history.firstMean(`rewards/${name}/mean`, steps);
         const last = history.lastMean(`rewards/${name}/mean`, steps);
         if (first === undefined || last === undefined || last - first <= gain) continue;

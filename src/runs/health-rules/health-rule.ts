@@ -32,6 +32,9 @@ export function rule<const T extends Readonly<Record<string, number>>>({
   return { ...row, condition: condition(thresholds), check: (history) => check(history, thresholds) };
 }
 
+/** Whether a reward judges the form of answers, as its name says: `xml_format`, `think_format`, `strict_format`. */
+export const judgesFormat = (reward: string) => /format/i.test(reward);
+
 /** `12 %` for 0.12. */
 export const percent = (value: number) => `${Math.round(100 * value)} %`;
 /** To three digits. */

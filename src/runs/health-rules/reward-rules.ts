@@ -2,7 +2,7 @@
 import type { History } from '../history.ts';
 import type { RewardChange } from '../records.ts';
 import { signedDifference } from '../verdict.ts';
-import { type HealthRule, number, percent, rule } from './health-rule.ts';
+import { type HealthRule, judgesFormat, number, percent, rule } from './health-rule.ts';
 
 export const rewardRules: readonly HealthRule[] = [
   rule({
@@ -35,6 +35,27 @@ export const rewardRules: readonly HealthRule[] = [
       const same = [...constantRewards(history, steps)].filter(([, value]) => value !== 0 && value !== 1);
       const said = same.map(([name, value]) => `${name}: ${number(value)}`).join(', ');
       return said === '' ? undefined : `${said} for every completion in the last ${steps} steps`;
+    },
+  }),
+  rule({
+    id: 'format_ignored',
+    level: 'warning',
+    thresholds: { steps: 10, after: 30, most: 0.2, gain: 0.02 },
+    condition: ({ after, most, steps, gain }) =>
+      `after at least ${after} steps, the mean of a reward with “format” in its name lies between 0 and ${most} in the last ${steps} steps, no more than ${gain} above that of the first ${steps}`,
+    why: 'The policy does not write answers in the form that is asked for, and learns nothing of it: hardly any completion shows it what the form is.',
+    suggestion:
+      'Show the form: an example of it in few_shot, or its tags in system_prompt. Give credit for parts of it (xml_format with mode: incremental), give it a larger weight, or begin with supervised steps (a stage with method: sft).',
+    check(history, { steps, after, most, gain }) {
+      if (history.steps < after) return undefined;
+      for (const name of history.rewardNames.filter(judgesFormat)) {
+        const first = history.firstMean(`rewards/${name}/mean`, steps);
+        const last = history.lastMean(`rewards/${name}/mean`, steps);
+        // A penalty of the form is below 0, however good the form is.
+        if (first === undefined || last === undefined || last < 0 || last >= most || last - first > gain) continue;
+        return `${name} was ${number(last)} in the mean of the last ${steps} steps, ${number(first)} in that of the first ${steps}`;
+      }
+      return undefined;
     },
   }),
   rule({
@@ -84,7 +105,7 @@ export const rewardRules: readonly HealthRule[] = [
       `at least ${percent(mixed)} of groups were mixed in some ${steps} steps, at most ${percent(left)} in the last ${steps}, and the task is not solved`,
     why: 'The policy answers each problem in one way only, right or wrong, so that nothing more is learnt; often it says the same whatever it is asked.',
     suggestion:
-      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with group_policy: drop, more prompts_per_step or a lower learning_rate.',
+      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with group_policy: drop, more prompts_per_step or num_generations, or a lower learning_rate; reward: {name: diversity, weight: 0.1} among the others charges answers that are alike.',
     check(history, { steps, mixed, left }) {
       const once = history.highestMean('groups/frac_mixed', steps);
       const last = history.lastMean('groups/frac_mixed', steps);
