@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
 #pragma GCC unroll 8
   for (int i = 0; i < 2 * INTEGER_ROWS; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
   left += 2 * c.deep * first;
-    for (int k = 0; k < c.deep; k += 2) {
+  for (int k = 0; k < c.deep; k += 2) {
     const __m256i lower = read_levels(levels + 16 * k), upper = read_levels(levels + 16 * k + 16);
 #pragma GCC unroll 4
     for (int row = 0; row < INTEGER_ROWS; row++) {
