@@ -17,6 +17,7 @@ import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, failed, isBlocking, passed, share, threeDigits } from './checks.ts';
 import { heldOutCheck, rowChecks, templateCheck } from './data/data-checks.ts';
+import { firstRewardCheck } from './data/first-reward.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
@@ -97,6 +98,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       truncationCheck(trajectories, config),
       ...rewardChecks(groups, reasons, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, [...groups, ...more], setup)),
+      ...firstRewardCheck(setup, verdicts),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),

@@ -14,6 +14,7 @@ import {
   rowChecks,
   templateCheck,
 } from './data-checks.ts';
+import { firstRewardCheck } from './first-reward.ts';
 import { scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
 import type { Problems } from './problems.ts';
@@ -55,6 +56,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
       ...heldOutCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
+      ...firstRewardCheck(task, verdicts),
       ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, SLOWLY_SCORED_ANSWERS))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },

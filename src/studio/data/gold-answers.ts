@@ -1,4 +1,4 @@
-// Checks whether the gold answers of the data earn their reward; if they do not, nothing can be learnt.
+// Checks whether the gold answers of the data earn their reward, without which nothing can be learnt, and whether wrong ones do.
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Example } from '../../rl.ts';
@@ -18,6 +18,8 @@ export interface GoldVerdict {
   readonly full: number;
   readonly zero: number;
   readonly failed: number;
+  /** Of rows on which the right answer scores at least 1: how many were given another row's answer in the same words, and how many of those score at least 1, too. */
+  readonly wrong: { readonly tried: number; readonly full: number };
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
     /** The last message of its prompt. */
@@ -27,6 +29,9 @@ export interface GoldVerdict {
     readonly error?: string;
   };
 }
+
+/** The most wrong answers that are tried, and only with functions of the user's and with tests, which may be slow: other rewards are known to compare. */
+const MOST_WRONG = 16;
 
 type Prompt = (row: Example) => readonly Message[];
 
@@ -73,13 +78,15 @@ async function judge(
   signal: AbortSignal | undefined,
 ): Promise<GoldVerdict> {
   const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
+  const wrong = { tried: 0, full: 0 };
+  const answers = rows.map((row) => answerOf(row, reward));
   let example: GoldVerdict['example'];
-  for (const columns of rows) {
-    const answer = answerOf(columns, reward);
+  for (const [i, columns] of rows.entries()) {
+    const answer = answers[i];
     if (answer === undefined) continue;
     if (signal?.aborted) break;
     const texts = ways.map((say) => say(answer));
-    const { score, error } = await bestScore(reward, columns, prompt(columns), texts);
+    const { score, error, best } = await bestScore(reward, columns, prompt(columns), texts);
     // The reward does not apply to this row.
     if (score === null && error === undefined) continue;
     counts.rows++;
@@ -89,34 +96,53 @@ async function judge(
     if (score === null || score < 1) {
       const asked = prompt(columns).at(-1)!.content;
       example ??= { prompt: asked, answer, score, ...(error !== undefined && { error }) };
+      continue;
     }
+    const other = otherAnswer(answers, i);
+    if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
+    const said = await bestScore(reward, columns, prompt(columns), [ways[best!]!(other)]);
+    wrong.tried++;
+    if (said.score !== null && said.score >= 1) wrong.full++;
   }
   return {
     reward: reward.name,
     column: reward.answerColumn,
     compares: reward.judges === 'answer',
     ...counts,
+    wrong,
     ...(example && { example }),
   };
 }
 
-/** The best score of some completions. Stops at the first that scores 1 or fails; mostly that is the first, the answer as it is. */
+/** The answer of the next row that has another one than this row. */
+function otherAnswer(answers: readonly (string | undefined)[], i: number): string | undefined {
+  const own = finalOf(answers[i]!);
+  return [...answers.slice(i + 1), ...answers.slice(0, i)].find(
+    (answer) => answer !== undefined && finalOf(answer) !== own,
+  );
+}
+
+/**
+ * The best score of some completions, and which of them has it. Stops at the first that scores 1 or fails; mostly that is the first, the answer as
+ * it is.
+ */
 async function bestScore(
   { name, score }: OpenReward,
   columns: Example,
   prompt: readonly Message[],
   texts: readonly string[],
-): Promise<{ score: number | null; error?: string }> {
+): Promise<{ score: number | null; best?: number; error?: string }> {
   const model = weightedRewards([{ name, score }]);
-  let best: number | null = null;
-  for (const content of texts) {
+  let highest: { score: number | null; best?: number } = { score: null };
+  for (const [best, content] of texts.entries()) {
     const [verdict] = await model.score(columns, [givenCompletion(prompt, { role: 'assistant', content })]);
     const error = verdict!.errors?.[name];
     if (error !== undefined) return { score: null, error };
-    if (verdict!.score !== null) best = Math.max(best ?? verdict!.score, verdict!.score);
-    if (best !== null && best >= 1) break;
+    const { score: given } = verdict!;
+    if (given !== null && given > (highest.score ?? Number.NEGATIVE_INFINITY)) highest = { score: given, best };
+    if (highest.score !== null && highest.score >= 1) break;
   }
-  return { score: best };
+  return highest;
 }
 
 /**

@@ -1,0 +1,87 @@
+// Whether the first reward, which decides what is correct, is the one that knows: by what it says of right and wrong answers.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { writeTinyModel } from '../../../test/tiny-model.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { checkData } from './check-data.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-first-reward-'));
+after(() => rmSync(folder, { recursive: true }));
+const model = writeTinyModel(join(folder, 'model'));
+
+const dataset = join(folder, 'sums.jsonl');
+const sums = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+2=`, answer: `#### ${i + 2}` }));
+writeFileSync(dataset, sums.map((row) => `${JSON.stringify(row)}\n`).join(''));
+
+const file = join(folder, 'own.js');
+writeFileSync(
+  file,
+  `const said = (text) => text.match(/<answer>\\s*(.*?)\\s*<\\/answer>/s)?.[1];
+   const each = (score) => ({ completions, columns }) => completions.map((text, i) => score(text, columns.answer[i]));
+   export const format = each((text) => Number(said(text) !== undefined));
+   export const graded = each((text) => (said(text) === undefined ? 0.1 : 0.5));
+   export const correctness = each((text, answer) => (said(text) === answer.slice(5) ? 2 : 0));
+   export const strict = each((text, answer) => Number(text === 'Answer: ' + answer.slice(5)));`,
+);
+const own = (name: string) => ({ name: `${file}:${name}` });
+
+async function found(reward: object[], changes: object = {}) {
+  const base = { model, chat_template: 'none', dataset, eval: null, max_completion_length: 8 };
+  const { checks } = await checkData(loadConfigObject({ ...base, reward, ...changes } as ConfigInput).config);
+  return checks.find(({ id }) => id === 'first_reward');
+}
+
+async function check(reward: object[]) {
+  const { ok, level, detail, hint } = (await found(reward))!;
+  return { level: ok ? 'ok' : level, detail, hint };
+}
+
+describe('the first reward', () => {
+  test('judges the form: the one that compares should come first', async () => {
+    const form = { name: 'regex_match', as: 'form', config: { pattern: '####' } };
+    const { level, hint } = await check([form, { name: 'numeric_match' }]);
+    assert.deepEqual([level, hint], ['warning', 'put numeric_match first']);
+    assert.equal((await check([form, own('correctness')])).hint, 'put correctness first');
+    assert.equal((await check([{ name: 'numeric_match' }, form])).level, 'ok');
+    assert.equal((await check([form])).level, 'ok');
+  });
+
+  test('is a function that calls wrong answers right', async () => {
+    const { level, detail, hint } = await check([own('format'), own('correctness')]);
+    assert.deepEqual([level, hint], ['warning', 'put correctness first']);
+    assert.match(detail, /^format is the first reward, .* calls 16 of 16 \(100 %\) wrong answers right$/);
+    assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
+  });
+
+  test('is graded and never gives 1, where a later one does', async () => {
+    const { level, detail, hint } = await check([own('graded'), own('format'), own('correctness')]);
+    assert.deepEqual([level, hint], ['warning', 'put correctness first']);
+    assert.match(detail, /gives none of 20 right answers 1$/);
+    assert.equal((await check([own('graded')])).level, 'ok');
+  });
+
+  test('compares, or wants a wording that is not tried', async () => {
+    assert.equal((await check([own('correctness'), own('format')])).level, 'ok');
+    assert.equal((await check([own('strict'), own('correctness')])).level, 'ok');
+  });
+
+  test('is no reward but a score of the environment: nothing is said', async () => {
+    const environment = join(folder, 'environment.js');
+    writeFileSync(
+      environment,
+      `export const environment = {
+         scores: ['solved'],
+         build: ({ question }) => ({
+           start: () => ({ messages: [{ role: 'user', content: question }] }),
+           step: () => ({ done: true }),
+           score: () => ({ solved: 1 }),
+         }),
+       };`,
+    );
+    assert.equal(await found([own('format')], { environment }), undefined);
+  });
+});
