@@ -1,7 +1,7 @@
 // Numbers, times, tables and sparklines as people read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duration, oneLine, shortNumber, table } from './formatting.ts';
+import { duration, oneLine, oneLineToEnd, shortNumber, table } from './formatting.ts';
 import { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
 
@@ -49,6 +49,7 @@ test('results do not control the terminal, whatever names and texts are in them'
 test('one line of a text', () => {
   assert.equal(oneLine('  a\n\n b '), 'a b');
   assert.equal(oneLine('abcdef', 4), 'abc…');
+  assert.deepEqual([oneLineToEnd('ab\ncdef', 4), oneLineToEnd('abcd', 4)], ['…def', 'abcd']);
   assert.equal(oneLine('\u001b[2Ja\u0007\u009bb'), '\ufffd[2Ja\ufffd\ufffdb');
 });
 

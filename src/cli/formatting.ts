@@ -38,8 +38,18 @@ export function printable(text: string): string {
 
 /** A text in one line, without control characters, cut to a width. */
 export function oneLine(text: string, width = 100): string {
-  const flat = withoutControls(text.trim().replaceAll(/\s+/g, ' '));
+  const flat = flattened(text);
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
+}
+
+/** The same, cut at its beginning. */
+export function oneLineToEnd(text: string, width: number): string {
+  const flat = flattened(text);
+  return flat.length > width ? `…${flat.slice(flat.length - width + 1)}` : flat;
+}
+
+function flattened(text: string): string {
+  return withoutControls(text.trim().replaceAll(/\s+/g, ' '));
 }
 
 /** Longer cells do not widen their column, but shift the rest of their own row to the right. */

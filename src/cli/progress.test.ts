@@ -1,6 +1,7 @@
 // Progress as a terminal shows it, and as a log file keeps it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { SampleRecord } from '../runs/records.ts';
 import type { TrainEvent } from '../studio/events.ts';
 import { Output } from './output.ts';
 import { ProgressLine } from './progress.ts';
@@ -77,6 +78,38 @@ test('on a terminal: one line that is rewritten, never wider than it, cleared fo
   assert.match(pieces[2]!, /^step 2\/100/);
   assert.ok(pieces.slice(1, 3).every((piece) => piece.length < 40));
   assert.match(pieces[3]!, /^step 20: held-out accuracy .*\n$/);
+});
+
+test('two of the samples of a step are shown in a line each: on a terminal no wider than it, with the end of the answer', () => {
+  const sample = (reward: number | null, completion: string): SampleRecord => ({
+    step: 20,
+    prompt: [{ role: 'user', content: 'What is 17 + 25, and how did you come to it?' }],
+    completion,
+    stop_reason: 'completed',
+    reward,
+    rewards: {},
+    example: {},
+  });
+  const long = `Let me think.\n${'I add the ones first. '.repeat(20)}#### 42`;
+  const samples: TrainEvent = {
+    type: 'samples',
+    step: 20,
+    samples: [sample(1, long), sample(null, '4'), sample(0, '')],
+  };
+  const [first, second, ...others] = shown([samples]).trimEnd().split('\n');
+  assert.match(
+    first!,
+    /^step 20: \[1\.00\] What is 17 \+ 25, and how did you come to it\? → Let me think\. I add .*…$/,
+  );
+  assert.equal(second, 'step 20: What is 17 + 25, and how did you come to it? → 4');
+  assert.deepEqual(others, []);
+  const [line, next] = shown([step(1), samples], { isTTY: true, columns: 60 })
+    .split('\r\u001b[K')
+    .at(-1)!
+    .split('\n');
+  assert.match(line!, /^step 20: \[1\.00\] What is 17 \+ 25, .*… → ….* #### 42$/);
+  assert.equal(line!.length, 59);
+  assert.match(next!, /^step 20: What is 17 \+ 25, .*… → 4$/);
 });
 
 test('a terminal that cannot write a line anew gets plain lines', () => {

@@ -1,16 +1,19 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
 import { counted } from '../counted.ts';
-import type { EvaluationRecord } from '../runs/records.ts';
+import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import { mean } from '../statistics.ts';
 import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
+import { sampleLine } from './sample-line.ts';
 import { sparkline } from './sparkline.ts';
 
 /** The approximate number of plain lines in a run. */
 const PLAIN_LINES = 20;
 /** The number of last steps whose mean duration is used to estimate the time left. */
 const RECENT_STEPS = 10;
+/** Of those that are taken at a step; `gradus sample` and the dashboard show more. */
+const SHOWN_SAMPLES = 2;
 
 export class ProgressLine {
   readonly #output: Output;
@@ -69,6 +72,7 @@ export class ProgressLine {
         this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
         break;
       case 'samples':
+        for (const sample of event.samples.slice(0, SHOWN_SAMPLES)) this.#sample(event.step, sample);
         break;
     }
   }
@@ -102,6 +106,13 @@ export class ProgressLine {
       this.#output.stderr.write(`\r\u001b[K${line.slice(0, (this.#output.stderr.columns ?? 80) - 1)}`);
       this.#lineIsOpen = true;
     } else this.#output.note(line);
+  }
+
+  /** On a terminal as wide as that; elsewhere as `gradus sample` shows it. */
+  #sample(step: number, sample: SampleRecord): void {
+    const start = `step ${step}: `;
+    const { columns = 80 } = this.#output.stderr;
+    this.#say(start + sampleLine(sample, this.#rewrites ? columns - 1 - start.length : undefined));
   }
 
   #isPlainStep(step: number): boolean {

@@ -11,8 +11,8 @@ import { ofSignal, type StopSignal } from '../exit-codes.ts';
 import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
+import { sampleLine } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
-import { sampleText } from './sample.ts';
 
 const bundledConfig = packagePath('demo', 'demo.yaml');
 
@@ -60,7 +60,8 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
         settings: [`seed=${seed}`],
         onEvent(event) {
           output.event(event);
-          progress.show(event);
+          // The result shows them, before and after.
+          if (event.type !== 'samples') progress.show(event);
         },
       });
       progress.close();
@@ -89,7 +90,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
     samples
       .filter((sample) => sample.step === step)
       .slice(0, SHOWN_SAMPLES)
-      .map((sample) => `  ${sampleText(sample)}`);
+      .map((sample) => `  ${sampleLine(sample)}`);
   const [low, high] = after.interval.map((bound) => bound.toFixed(2));
   const change = `${before.accuracy.toFixed(2)} → ${after.accuracy.toFixed(2)} (95 % ${low}–${high})`;
   output.result(

@@ -1,6 +1,5 @@
 // gradus sample: samples completions with their rewards.
 import { Command } from 'commander';
-import type { SampleRecord } from '../../runs/records.ts';
 import type { SampleOptions } from '../../studio/sample.ts';
 import {
   completionCount,
@@ -12,8 +11,7 @@ import {
   wholeNumber,
 } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { conversationLine } from '../conversation-line.ts';
-import { oneLine } from '../formatting.ts';
+import { sampleLine } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -63,12 +61,6 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   const { n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint } = flags;
   const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
-  output.result(result, result.samples.map(sampleText).join('\n'));
+  output.result(result, result.samples.map((record) => sampleLine(record)).join('\n'));
   return undefined;
-}
-
-/** `[1.00] What is 2 + 3? → 5` */
-export function sampleText({ prompt, completion, messages, reward }: SampleRecord): string {
-  const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;
-  return `${verdict}${oneLine(prompt.at(-1)?.content ?? '', 60)} → ${oneLine(conversationLine(completion, messages))}`;
 }

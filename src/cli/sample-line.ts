@@ -1,0 +1,22 @@
+// A sample in one line: its reward, what was asked and what was answered.
+import type { SampleRecord } from '../runs/records.ts';
+import { conversationLine } from './conversation-line.ts';
+import { oneLine, oneLineToEnd } from './formatting.ts';
+
+/** The share of a line's width that the prompt may have. */
+const PROMPT_SHARE = 0.4;
+
+type Shown = Pick<SampleRecord, 'prompt' | 'completion' | 'messages' | 'reward'>;
+
+/**
+ * `[1.00] What is 2 + 3? → 5`
+ * @param width that the line may have; of a completion that is too long for it the end is shown, where answers are. @default enough for most
+ */
+export function sampleLine({ prompt, completion, messages, reward }: Shown, width?: number): string {
+  const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;
+  const question = prompt.at(-1)?.content ?? '';
+  const answer = conversationLine(completion, messages);
+  if (width === undefined) return `${verdict}${oneLine(question, 60)} → ${oneLine(answer)}`;
+  const asked = `${verdict}${oneLine(question, Math.floor(PROMPT_SHARE * width))} → `;
+  return asked + oneLineToEnd(answer, Math.max(1, width - asked.length));
+}
