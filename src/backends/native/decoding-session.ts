@@ -10,15 +10,15 @@ import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperato
 import { bindInputs, RunTensors } from './run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
-/** Options of the graph and of its session. */
-export interface DecodingSessionOptions
-  extends Omit<DecodingGraphOptions, 'customOperators'>,
-    Pick<CompileOptions, 'packing' | 'packings'> {
+export interface DecodingSessionOptions {
   readonly architecture: Architecture;
+  /** What else the graph is built from. It has custom operators if `session` has `kernels`. */
+  readonly graph: Omit<DecodingGraphOptions, 'customOperators'>;
+  /** Weights that stay as they are while the session lives, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
+  /** The trained parameters, which each run reads where they are. */
   readonly values: Arena;
-  /** The graph has custom operators if it has `kernels`. */
-  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing' | 'packings'>;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
@@ -44,20 +44,18 @@ export class DecodingSession {
   readonly #values: Arena;
 
   constructor(options: DecodingSessionOptions) {
-    const customOperators = hasCustomOperators(options.session);
-    const outputs = decodingGraph(options.architecture, { ...options, customOperators });
-    this.vocabularySize = options.architecture.config.vocabularySize;
-    this.#graph = compileGraph(outputs, options.frozen, {
-      ...options.session,
+    const { architecture, graph, frozen, values, session } = options;
+    const outputs = decodingGraph(architecture, { ...graph, customOperators: hasCustomOperators(session) });
+    this.vocabularySize = architecture.config.vocabularySize;
+    this.#graph = compileGraph(outputs, frozen, {
+      ...session,
       name: 'sampling',
       prepack: true,
-      packing: options.packing,
-      ...(options.packings && { packings: options.packings }),
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });
-    this.#values = options.values;
-    this.device = options.values.layout.device;
+    this.#values = values;
+    this.device = values.layout.device;
   }
 
   /** Starts decoding one batch of rows. Several batches may decode at the same time. */

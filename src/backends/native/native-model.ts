@@ -4,21 +4,22 @@ import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
-import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
+import type { LoraSettings } from '../../models/lora.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
-import { randomStream, streamSeed } from '../../random.ts';
+import { streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { type ModelFiles, openModelFiles } from '../model-files/model-files.ts';
+import { openModelFiles } from '../model-files/model-files.ts';
 import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
+import { DecodingSession } from './decoding-session.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { Learner, Scorer } from './learner.ts';
@@ -30,7 +31,9 @@ import { AdamW, type AdamWSettings, defaultAdamW } from './optimizer.ts';
 import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { rolloutWeights } from './rollout-weights.ts';
+import { SamplingSession } from './sampling-session.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
+import { initializeAdapters, readTrained } from './trained-values.ts';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
@@ -218,21 +221,28 @@ class OnnxRuntimeModel implements NativeModel {
   }
 
   #openPolicy(): NativePolicy {
-    const { copies = new Map(), ...weights } = rolloutWeights(this.rolloutDtype, {
+    const { packing, rounded, quantized, copies } = rolloutWeights(this.rolloutDtype, {
       architecture: this.architecture,
       trained: this.#trained,
       values: this.#values,
       frozen: this.#frozen,
       customOperators: hasCustomOperators(this.#options),
     });
-    this.#quantizedCopies = copies;
+    if (copies) this.#quantizedCopies = copies;
+    const { config } = this.architecture;
+    const open = () =>
+      new DecodingSession({
+        architecture: this.architecture,
+        graph: { ...this.#graphOptions(), ...quantized },
+        frozen: new Map([...this.#frozen.tensors, ...(copies ?? []), ...(rounded ?? [])]),
+        values: this.#values,
+        session: { ...this.#sessionOptions(), ...packing },
+      });
     return new NativePolicy({
-      ...this.#graphOptions(),
-      ...weights,
-      frozen: new Map([...this.#frozen.tensors, ...copies]),
-      values: this.#values,
+      config,
+      contextLength: config.contextLength,
+      session: new SamplingSession({ open, ...(rounded && { version: () => this.#version }) }),
       updated: () => this.#updated,
-      version: () => this.#version,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
   }
@@ -286,29 +296,33 @@ class OnnxRuntimeModel implements NativeModel {
     }
   }
 
+  /** Options that the graphs of training and of sampling have in common. */
   #graphOptions() {
-    const { threads, kernels, matmulPrecision } = this.#options;
-    const { device } = this.#values.layout;
     return {
-      architecture: this.architecture,
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
-      frozen: this.#frozen.tensors,
       asStored: this.#frozen.asStored,
       positions: this.architecture.config.contextLength,
-      session: {
-        device,
-        packing: matmulPrecision === 'medium' ? ('each_run_bfloat16' as const) : ('each_run' as const),
-        ...(threads !== undefined && { threads }),
-        ...(kernels !== undefined && { kernels }),
-      },
+    };
+  }
+
+  #sessionOptions() {
+    const { threads, kernels } = this.#options;
+    return {
+      device: this.#values.layout.device,
+      ...(threads !== undefined && { threads }),
+      ...(kernels !== undefined && { kernels }),
     };
   }
 
   #trainingOptions() {
     const trainsOutput = trainsOutputLayer(this.architecture, this.#values.layout.entries);
     const customOperators = hasCustomOperators(this.#options);
+    const packing = this.#options.matmulPrecision === 'medium' ? ('each_run_bfloat16' as const) : ('each_run' as const);
     return {
       ...this.#graphOptions(),
+      architecture: this.architecture,
+      frozen: this.#frozen.tensors,
+      session: { ...this.#sessionOptions(), packing },
       temperature: this.#options.temperature,
       dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
@@ -331,20 +345,5 @@ class OnnxRuntimeModel implements NativeModel {
       whole: this.#trained.whole,
       tiedEmbeddings: this.architecture.config.tiedEmbeddings,
     };
-  }
-}
-
-async function readTrained(files: ModelFiles, { own }: TrainedParameters, into: Arena): Promise<void> {
-  for (const parameter of own) await files.read(parameter, into.values(parameter.name));
-  into.upload();
-}
-
-/** Initialises adapters as PEFT does: A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that they change nothing at first. */
-function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number): void {
-  for (const { a } of adapters.values()) {
-    const random = randomStream(streamSeed(seed, a.name));
-    const bound = 1 / Math.sqrt(a.shape[1]);
-    const matrix = values.values(a.name);
-    for (let i = 0; i < matrix.length; i++) matrix[i] = (2 * random.uniform() - 1) * bound;
   }
 }

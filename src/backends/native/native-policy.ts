@@ -13,10 +13,13 @@ import type {
 import { DialogueQueue } from './dialogue-queue.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
-import { SamplingSession, type SamplingSessionOptions } from './sampling-session.ts';
+import type { SamplingSession } from './sampling-session.ts';
 import { textLogprobs } from './text-logprobs.ts';
 
-export interface NativePolicyOptions extends SamplingSessionOptions, Pick<SampledModel, 'updated'> {
+export interface NativePolicyOptions extends Pick<SampledModel, 'contextLength' | 'updated'> {
+  readonly config: ModelConfig;
+  /** Disposed of together with the policy. */
+  readonly session: SamplingSession;
   /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
 }
@@ -28,14 +31,12 @@ export class NativePolicy implements Policy {
   readonly #cacheBudget: number;
   readonly #session: SamplingSession;
 
-  constructor(options: NativePolicyOptions) {
-    this.contextLength = options.positions;
-    this.#config = options.architecture.config;
-    const { contextLength } = this;
-    const { vocabularySize } = this.#config;
-    this.#model = { contextLength, vocabularySize, updated: options.updated };
-    this.#cacheBudget = options.cacheBudget;
-    this.#session = new SamplingSession(options);
+  constructor({ config, contextLength, updated, session, cacheBudget }: NativePolicyOptions) {
+    this.contextLength = contextLength;
+    this.#config = config;
+    this.#model = { contextLength, vocabularySize: config.vocabularySize, updated };
+    this.#cacheBudget = cacheBudget;
+    this.#session = session;
   }
 
   async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {

@@ -1,4 +1,5 @@
 // The weights that completions are sampled with: how our custom operator rounds them, or quantized copies for ONNX Runtime's operators.
+import type { DecodingGraphOptions } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/model-config.ts';
 import {
@@ -13,11 +14,11 @@ import {
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
 import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { Arena } from './arena.ts';
+import type { CompileOptions } from './compiled-graph.ts';
 import type { FrozenWeights } from './frozen-weights.ts';
 import { newTensor, place, valuesOnHost } from './placement.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
 import { RunTensors } from './run-tensors.ts';
-import type { SamplingSessionOptions } from './sampling-session.ts';
 
 /** How our custom operator packs frozen weights, by `rolloutDtype`. */
 const weightPackings = {
@@ -29,10 +30,16 @@ const weightPackings = {
 /** How frozen weights are quantized for ONNX Runtime's operators. */
 const weightQuantizations = { float32: undefined, bfloat16: undefined, int8, int4 };
 
-type RolloutWeights = Pick<SamplingSessionOptions, 'packing' | 'packings' | 'rounded' | 'quantization' | 'exact'> & {
-  /** The quantized copies of frozen matrices, by name; the caller frees them. */
+interface RolloutWeights {
+  /** How our custom operator packs matrices. */
+  readonly packing: Pick<CompileOptions, 'packing' | 'packings'>;
+  /** The trained matrices that it rounds as it packs them, which stays so until a session is opened anew. @default none */
+  readonly rounded?: ReadonlyMap<string, AnyTensor>;
+  /** How the graph reads quantized copies. @default there are none */
+  readonly quantized?: Pick<DecodingGraphOptions, 'quantization' | 'exact'>;
+  /** The quantized copies of frozen matrices, by name; the caller frees them. @default none */
   readonly copies?: ReadonlyMap<string, AnyTensor>;
-};
+}
 
 /** Our custom operator rounds matrices itself as it packs them; ONNX Runtime's needs rounded copies of the frozen ones. */
 export function rolloutWeights(
@@ -56,16 +63,19 @@ export function rolloutWeights(
     const matrices = trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
     const rounded = new Map(matrices.map(({ name }) => [name, values.tensors.get(name)!]));
     return {
-      packing: weightPackings[dtype],
-      // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
-      ...(dtype === 'int4' && { packings: new Map([[output, 'once_int8']]) }),
+      packing: {
+        packing: weightPackings[dtype],
+        // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
+        ...(dtype === 'int4' && { packings: new Map([[output, 'once_int8']]) }),
+      },
       ...(trained.whole && dtype !== 'float32' && { rounded }),
     };
   }
   const quantization = weightQuantizations[dtype];
-  if (!quantization) return { packing: 'once' };
-  const placed = place(quantizedCopies(architecture, frozen, quantization), values.layout.device);
-  return { packing: 'once', quantization, exact: new Set(trained.own.map(({ name }) => name)), copies: placed };
+  const packing = { packing: 'once' } as const;
+  if (!quantization) return { packing };
+  const copies = place(quantizedCopies(architecture, frozen, quantization), values.layout.device);
+  return { packing, quantized: { quantization, exact: new Set(trained.own.map(({ name }) => name)) }, copies };
 }
 
 /** Rounded copies of all frozen matrices, as `quantizedMatmul` reads them. */

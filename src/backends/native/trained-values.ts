@@ -1,0 +1,22 @@
+// The values that training starts from: of the model's own parameters those in its files, of adapters those with which they change nothing.
+import type { LoraAdapters } from '../../models/lora.ts';
+import type { TrainedParameters } from '../../models/trained-parameters.ts';
+import { randomStream, streamSeed } from '../../random.ts';
+import type { ModelFiles } from '../model-files/model-files.ts';
+import type { Arena } from './arena.ts';
+
+/** Reads the model's own parameters that are trained. */
+export async function readTrained(files: ModelFiles, { own }: TrainedParameters, into: Arena): Promise<void> {
+  for (const parameter of own) await files.read(parameter, into.values(parameter.name));
+  into.upload();
+}
+
+/** Initialises adapters as PEFT does: A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that they change nothing at first. */
+export function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number): void {
+  for (const { a } of adapters.values()) {
+    const random = randomStream(streamSeed(seed, a.name));
+    const bound = 1 / Math.sqrt(a.shape[1]);
+    const matrix = values.values(a.name);
+    for (let i = 0; i < matrix.length; i++) matrix[i] = (2 * random.uniform() - 1) * bound;
+  }
+}
