@@ -283,6 +283,25 @@ describe('usage', () => {
     assert.equal(unknown.message, 'there is no command llm');
   });
 
+  test('a command of a group, or of another system, leads to the whole of ours', async () => {
+    const hints: Record<string, RegExp> = {
+      'diagnose latest': /^here it is gradus runs diagnose$/,
+      'compare a b': /^here it is gradus runs compare$/,
+      list: /^here it is gradus runs list or gradus rewards list$/,
+      test: /^here it is gradus rewards test$/,
+      logs: /^here it is gradus runs tail RUN$/,
+      'runs logs latest': /^here it is gradus runs tail RUN$/,
+      'merge latest': /^here it is gradus export RUN --merge$/,
+      'llm --train': /^here it is gradus train CONFIG$/,
+      'runs diagnos latest': /^Did you mean diagnose\?$/,
+      nonsense: /^there is: train, eval, /,
+      'eval a.yaml --split test': /eval_split: gradus eval CONFIG --set eval_split=test/,
+    };
+    for (const [line, hint] of Object.entries(hints)) {
+      assert.match(assertFailure(await run([...line.split(' '), '--json']), 2, 'USAGE').hint!, hint, line);
+    }
+  });
+
   test('help and version are results', async () => {
     for (const line of [
       '',

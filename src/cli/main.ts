@@ -2,11 +2,11 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { meantCommand, otherName } from './meant-command.ts';
 import { Output, type Stream } from './output.ts';
 import { ownName } from './own-name.ts';
 import { ownStdout } from './own-stdout.ts';
@@ -119,8 +119,7 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     .action(([command]: readonly string[]) => {
       if (command === undefined)
         return cli.output.result(helpResult(OVERVIEW, program), cli.output.suggested(OVERVIEW));
-      const names = program.commands.map((known) => known.name());
-      throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
+      throw new GradusError('USAGE', `there is no command ${command}`, { hint: meantCommand(command, program) });
     });
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
@@ -175,7 +174,9 @@ async function usageError({ code, message }: CommanderError, command: Command): 
   }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
   const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
-  return new GradusError('USAGE', first!, { hint: (await keyHint(first!, command)) ?? suggested });
+  const unknown = /^unknown command '([^']+)'/.exec(first!)?.[1];
+  const elsewhere = unknown === undefined ? undefined : otherName(unknown);
+  return new GradusError('USAGE', first!, { hint: elsewhere ?? (await keyHint(first!, command)) ?? suggested });
 }
 
 /** For an option that is a key of the configuration, here or in another system, as `--learning-rate` of TRL's command. */

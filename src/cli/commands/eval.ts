@@ -1,5 +1,6 @@
 // gradus eval: evaluates a run, or an untrained model, on held-out problems.
 import { Command, Option } from 'commander';
+import { GradusError } from '../../errors.ts';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
 import { collect, given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -23,13 +24,28 @@ interface EvalFlags {
   readonly set: readonly string[];
 }
 
+type Split = NonNullable<EvalFlags['split']>;
+
+const splits: readonly Split[] = ['eval', 'train'];
+
+/** Elsewhere this option names a split of the data set. */
+function askedSplit(text: string): Split {
+  const split = splits.find((known) => known === text);
+  if (split !== undefined) return split;
+  throw new GradusError('USAGE', `--split ${text}: expected ${splits.join(' or ')}`, {
+    hint: `eval are the held-out problems, and which split of the data set they are is eval_split: gradus eval CONFIG --set eval_split=${text}; with --set adapter=RUN of a run that trained adapters`,
+  });
+}
+
 export function evalCommand(cli: Cli): Command {
   return new Command('eval')
     .description('measure greedy and sampled accuracy, rewards and pass@k, compared with the model before training')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
     .option('--n <problems>', 'maximum number of problems', positiveInteger)
     .option('--k <list>', 'compute pass@k for each of these, for example 1,4,8', sampleSizes)
-    .addOption(new Option('--split <split>', 'held-out problems, or those trained on').choices(['eval', 'train']))
+    .addOption(
+      new Option('--split <split>', 'held-out problems, or those trained on').choices(splits).argParser(askedSplit),
+    )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--temperature <t>', 'sampling temperature (default: the configuration’s)', nonNegativeNumber)
     .option(
