@@ -83,8 +83,8 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
   if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
   if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
-  if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->up_transposed);
-  if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->up_alpha);
+  if (!status) status = CALL(GET_INTEGER, info, "up_transB", &node->up_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "up_alpha", &node->up_alpha);
   if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
   size_t inputs = 0;

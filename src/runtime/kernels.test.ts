@@ -56,8 +56,8 @@ for (const { unit, library, skip } of kernelLibraries())
       readonly transposeA?: boolean;
       readonly transposeB?: boolean;
       readonly addend?: boolean;
-      /** The depth of another product that is added. */
-      readonly other?: number;
+      /** The depth of a product low · up that is added. */
+      readonly rank?: number;
       /** Whether the left operand of that one is itself the product of the left matrix and a thin one, which may be stored transposed. */
       readonly down?: 'plain' | 'transposed';
       readonly packing?: Packing;
@@ -67,7 +67,7 @@ for (const { unit, library, skip } of kernelLibraries())
 
     /** The root of the mean squared error, relative to that of the exact product. */
     function error({ rows, inner, columns, transposeA = false, transposeB = false, addend = false, ...rest }: Case) {
-      const { packing = 'each_run', bfloat16 = false, other = 0, down } = rest;
+      const { packing = 'each_run', bfloat16 = false, rank = 0, down } = rest;
       using stack = new DisposableStack();
       const random = randomStream(rows + inner + columns);
       const matrix = (height: number, width: number, exact = true) => {
@@ -80,8 +80,8 @@ for (const { unit, library, skip } of kernelLibraries())
       const a = transposeA ? matrix(inner, rows) : matrix(rows, inner);
       const b = transposeB ? matrix(columns, inner, !bfloat16) : matrix(inner, columns, !bfloat16);
       const c = matrix(rows, columns);
-      const [u, v] = [matrix(rows, other), matrix(columns, other)];
-      const w = down === 'transposed' ? matrix(other, inner) : matrix(inner, other);
+      const [u, v] = [matrix(rows, rank), matrix(columns, rank)];
+      const w = down === 'transposed' ? matrix(rank, inner) : matrix(inner, rank);
       const alpha = down ? 1 : 0.7; // only unscaled products are joined
       const R = symbol('R');
       const operands = [
@@ -92,9 +92,9 @@ for (const { unit, library, skip } of kernelLibraries())
       const sum = addend ? add(product, input('c', 'float32', [R, columns])) : product;
       const middle = down
         ? matmul(operands[0], input('w', 'float32', w.shape), { transposeB: down === 'transposed', alpha: 0.1 })
-        : input('u', 'float32', [R, other]);
+        : input('u', 'float32', [R, rank]);
       const thin = [middle, input('v', 'float32', v.shape)] as const;
-      const output = other > 0 ? add(sum, matmul(...thin, { transposeB: true, alpha: 3 })) : sum;
+      const output = rank > 0 ? add(sum, matmul(...thin, { transposeB: true, alpha: 3 })) : sum;
       const outputs = { output, ...(down && { middle }) };
       const model = lowerToOnnx(outputs, { initializers: new Set('b'), packing });
       assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
@@ -104,9 +104,9 @@ for (const { unit, library, skip } of kernelLibraries())
       using binding = session.bind();
       binding.input('a', a).output('output', result);
       if (addend) binding.input('c', c);
-      if (other > 0) binding.input('v', v);
+      if (rank > 0) binding.input('v', v);
       if (down) binding.input('w', w).output('middle', u);
-      else if (other > 0) binding.input('u', u);
+      else if (rank > 0) binding.input('u', u);
       binding.runSync();
       let [squares, errors] = [0, 0];
       const compare = (exact: number, found: number) => {
@@ -121,17 +121,17 @@ for (const { unit, library, skip } of kernelLibraries())
             sum += left * b.buffer.data[transposeB ? column * inner + k : k * columns + column]!;
           }
           let exact = alpha * sum + (addend ? c.buffer.data[row * columns + column]! : 0);
-          for (let k = 0; k < other; k++)
-            exact += 3 * u.buffer.data[row * other + k]! * v.buffer.data[column * other + k]!;
+          for (let k = 0; k < rank; k++)
+            exact += 3 * u.buffer.data[row * rank + k]! * v.buffer.data[column * rank + k]!;
           compare(exact, result.buffer.data[row * columns + column]!);
         }
-        for (let column = 0; down && column < other; column++) {
+        for (let column = 0; down && column < rank; column++) {
           let exact = 0;
           for (let k = 0; k < inner; k++)
             exact +=
               a.buffer.data[row * inner + k]! *
-              w.buffer.data[down === 'transposed' ? column * inner + k : k * other + column]!;
-          compare(0.1 * exact, u.buffer.data[row * other + column]!);
+              w.buffer.data[down === 'transposed' ? column * inner + k : k * rank + column]!;
+          compare(0.1 * exact, u.buffer.data[row * rank + column]!);
         }
       }
       return Math.sqrt(errors / squares);
@@ -147,21 +147,21 @@ for (const { unit, library, skip } of kernelLibraries())
       'of odd sizes': { rows: 133, inner: 1541, columns: 131, addend: true },
       'with a sum in three parts': { rows: 131, inner: 3100, columns: 130, transposeB: true, addend: true },
       'of many columns': { rows: 140, inner: 128, columns: 3000 },
-      'with another product': { ...size, other: 16 },
+      'with low · up': { ...size, rank: 16 },
       'with a sum in three parts, and another product': {
         rows: 131,
         inner: 3100,
         columns: 130,
         addend: true,
-        other: 40,
+        rank: 40,
       },
-      'with another product of its own left matrix': { ...size, other: 16, down: 'transposed', addend: true },
+      'with low · up, where low is left · down': { ...size, rank: 16, down: 'transposed', addend: true },
       'with another product in three parts': {
         rows: 131,
         inner: 3100,
         columns: 130,
         addend: true,
-        other: 40,
+        rank: 40,
         down: 'plain',
       },
       'of few rows, packed before, with another product of the left matrix': {
@@ -170,7 +170,7 @@ for (const { unit, library, skip } of kernelLibraries())
         columns: 192,
         packing: 'once',
         transposeB: true,
-        other: 20,
+        rank: 20,
         down: 'transposed',
       },
       'of some rows, packed before, with another product of the left matrix': {
@@ -179,7 +179,7 @@ for (const { unit, library, skip } of kernelLibraries())
         columns: 192,
         packing: 'once',
         transposeB: true,
-        other: 20,
+        rank: 20,
         down: 'plain',
       },
       'of few rows, packed before, with another product': {
@@ -188,11 +188,11 @@ for (const { unit, library, skip } of kernelLibraries())
         columns: 192,
         packing: 'once',
         transposeB: true,
-        other: 8,
+        rank: 8,
       },
       'packed before': { rows: 40, inner: 1600, columns: 300, packing: 'once', transposeB: true },
       'of few rows, packed before': { rows: 5, inner: 1600, columns: 300, packing: 'once', addend: true },
-      'of a single row': { rows: 1, inner: 1541, columns: 200, packing: 'once', other: 16, addend: true },
+      'of a single row': { rows: 1, inner: 1541, columns: 200, packing: 'once', rank: 16, addend: true },
       'of four rows': { rows: 4, inner: 160, columns: 131, packing: 'once', transposeB: true },
       'of bfloat16 weights': { rows: 9, inner: 200, columns: 300, packing: 'once', transposeB: true, bfloat16: true },
       'of bfloat16 weights that are rounded': {
@@ -221,12 +221,12 @@ for (const { unit, library, skip } of kernelLibraries())
           { rows: 40, addend: true },
           { rows: 20, inner: 1700 },
           { rows: 9, inner: 161 },
-          { rows: 1, other: 16 },
+          { rows: 1, rank: 16 },
           { rows: 2, addend: true, columns: 131 },
           { rows: 3, inner: 161 },
-          { rows: 4, other: 20, addend: true },
-          { rows: 4, other: 20, down: 'plain' as const },
-          { rows: 20, other: 16, addend: true, down: 'transposed' as const },
+          { rows: 4, rank: 20, addend: true },
+          { rows: 4, rank: 20, down: 'plain' as const },
+          { rows: 20, rank: 16, addend: true, down: 'transposed' as const },
         ]) {
           for (const transposeB of [false, true]) {
             const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });

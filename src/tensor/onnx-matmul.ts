@@ -109,11 +109,11 @@ function emitSplit(
 
 const none: Pick<Product, 'transB' | 'alpha'> = { transB: 0, alpha: 1 };
 
-/** The attributes of low * up, which the operator calls the other product, and of left * down. */
-function thinAttributes(other = none, down = none): Record<string, OnnxAttribute> {
+/** The attributes of low * up and of left * down. */
+function thinAttributes(up = none, down = none): Record<string, OnnxAttribute> {
   return {
-    other_transB: other.transB,
-    other_alpha: { float: other.alpha },
+    up_transB: up.transB,
+    up_alpha: { float: up.alpha },
     down_transB: down.transB,
     down_alpha: { float: down.alpha },
   };
