@@ -58,6 +58,10 @@ export const game = configurable('a game', z.strictObject({ high: z.int().defaul
 export const broken = { build() { throw new Error('broken'); }, scores: ['found'] };
 `,
 );
+writeFileSync(
+  'chat.py',
+  'def score(completions, answer):\n    return [float("4" in c[0]["content"]) for c in completions]\n',
+);
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
 /** A run that ended badly: no group of its steps was mixed. */
@@ -203,6 +207,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'rewards test': [
     ['rewards test --reward numeric_match --input agreeing.jsonl', 0, 'rewards.test.result/1'],
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
+    ['rewards test --reward chat.py:score --input agreeing.jsonl', 0, 'rewards.test.result/1'],
     ['rewards test --reward throwing.ts:score --input agreeing.jsonl', 2, 'rewards.test.result/1'],
     ['rewards test --reward numeric_mach --input agreeing.jsonl', 2, 'error/1'],
   ],

@@ -106,7 +106,7 @@ function faultOf({ scores, errors, agreement }: RewardTest) {
     return {
       code: 'REWARD_FAILED',
       message: `the reward failed on all ${scores.length} cases: ${first.message}`,
-      hint: 'fix the reward, or add the missing columns to the cases',
+      hint: 'fix the reward, or add to the cases what it reads: prompt, or other columns',
     };
   }
   if (!agreement || agreement.disagreements.length === 0) return undefined;
@@ -118,7 +118,7 @@ function faultOf({ scores, errors, agreement }: RewardTest) {
   };
 }
 
-function testSummary({ scores, errors, agreement }: RewardTest): string {
+function testSummary({ scores, errors, as_messages, agreement }: RewardTest): string {
   const messages = new Map(errors.map(({ index, message }) => [index, message]));
   const wrong = new Map(agreement?.disagreements.map(({ index, expected }) => [index, expected]));
   const lines = scores.map((score, index) => {
@@ -126,5 +126,6 @@ function testSummary({ scores, errors, agreement }: RewardTest): string {
     return [`${index + 1}`, String(score), wrong.has(index) ? `expected ${wrong.get(index)}` : '', note];
   });
   const summary = agreement ? `${agreement.agreed} of ${agreement.expected} as expected` : `${scores.length} scored`;
-  return [table(lines), summary].join('\n');
+  const note = 'the function fails on texts: completions were given as messages, as with a chat template';
+  return [table(lines), ...(as_messages ? [note] : []), summary].join('\n');
 }

@@ -22,6 +22,12 @@ export const rewardsTestSchema = outcomeSchema(
     scores: z.array(score).describe('one score per case, in order; null if the reward does not apply or failed'),
     errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which the reward failed'),
     metrics: numbers.describe('means of the metrics that the reward logged'),
+    as_messages: z
+      .literal(true)
+      .exactOptional()
+      .describe(
+        'present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template',
+      ),
     agreement: agreement.exactOptional().describe('present if a case has an expected score'),
   },
 );

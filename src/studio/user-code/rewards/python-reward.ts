@@ -47,12 +47,22 @@ export async function loadPythonReward(
   };
 }
 
+/** Whether an error is that of code which takes texts for messages, an empty one among them. */
+export function wantsMessages(message: string): boolean {
+  return /string indices must be|string index out of range|'str' object/.test(message);
+}
+
+/** Whether an error is that of code which takes messages for a text. */
+export function wantsTexts(message: string): boolean {
+  return /(got|not) 'list'|'list' object/.test(message);
+}
+
 /** Adds what a completion is to an error of code that takes it for the other. */
 function explained(message: string, conversational: boolean): string {
-  if (conversational && /(got|not) 'list'|'list' object/.test(message)) {
+  if (conversational && wantsTexts(message)) {
     return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
   }
-  if (!conversational && /string indices must be|'str' object/.test(message)) {
+  if (!conversational && wantsMessages(message)) {
     return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
   }
   return message;

@@ -75,6 +75,47 @@ test('a function in Python gets texts, or messages where the cases have them', a
   assert.deepEqual((await testReward({ reward, input: messages })).scores, [5]);
 });
 
+describe('a function in Python that takes completions for messages', () => {
+  const reward = () =>
+    code(
+      'chat.py',
+      'def score(completions, answer):\n    return [float(c[0]["content"] == a) for c, a in zip(completions, answer)]\n',
+    );
+  const texts = [
+    { completion: 'four', answer: 'four', expected: 1 },
+    { completion: '', answer: 'four', expected: 0 },
+  ];
+
+  test('gets texts as messages, as with a chat template, and the result says so', async () => {
+    const result = await testReward({ reward: reward(), input: cases(...texts) });
+    assert.deepEqual([result.scores, result.errors, result.as_messages], [[1, 0], [], true]);
+    assert.equal(result.agreement!.fraction, 1);
+  });
+
+  test('where only some cases hold messages, too', async () => {
+    const completion = [{ role: 'assistant', content: 'five' }];
+    const { scores, as_messages } = await testReward({
+      reward: reward(),
+      input: cases(...texts, { completion, answer: 'five' }),
+    });
+    assert.deepEqual([scores, as_messages], [[1, 0, 1], true]);
+  });
+
+  test('fails as it does where it fails on messages, too, and cases of both kinds are named', async () => {
+    const odd = code(
+      'odd.py',
+      'def score(completions, answer):\n    if answer[0] == "0":\n        return [0]\n    return [c.nothing for c in completions]\n',
+    );
+    const completion = [{ role: 'assistant', content: 'five' }];
+    const failed = await testReward({ reward: odd, input: cases({ completion: 'four', answer: '4' }) });
+    assert.equal(failed.as_messages, undefined);
+    assert.match(failed.errors[0]!.message, /'str' object has no attribute/);
+    const mixed = cases({ completion: 'none', answer: '0' }, { completion, answer: '5' });
+    const { errors } = await testReward({ reward: odd, input: mixed });
+    assert.match(errors[0]!.message, /; some of these cases are texts, others messages: all were given as texts$/);
+  });
+});
+
 describe('agreement', () => {
   test('counts only the cases that expect something', async () => {
     const input = cases(

@@ -3,9 +3,12 @@ import { GradusError } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
+import type { NamedReward } from '../../../rewards.ts';
 import type { Example, Reward, Trajectory } from '../../../rl.ts';
 import { loadRows } from '../../data/data-files.ts';
+import { isPython } from '../user-files.ts';
 import { givenCompletion } from './given-completion.ts';
+import { wantsMessages, wantsTexts } from './python-reward.ts';
 import { rewardByName } from './reward-by-name.ts';
 
 export interface TestRewardOptions {
@@ -25,6 +28,8 @@ export interface RewardTest {
   readonly errors: readonly { readonly index: number; readonly message: string }[];
   /** Further numbers that the reward logged, averaged over the cases. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template. */
+  readonly as_messages?: true;
   /** Present if a case says what it expects. */
   readonly agreement?: Agreement;
 }
@@ -48,28 +53,54 @@ const TOLERANCE = 1e-6;
 /**
  * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
  * `completion` and `expected`; `completionIds` are empty, for there is no tokenizer. Functions in Python get completions as lists of messages where
- * all cases give them so, else as texts.
+ * all cases give them so, else as texts; where that makes all of them fail as it does functions written for a chat template, as messages after all.
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
  */
 export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
   const rows = await loadRows(options.input);
-  const conversational = rows.every(({ completion }) => Array.isArray(completion));
-  const reward = await rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
+  const withMessages = rows.filter(({ completion }) => Array.isArray(completion)).length;
+  const conversational = withMessages === rows.length;
+  const open = (conversational: boolean) =>
+    rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
+  const reward = await open(conversational);
   const cases = rows.map((row, index) => parseCase(row, index, options.input));
-  const rewardModel = weightedRewards([reward]);
-  const verdicts = [];
-  for (const { columns, trajectory } of cases) {
-    const [verdict] = await rewardModel.score(columns, [trajectory]);
-    verdicts.push(verdict!);
+  const errorOf = ({ errors }: Reward) => errors?.[reward.name];
+  let verdicts = await scoreEach(cases, reward);
+  let asMessages = false;
+  if (
+    !conversational &&
+    isPython(options.reward) &&
+    verdicts.every((verdict) => wantsMessages(errorOf(verdict) ?? ''))
+  ) {
+    const again = await scoreEach(cases, await open(true));
+    asMessages = again.some((verdict) => !wantsTexts(errorOf(verdict) ?? ''));
+    if (asMessages) verdicts = again;
   }
+  const isMixed = withMessages > 0 && !conversational && !asMessages;
   const agreement = agreementOf(cases, verdicts);
   return {
     reward: options.reward,
     scores: verdicts.map(({ score }) => score),
-    errors: verdicts.flatMap(({ errors }, index) => (errors ? [{ index, message: errors[reward.name]! }] : [])),
+    errors: verdicts.flatMap((verdict, index) => {
+      const error = errorOf(verdict);
+      return error === undefined ? [] : [{ index, message: isMixed ? `${error}${mixedNote(error)}` : error }];
+    }),
     metrics: meanMetrics(verdicts.flatMap(({ metrics }) => (metrics ? [metrics] : []))),
+    ...(asMessages && { as_messages: true }),
     ...(agreement && { agreement }),
   };
+}
+
+async function scoreEach(cases: readonly Case[], reward: NamedReward): Promise<Reward[]> {
+  const rewardModel = weightedRewards([reward]);
+  const verdicts: Reward[] = [];
+  for (const { columns, trajectory } of cases) verdicts.push(...(await rewardModel.score(columns, [trajectory])));
+  return verdicts;
+}
+
+/** Cases that hold messages are also given as texts where others hold texts. */
+function mixedNote(error: string): string {
+  return wantsMessages(error) ? '; some of these cases are texts, others messages: all were given as texts' : '';
 }
 
 interface Case {
