@@ -13,7 +13,7 @@ import { ADAMW, LOSS } from './native-models.ts';
 
 export interface LearnerSetup {
   modelPath: string;
-  /** An adapter's settings and folder, whose matrices are then what is learnt; without it all parameters are. */
+  /** The settings and the folder of an adapter to train. @default all parameters are trained */
   adapter?: { settings: LoraSettings; folder: string };
   objective?: Objective;
   temperature?: number;

@@ -88,8 +88,8 @@ export class ConfigReader {
 
   /**
    * Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`.
-   * @param layers the kind of layers, if newer files have settings for each kind; older ones scale those of full attention alone
-   * @param base the field of older files with the base of the frequencies, and what it is if they have none
+   * @param layers the kind of layers, if newer files have settings for each kind; older files scale layers of full attention alone
+   * @param base the field that holds the base of the frequencies in older files, and the base of files without that field
    */
   rope(
     layers?: 'full_attention' | 'sliding_attention',
@@ -117,9 +117,9 @@ export class ConfigReader {
   }
 
   /**
-   * Layers that attend to `sliding_window` tokens, 4096 if it is missing: those of `layer_types`, in older files those for which `isSliding` holds.
-   * `undefined` if there is none, or if they differ in nothing from the others. Throws `MODEL_UNSUPPORTED` for other types of layers.
-   * @param rope their rotary embeddings, if they have their own
+   * Layers that attend to `sliding_window` tokens, 4096 if it is missing: the layers that `layer_types` names, or `isSliding` in older files.
+   * `undefined` if no layer does, or if such layers differ in nothing from the others. Throws `MODEL_UNSUPPORTED` for other types of layers.
+   * @param rope the rotary embeddings of such layers, if they have their own
    */
   sliding(isSliding: (layer: number) => boolean, rope?: RopeSettings): SlidingLayers | undefined {
     if (this.#json.sliding_window === null) return undefined;

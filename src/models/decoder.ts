@@ -26,7 +26,7 @@ export interface DecoderConfig extends ModelConfig {
   readonly outputScale: number;
 }
 
-/** Where a block normalises, with the names of the norms in checkpoints; nowhere else. */
+/** The norms of a block under their names in checkpoints, by where they apply. */
 interface BlockNorms {
   readonly beforeAttention?: string;
   readonly afterAttention?: string;

@@ -11,7 +11,7 @@ import type { NativeModel } from '../backends/native/native-model.ts';
 import { architectureOf } from './families.ts';
 import { rotaryValues } from './rotary-tables.ts';
 
-/** What llama2.c, the program that this model was made for, says of it. */
+/** Results of llama2.c, the program that stories260K was made for. */
 interface StoriesGolden {
   readonly prompt_ids: readonly number[];
   readonly prompt_logits_last_position: readonly number[];
@@ -51,7 +51,7 @@ const models: { name: string; path: string; goldens: () => Golden[]; skip?: stri
   tiny('tiny-llama-a'),
   tiny('tiny-llama-b'),
   ...withGradients.map(tiny),
-  // Every type that GGUF stores weights in, between the four.
+  // Four files, which have every type that GGUF stores weights in between them.
   ...['gguf-llama', 'gguf-qwen2', 'gguf-qwen3', 'gguf-gemma3'].map(tiny),
   {
     name: 'stories260K',
@@ -218,7 +218,7 @@ test('Gemma 3 is read from older files too', () => {
 test('what a config.json leaves out is what transformers takes for it', () => {
   const gemma3 = readJson<Record<string, unknown>>(fixturePath('tiny-gemma3'), 'config.json');
   const { rope_parameters: _, sliding_window: __, ...without } = gemma3;
-  // Layers with a window have rotary embeddings of their own: the base of the others is not theirs.
+  // Layers with a window have rotary embeddings of their own, and do not take the base of the other layers.
   const { config } = architectureOf({ ...without, rope_theta: 500 });
   assert.deepEqual([config.rope.theta, config.sliding?.rope, config.sliding?.window], [500, { theta: 10000 }, 4096]);
   const flat = architectureOf({ ...gemma3, rope_parameters: { rope_type: 'default', rope_theta: 500 } }).config;

@@ -25,7 +25,7 @@ export interface Layers {
 
 export interface AdapterDropout {
   readonly probability: number;
-  /** A random number in [0, 1) for each row: [rows, 1]. Those of the columns are the graph input `dropoutColumns(layer)`. */
+  /** A random number in [0, 1) for each row: [rows, 1]. The graph input `dropoutColumns(layer)` has a random number for each column. */
   readonly rows: Tensor;
 }
 
@@ -35,7 +35,7 @@ export const dropoutColumns = (layer: string) => `${layer}.dropout`;
 export interface LayerOptions {
   readonly attention: Attention;
   readonly adapters?: LoraAdapters;
-  /** Read quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
+  /** The format of quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
   readonly quantization?: Quantization;
   /** Whether the backward pass recomputes blocks instead of keeping their results. @default false: only cheap operations */
   readonly recompute?: boolean;
@@ -108,7 +108,7 @@ export function createLayers({
 
 /**
  * Sets elements to 0 with the given probability and scales the others by 1 / (1 − probability). The random number of an element is the fractional
- * part of row + column. These are uniform and pairwise independent, which suffices for the mean and variance of gradients, and need only one
+ * part of row + column. Such parts are uniform and pairwise independent, which suffices for the mean and variance of gradients, and need only one
  * number per row and per column.
  */
 function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropout): Tensor {

@@ -14,9 +14,9 @@ export interface LoraSettings {
   readonly targetModules: string | readonly string[];
   /** Other ranks for some layers, by suffixes of their names or regular expressions for them. The first that matches counts. */
   readonly rankPattern?: Readonly<Record<string, number>>;
-  /** Other values of alpha, in the same form. */
+  /** Other values of alpha for some layers, in the form of `rankPattern`. */
   readonly alphaPattern?: Readonly<Record<string, number>>;
-  /** Scale by alpha / √r instead: Kalajdzievski 2023, arXiv:2312.03732. @default false */
+  /** Scale the product of the two matrices by alpha / √r instead: Kalajdzievski 2023, arXiv:2312.03732. @default false */
   readonly rslora?: boolean;
   /** The probability with which an adapter drops an element of its input while training. @default 0 */
   readonly dropout?: number;

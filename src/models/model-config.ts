@@ -28,11 +28,11 @@ export interface ModelConfig {
 
 /** Layers that attend to the last tokens alone. */
 export interface SlidingLayers {
-  /** How many tokens each one attends to, itself included. */
+  /** How many tokens a token attends to, itself included. */
   readonly window: number;
-  /** @default those of the other layers */
+  /** Rotary embeddings of these layers. @default those of the other layers */
   readonly rope?: RopeSettings;
-  /** Whether each layer of the model is one. */
+  /** For each layer of the model, whether it is such a layer. */
   readonly layers: readonly boolean[];
 }
 
@@ -43,7 +43,7 @@ export interface ParameterSpec {
   readonly shape: readonly number[];
   /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
   readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
-  /** Its format in the model's file, if known. */
+  /** The format of the parameter in the model's file, if known. */
   readonly stored?: StorageFormat;
 }
 

@@ -24,7 +24,7 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
       const parity = await measureParity(join(folder, name));
       const { gradients, ...others } = parity;
       for (const [what, difference] of Object.entries(others)) assert.ok(difference <= 1e-4, `${what}: ${difference}`);
-      // Of a matrix whose gradients nearly cancel, little is left to compare with.
+      // Where gradients nearly cancel, little is left of a matrix to compare with.
       assert.ok(gradients <= 3e-4, `gradients: ${gradients}`);
     });
   }

@@ -33,7 +33,7 @@ export function peftConfig(
     fan_in_fan_out: false,
     use_rslora: rslora,
     modules_to_save: modulesToSave && modulesToSave.length > 0 ? modulesToSave : null,
-    // Without it, PEFT unties the embeddings: it trains and loads a copy, and leaves the output layer unchanged.
+    // Without this setting, PEFT unties the embeddings: it trains and loads a copy, and leaves the output layer unchanged.
     ensure_weight_tying: tiedEmbeddings && (modulesToSave ?? []).length > 0,
     inference_mode: true,
   };

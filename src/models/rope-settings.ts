@@ -10,7 +10,7 @@ export interface RopeSettings {
 
 export type RopeScaling = LinearScaling | Llama3Scaling | YarnScaling;
 
-/** All frequencies are divided by the factor: Chen et al. 2023, arXiv:2306.15595. */
+/** Linear scaling, which divides all frequencies by the factor: Chen et al. 2023, arXiv:2306.15595. */
 interface LinearScaling {
   readonly type: 'linear';
   readonly factor: number;
@@ -18,7 +18,7 @@ interface LinearScaling {
 
 /**
  * Llama 3.1's scaling (Llama Team 2024, arXiv:2407.21783, and its code): frequencies with many turns in the original context are kept,
- * those with few are divided by the factor, and those in between are interpolated.
+ * frequencies with few turns are divided by the factor, and those in between are interpolated.
  */
 interface Llama3Scaling {
   readonly type: 'llama3';
@@ -29,7 +29,7 @@ interface Llama3Scaling {
   readonly originalContextLength: number;
 }
 
-/** Peng et al. 2023, arXiv:2309.00071: as Llama 3.1 later did, but interpolated by lanes, and with sharper attention. */
+/** YaRN (Peng et al. 2023, arXiv:2309.00071): scaling as in Llama 3.1, but interpolated by lanes, and with sharper attention. */
 interface YarnScaling {
   readonly type: 'yarn';
   readonly factor: number;
@@ -70,7 +70,7 @@ const readers = {
 export const ropeScalings = Object.keys(readers) as readonly (keyof typeof readers)[];
 
 /**
- * Reads the fields of a scaling of this type. Throws `MODEL_CONFIG_INVALID`.
+ * Reads the fields of a scaling of the given type. Throws `MODEL_CONFIG_INVALID`.
  * @param contextLength the length before the extension, if the fields do not say it
  */
 export function readRopeScaling(
@@ -105,7 +105,7 @@ function keptShare(scaling: RopeScaling, theta: number, lane: number, headSize: 
     return clamp((turns - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor));
   }
   const { betaFast, betaSlow, truncate } = scaling;
-  /** The lane that turns so often in the original context. */
+  /** The lane that makes this number of turns in the original context. */
   const laneOf = (turns: number) =>
     (headSize * Math.log(originalContextLength / (turns * 2 * Math.PI))) / (2 * Math.log(theta));
   const [first, last] = [laneOf(betaFast), laneOf(betaSlow)];

@@ -8,7 +8,7 @@ import { frequencyFactor, type RopeSettings } from './rope-settings.ts';
 interface NamedTables {
   readonly cos: string;
   readonly sin: string;
-  /** `undefined`: the tables of layers that do not rotate, all cosines 1. */
+  /** The embeddings that the tables are of; `undefined` for layers that do not rotate, whose cosines are all 1. */
   readonly rope: RopeSettings | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Dimension } from '../tensor/shape.ts';
 
 /**
  * @param positions int64 [rows, 1]
- * @param tables those of each layer
+ * @param tables the tables of each layer
  */
 export function rotation(
   positions: Tensor,

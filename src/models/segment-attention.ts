@@ -1,4 +1,4 @@
-// Attention for training as one custom operator: the same as prefix-attention.ts builds from many, for rows without padding.
+// Attention for training as one custom operator, which computes what prefix-attention.ts builds of many, for rows without padding.
 import { input, type RotaryTables, segmentAttention } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
 import type { Attention } from './layers.ts';

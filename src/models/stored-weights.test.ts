@@ -16,7 +16,7 @@ import { size } from '../tensor/shape.ts';
 import { type Value, value } from '../tensor/value.ts';
 import { storedShape } from './stored-weights.ts';
 
-/** Where the halves of a block are that scale its numbers: all other bytes may have any value. */
+/** Offsets in a block of the 16-bit floats that scale its numbers. All other bytes may have any value. */
 const HALVES: Readonly<Record<string, readonly number[]>> = {
   Q8_0: [0],
   Q4_0: [0],

@@ -7,7 +7,7 @@ export interface TrainedParameters {
   readonly adapters?: LoraAdapters;
   /** The model's own parameters that are trained. All others stay the same, bit for bit. */
   readonly own: readonly ParameterSpec[];
-  /** Whether these are all parameters of the model. */
+  /** Whether all of the model's own parameters are trained. */
   readonly whole: boolean;
 }
 

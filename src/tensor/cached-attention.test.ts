@@ -56,11 +56,11 @@ interface Call {
   key: Value;
   value: Value;
   lastPositions: Value;
-  /** @default each row itself */
+  /** Rows that begin with the same tokens. @default each row itself */
   twins?: Value;
 }
 
-/** Rows that read so many tokens, the last of which stand at these positions, and whatever numbers. */
+/** A call with random numbers, in which each row reads `tokens` tokens; `last` are the positions of the rows' last tokens. */
 function draw({ heads, keyValueHeads, width }: Heads, tokens: number, last: number[], random: RandomStream): Call {
   const floats = (sharers: number) => {
     const shape = [last.length, tokens, sharers * width];

@@ -76,7 +76,7 @@ test('what lies between checkpoints is computed again, after what follows it; th
   };
   const numbersOf = (outputs: readonly Tensor[]) => interpret(outputs, inputs).map(({ data }) => [...data]);
   assert.deepEqual(numbersOf(again), numbersOf(plain));
-  // Of three blocks the last is kept: two are computed twice.
+  // Three blocks: the last is kept, and the two others are computed twice.
   const tanhs = (outputs: readonly Tensor[]) => topologicalOrder(optimize(outputs)).filter(({ op }) => op === 'tanh');
   assert.equal(tanhs(plain).length, 3);
   assert.equal(tanhs(again).length, 5);

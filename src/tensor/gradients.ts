@@ -202,7 +202,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     node!.op === 'tokenScores' ? [ofScores(node as TensorOf<'tokenScores'>, index, dy)] : applyRow(rules, node!, dy),
 };
 
-/** The gradient of hidden states [T, D], given that of their tokens' log-probabilities or entropies [T, 1]. */
+/** The gradient of hidden states [T, D], given the gradient of their tokens' log-probabilities or entropies [T, 1]. */
 function ofScores(node: TensorOf<'tokenScores'>, index: number, dy: Tensor): Tensor {
   const [, weight, targets] = node.inputs;
   const { ofTotal, ofEntropy } = tokenScoreGradients(node);

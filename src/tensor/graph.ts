@@ -12,7 +12,7 @@ export interface AttentionHeads {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly scale: number;
-  /** How many tokens each one attends to, the last ones before it and itself. @default all before it */
+  /** How many tokens a token attends to: itself and the last ones before it. @default all before it */
   readonly window?: number;
 }
 
@@ -49,7 +49,7 @@ export interface Operators {
   tanh: None;
   abs: None;
   not: None;
-  /** To `type`; booleans become 0 and 1. */
+  /** Converts to `type`; booleans become 0 and 1. */
   cast: None;
   /** The identity, through which no gradient flows. */
   stopGradient: None;
@@ -117,24 +117,25 @@ export interface Operators {
   /**
    * (query [B·S, heads·D], key [B·S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin,
    * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B·S, heads·D],
-   * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
-   * the right. Values at padding, and in the caches after a row's last position, are undefined.
+   * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S
+   * tokens starts at 0 and is padded on the right. Values at padding, and in the caches after a row's last position, are undefined.
    * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: AttentionHeads & { readonly steps: Dimension };
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
-   * of rows: its first row, their number, and the index of its prefix, or −1. Each of its rows attends to itself, to the segment's rows before
-   * it, and to all rows of the prefix, a segment that has none itself; with a window, to the last of these alone. Rows outside segments get 0. Segments do not overlap.
+   * of rows: its first row, their number, and the index of its prefix, or −1. The prefix is a segment without a prefix. Each row attends to itself,
+   * to the segment's rows before it, and to all rows of the prefix; with a window, to the last of all these rows alone.
+   * Rows outside segments get 0. Segments do not overlap.
    */
   segmentAttention: AttentionHeads;
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
   segmentAttentionGradient: AttentionHeads;
   /**
-   * (hidden [T, D], weight [V, D], targets int64 [T]) → of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
-   * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and with respect to each token's hidden state [D] the gradients of 2 log Σ exp
-   * of its logits, 3 its entropy. They cost less together with the scores than on their own. No gradient flows into the weight.
+   * (hidden [T, D], weight [V, D], targets int64 [T]) → scores of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
+   * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and the gradients [T, D] with respect to hidden states of 2 log Σ exp of the logits
+   * and of 3 the entropy. The gradients cost less together with the scores than on their own. No gradient flows into the weight.
    */
   tokenScores: { readonly alpha: number };
   /** One of several results of an operator. */

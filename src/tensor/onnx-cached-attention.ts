@@ -1,12 +1,12 @@
-// Lowers attention over a cache to our custom operator if twins are given and it can be used; otherwise to ONNX Runtime's GroupQueryAttention,
-// padding heads to a size that it supports.
+// Lowers attention over a cache to our custom operator if twins are given and custom operators can be used; otherwise to ONNX Runtime's
+// GroupQueryAttention, padding heads to a size that it supports.
 import type { AttentionHeads, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS, MICROSOFT } from './onnx-emitter.ts';
 import type { Dimension } from './shape.ts';
 
-/** The kernel takes heads of a multiple of this size, */
+/** GroupQueryAttention takes heads whose size is a multiple of this. */
 const HEAD_MULTIPLE = 8;
-/** and rotates those of a multiple of this one. */
+/** GroupQueryAttention rotates heads whose size is a multiple of this. */
 const ROTATED_MULTIPLE = 16;
 
 /** The attributes of our custom operators for attention. */

@@ -1,7 +1,7 @@
 // The formats of stored numbers that our custom operators decode.
 import type { StorageFormat, Tensor } from './graph.ts';
 
-/** Their codes in kernels/stored.h. */
+/** The codes of formats in kernels/stored.h. */
 const formatCodes: Readonly<Record<string, number>> = {
   F32: 0,
   BF16: 1,
@@ -15,7 +15,7 @@ const formatCodes: Readonly<Record<string, number>> = {
   Q5_K: 9,
   Q6_K: 10,
 };
-/** The length of rows must be a multiple of this, and of the block's. */
+/** The length of a row must be a multiple of this and of the length of a block. */
 const LEAST = 32;
 
 /** The attribute that tells our custom operators how a matrix is stored. */

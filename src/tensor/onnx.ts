@@ -114,7 +114,7 @@ const reduction =
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
 /**
- * Custom operators of ours. Without their library, models build the same from other operators.
+ * Lowers to a custom operator of ours. Without the library of these, models build the same from other operators.
  * @param least results that a node has, whichever are read
  */
 const customOperator =
@@ -143,7 +143,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
     emit.constant(type, values, shape as readonly number[]),
   stored: (_, [bytes], emit) => {
     if (emit.packing === undefined) throw new Error('stored numbers need our custom operators');
-    return bytes!; // which decode them
+    return bytes!; // whatever reads the bytes decodes them
   },
 
   neg: unary('Neg'),
@@ -194,7 +194,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
       ? emit.node('StoredRows', [table!, ids!], formatOf(source), GRADUS)
       : emit.node('Gather', [table!, ids!], { axis: 0 }),
   scatterAddRows: ({ inputs: [base, ids] }, [into, at, updates], emit) => {
-    // Not ScatterND, which adds from several threads and loses updates if ids repeat.
+    // ScatterND would not do: it adds from several threads and loses updates if ids repeat.
     const rest = base!.shape.slice(1);
     const shape = emit.shape([ids!.shape.reduce(times, 1), ...rest]);
     const column = emit.node('Reshape', [at!, emit.integers([-1, ...rest.map(() => 1)])]);

@@ -97,7 +97,7 @@ interface Fixture {
 
 type Call = (...operands: Tensor[]) => Tensor;
 
-/** What each operator of the fixtures is here. */
+/** The function of ops.ts for each operator of the fixtures. */
 const calls: Record<string, (attributes: Attributes) => Call> = {
   add: () => add,
   sub: () => sub,
@@ -194,7 +194,7 @@ function tables(longest: number, lanes: number) {
   return { cos: numbers(), sin: numbers() };
 }
 
-/** What the fixtures lack: other element types, other ranks, both kinds of broadcasting. Operands, and the call on them. */
+/** Cases that the fixtures lack, with other element types, other ranks and both kinds of broadcasting: operands, and a call on them. */
 const cases: Record<string, [operands: Given[], call: Call]> = {
   'constant float32': [[floats(2, 3)], (x) => add(x, constant([1.5, -2, 0], [3]))],
   'constant int64': [[integers(2)], (x) => mul(x, constant([2 ** 40, -1], [2], 'int64'))],
@@ -331,8 +331,8 @@ function graphOf(operands: readonly Given[], call: Call) {
   };
 }
 
-// The kernel of the first rounds more than these cases allow, the second needs files' formats: models/quantized.test.ts and
-// models/stored-weights.test.ts.
+// Two operators are tested elsewhere: quantizedMatmul, whose kernel rounds more than these cases allow, in models/quantized.test.ts, and stored,
+// which needs files' formats, in models/stored-weights.test.ts.
 const covered = new Set<string>(['quantizedMatmul', 'stored']);
 
 const fixtures: Fixture[] = JSON.parse(readFileSync(new URL('fixtures/operators.json', import.meta.url), 'utf8'));
@@ -352,7 +352,7 @@ for (const { name, op, inputs, attributes, output, outputGradient, inputGradient
     for (const [i, result] of interpret(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-6, i === 0 ? 'interpreter, output' : `interpreter, gradient ${i - 1}`);
     }
-    // These need our custom operators: see segment-attention.test.ts and token-scores.test.ts.
+    // Two operators need our custom operators: see segment-attention.test.ts and token-scores.test.ts.
     if (op === 'segmentAttention' || op === 'tokenScores') return;
     for (const [i, result] of runOnnx(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-5, i === 0 ? 'ONNX Runtime, output' : `ONNX Runtime, gradient ${i - 1}`);

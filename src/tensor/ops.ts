@@ -240,7 +240,7 @@ export interface MatmulOptions {
   readonly alpha?: number;
 }
 
-/** alpha · a b over the last two axes; the axes before broadcast. */
+/** alpha · a b over the last two axes; all axes before the last two are broadcast. */
 export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tensor {
   const { transposeA = false, transposeB = false, alpha = 1 } = options;
   checkFloat('matmul', a, b);
@@ -273,11 +273,11 @@ export function quantizedMatmul(
   return make('quantizedMatmul', [x, packed, scales], format, [dimensionAt(x, 0), dimensionAt(scales, 0)], 'float32');
 }
 
-/** Along the last axis. */
+/** exp(x) / Σ exp(x) along the last axis. */
 export const softmax = (x: Tensor): Tensor => alongLastAxis('softmax', x, dimensionAt(x, -1));
 /** log Σ exp along the last axis, which stays with size 1. */
 export const logSumExp = (x: Tensor): Tensor => alongLastAxis('logSumExp', x, 1);
-/** Along the last axis. */
+/** The logarithm of `softmax`, along the last axis. */
 export const logSoftmax = (x: Tensor): Tensor => sub(x, logSumExp(x));
 
 /** x / sqrt(mean(x²) + epsilon) · weight along the last axis. */
@@ -358,7 +358,7 @@ export function segmentAttention(inputs: SegmentAttentionInputs, attributes: Ope
   return make('segmentAttention', [query, key, value, segments], attributes, query.shape, 'float32');
 }
 
-/** The gradients of attention, given that of its output. */
+/** The gradients of query, key and value, given the gradient of attention's output. */
 export function segmentAttentionGradient(
   inputs: SegmentAttentionInputs,
   gradient: Tensor,

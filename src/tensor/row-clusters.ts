@@ -27,7 +27,7 @@ export function kindOf({ shape, type }: Tensor, rows: Shape, width: number | und
   return last === 1 ? 'single' : last === width ? 'columns' : undefined;
 }
 
-/** The shape of the rows that an operator works on, if it can be part of a cluster. One that has only narrow operands fits all widths. */
+/** The shape of the rows that an operator works on, if it can be part of a cluster. An operator with only narrow operands fits all widths. */
 function rowsOf(node: Tensor): { rows: Shape; width?: number } | undefined {
   const whole = isReduction(node) || node.op === 'rmsNorm' ? node.inputs[0]!.shape : node.shape;
   if (node.type !== 'float32' || whole.length < 2) return undefined;
@@ -51,12 +51,12 @@ function isReduction(node: Tensor): boolean {
 }
 
 interface Group {
-  /** Numbers in the order of operators. */
+  /** The members' places in the order of operators. */
   members: number[];
   /** The text of the rows' shape; `undefined` for what cannot be part of a cluster. */
   readonly rows: string | undefined;
   width: number | undefined;
-  /** Its place in the order of groups: operands come before the groups that use them. */
+  /** The group's place in the order of groups: operands come before the groups that use them. */
   rank: number;
 }
 
@@ -107,7 +107,7 @@ function readersOf(order: readonly Tensor[]): number[][] {
 class Groups {
   readonly #operands: readonly (readonly number[])[];
   readonly #groups: Group[];
-  /** By rank. */
+  /** The groups by rank; `undefined` where a group has become part of another. */
   readonly #sequence: (Group | undefined)[];
 
   constructor(order: readonly Tensor[]) {
@@ -149,7 +149,7 @@ class Groups {
     return found;
   }
 
-  /** Makes one group of two. In the order, it comes after what the second one depends on, and before everything else between them. */
+  /** Makes one group of two. In the order, the group comes after what the second of the two depends on, and before all else between them. */
   #join(first: Group, second: Group, before: ReadonlySet<Group>): void {
     const start = first.rank;
     const window = this.#sequence.slice(start, second.rank + 1).filter((group) => group !== undefined);

@@ -46,7 +46,7 @@ import { rowProgram } from './row-program.ts';
 import { size } from './shape.ts';
 import { type Value, value } from './value.ts';
 
-// Programs multiply nothing: one unit's library stands for all.
+// No program multiplies matrices, so that one unit's library stands for all.
 const { library, skip } = kernelLibraries()[0]!;
 const R = size('R');
 const lastAxis = { axes: [-1], keepDimensions: true };

@@ -73,7 +73,7 @@ class Values {
   readonly inputs: Tensor[] = [];
   readonly kinds: Kind[] = [];
   readonly width: number;
-  /** Operands before what is computed from them. */
+  /** All values, operands before what is computed from them. */
   readonly all: Value[] = [];
   readonly #rows: Tensor['shape'];
   readonly #cluster: ReadonlySet<Tensor>;
@@ -89,7 +89,7 @@ class Values {
     for (const node of nodes) this.#valueOf(node);
   }
 
-  /** The value of an output, which nothing else has as its value. */
+  /** The value of an output, which is no other output's. */
   result(output: Tensor): Value {
     const value = this.#valueOf(output);
     const wide = output.shape.at(-1) === this.width;
@@ -178,7 +178,7 @@ class Values {
 
 /** Writes the instructions that compute results. */
 class Writer {
-  /** What the results need, operands first. */
+  /** The values that the results need, operands first. */
   readonly #values: readonly Value[];
   readonly #results: ReadonlySet<Value>;
   readonly #registers = new Map<Value, number>();

@@ -18,7 +18,7 @@ interface Sizes {
   readonly vocabulary: number;
 }
 
-/** Log-probabilities and entropies, and the hidden states' gradients of each. */
+/** Log-probabilities and entropies, and the gradients of each with respect to hidden states. */
 function graph({ tokens, size, vocabulary }: Sizes, alpha: number) {
   const hidden = input('hidden', 'float32', [tokens, size]);
   const targets = input('targets', 'int64', [tokens]);

@@ -28,7 +28,7 @@ const ALIGNMENT = 16;
  */
 export class ArenaLayout {
   readonly entries: readonly ArenaEntry[];
-  /** All elements, including the gaps between aligned parameters. */
+  /** The number of elements, including the gaps between aligned parameters. */
   readonly length: number;
   /** The number of elements with weight decay, which are at the front. */
   readonly decayLength: number;

@@ -157,7 +157,7 @@ async function readArena(
   arena.upload();
 }
 
-/** An adapter whose embeddings are not those of the output layer any more, although the model has one matrix for both. */
+/** The error for an adapter whose embeddings differ from the output layer, although the model has one matrix for both. */
 function untied(directory: string): GradusError {
   const fault =
     'embeddings that were trained apart from the output layer, which this model ties to them, are not supported';

@@ -12,7 +12,7 @@ import type { Scores } from './sampled-row.ts';
 
 export interface DecodingSessionOptions {
   readonly architecture: Architecture;
-  /** What else the graph is built from. It has custom operators if `session` has `kernels`. */
+  /** Options of the graph, which has custom operators if `session` has `kernels`. */
   readonly graph: Omit<DecodingGraphOptions, 'customOperators'>;
   /** Weights that stay as they are while the session lives, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
@@ -32,7 +32,7 @@ export interface DecodingStep {
   readonly last: readonly number[];
   /** The indices in `ids` of the tokens after which the next one is scored. @default the last of each row */
   readonly scored?: readonly number[];
-  /** For each row another one whose cache begins with the same tokens, or itself, and the number of these tokens. */
+  /** For each row its twin, another row whose cache begins with the same tokens, or the row itself; and the number of these tokens. */
   readonly twins: readonly (readonly [row: number, count: number])[];
   readonly temperature: number;
 }
@@ -202,7 +202,7 @@ class ScoreBuffers {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);
 
-  /** Makes both at least `length` elements long. */
+  /** Makes both buffers at least `length` elements long. */
   fit(length: number): void {
     if (length <= this.logits.length) return;
     this.dispose();

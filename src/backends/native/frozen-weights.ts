@@ -10,7 +10,7 @@ import type { ModelFiles } from '../model-files/model-files.ts';
 import { newTensor, place } from './placement.ts';
 
 export interface FrozenWeights {
-  /** By name; the rotary tables are among them. */
+  /** The weights by name, and the rotary tables. */
   readonly tensors: ReadonlyMap<string, AnyTensor>;
   /** The storage formats of tensors that are bytes, uint8 [rows, bytes of a row], by name. */
   readonly asStored: ReadonlyMap<string, StorageFormat>;

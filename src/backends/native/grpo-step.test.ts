@@ -31,7 +31,7 @@ interface GrpoStep {
   readonly adamw?: { readonly learning_rate: number; readonly parameters: Readonly<Record<string, readonly number[]>> };
 }
 
-/** All entries, or some with their indices. */
+/** A matrix's gradient: all entries, or some of them with their indices. */
 interface Gradient {
   readonly norm: number;
   readonly data?: readonly number[];
@@ -93,7 +93,7 @@ for (const { name, modelPath, skip } of steps) {
   }
 }
 
-/** As a fraction of the matrix's largest entry; of a sample, of the largest in it. */
+/** The largest difference between two gradients, as a fraction of the largest entry, or of the largest one in a sample. */
 function gradientDifference(actual: Float32Array, { data, sample, norm }: Gradient): number {
   if (data) return largestDifference(actual, data);
   const actualNorm = Math.hypot(...actual);

@@ -11,7 +11,7 @@ export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSi
 
 /** Tensors over a range of slots, for sessions to read and write. They last until another range is used or rows are moved. */
 interface Views {
-  /** The range, as a key. */
+  /** The range of slots, as a key. */
   readonly slots: string;
   readonly onHost: ReadonlyMap<string, HostTensor<'float32'>>;
   /** Copies on the device, which runs update. On the CPU they are the host's tensors themselves. */

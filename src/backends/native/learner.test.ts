@@ -81,14 +81,14 @@ test('log-probabilities do not depend on who else is in the batch, and are 0 for
 
 for (const [how, limits] of Object.entries({ together: {}, alone: { activationRows: 1 } })) {
   test(`sequences without advantage, or with nothing to learn, add nothing to the gradient: ${how}`, async () => {
-    // This loss is divided by the number of sequences alone.
+    // dr_grpo divides the loss by the number of sequences alone.
     using opened = await openLearner({ ...tinyLlama, objective: dr_grpo, limits });
     const [first, ...others] = batch as [TrainingSequence, ...TrainingSequence[]];
     const read = { ...first, mask: first.mask.map(() => false) };
     const idle = [...others.map((sequence) => ({ ...sequence, advantage: 0 })), read];
     const alone = await gradientOf(opened, [first]);
     const among = await gradientOf(opened, [read, first, ...idle]);
-    // What nothing is learnt from is not among them.
+    // The loss is divided by 1 + others.length: `read`, of which no token is trained, does not count.
     const scaled = among.gradient.map((entry) => entry * (1 + others.length));
     assert.ok(largestDifference(scaled, alone.gradient) <= 1e-5);
   });

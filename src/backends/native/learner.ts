@@ -43,7 +43,7 @@ export interface LearnerOptions {
   readonly recompute?: boolean;
   /** Whether the weight of the output layer is trained. @default false */
   readonly trainsOutput?: boolean;
-  /** Graphs have custom operators if it has `kernels`. */
+  /** Options of sessions; graphs have custom operators if there are `kernels`. */
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing'>;
 }
 

@@ -25,7 +25,7 @@ const measured = {
   customSessionsPerLayer: 4 * MEBIBYTE,
   /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
-  /** The same with custom operators. */
+  /** Activations that are kept with custom operators, as the same multiple. */
   customActivationCopies: 1.1,
   /** Attention weights and their gradients' intermediate results, for each pair of a query and a key. */
   attentionCopies: 2.5,

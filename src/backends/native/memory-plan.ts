@@ -81,7 +81,7 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
   throw tooSmall(config, settings, (allowed) => Math.min(...plans.map((each) => peakOf(planOf(each, allowed)))));
 }
 
-/** @param leastPeak the least peak of all plans for a budget, of which the cache takes a share */
+/** @param leastPeak the least peak of all plans, given a budget: a larger one leaves more to the cache */
 function tooSmall(
   { native }: Config,
   { rolloutDtype: dtype }: Pick<MemorySettings, 'rolloutDtype'>,

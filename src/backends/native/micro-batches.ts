@@ -1,12 +1,12 @@
 // Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
-// C tokens. In the layout of models/prefix-attention.ts all are padded to these sizes, in that of models/segment-attention.ts none is.
+// C tokens. The layout of models/prefix-attention.ts pads all of them to these sizes, the layout of models/segment-attention.ts pads none.
 import type { TrainingSequence } from '../../model.ts';
 import type { ModelConfig } from '../../models/model-config.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {
   readonly promptIds: readonly number[];
-  /** Indices into the batch. */
+  /** The completions' indices in the batch. */
   readonly members: readonly number[];
 }
 
@@ -18,7 +18,7 @@ export interface MicroBatch {
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
   /** Rows of the activations: where each prompt and each completion begins, and how many there are. */
   readonly rows: { readonly promptStarts: number[]; readonly completionStarts: number[]; readonly count: number };
-  /** Whether any of its sequences adds to the gradient. If none does, no gradients are computed. */
+  /** Whether any of the micro-batch's sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
 }
 

@@ -283,7 +283,7 @@ test('disposing gives all memory back', async (t) => {
   for (let i = 0; i < 20; i++) await cycle();
   const growth = resident() - before;
   t.diagnostic(`grew by ${growth.toFixed(1)} MiB over 20 models`);
-  // Twenty that are not disposed of take more than 100 MiB.
+  // Twenty models that are not disposed of take more than 100 MiB.
   assert.ok(growth < 50, `${growth} MiB`);
 });
 

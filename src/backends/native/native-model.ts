@@ -46,11 +46,11 @@ export interface NativeModelOptions {
   readonly adapter?: string;
   /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
   readonly trainable?: string | readonly string[] | null;
-  /** What differs from `defaultLossSettings`. */
+  /** Settings that differ from `defaultLossSettings`. */
   readonly loss?: Partial<LossSettings>;
   /** The temperature of rollouts; the loss divides the logits by it, too. @default 1 */
   readonly temperature?: number;
-  /** What differs from the defaults of `AdamWSettings`. */
+  /** Settings that differ from the defaults of `AdamWSettings`. */
   readonly optimizer?: Partial<AdamWSettings>;
   /** Seeds the adapters' initial values and dropout. @default 0 */
   readonly seed?: number;
@@ -65,14 +65,14 @@ export interface NativeModelOptions {
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands to bfloat16 while training, 3e-3, where the processor has instructions for such numbers. @default 'high'
+   * `medium` rounds operands to bfloat16 while training, with one of 3e-3, where the processor has instructions for such numbers. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
 
-/** Its checkpoints hold the adapter in PEFT's format or the trained weights, and the optimiser's state. */
+/** A model in this process. Its checkpoints hold the adapter in PEFT's format or the trained weights, and the optimiser's state. */
 export interface NativeModel extends TrainableModel {
   readonly architecture: Architecture;
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
@@ -125,9 +125,9 @@ class OnnxRuntimeModel implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** Read when it is first asked for, since a copy of all weights would be kept for nothing in runs that compare with no reference. */
+  /** The weights at the start, read when they are first asked for, since runs that compare with no reference need no copy of all weights. */
   #reference: Promise<Arena> | undefined;
-  /** Compiled for an objective when it is first trained on. */
+  /** Learners by objective, each compiled when its objective is first trained on. */
   readonly #learners = new Map<Objective, Learner>();
   /** Whether the weights have been updated since they were read. */
   #updated = false;

@@ -267,7 +267,7 @@ test('if an update spoilt the model, what is drawn is left to the next update, w
     code: 'LOGPROB_NOT_FINITE',
     hint: /^lower learning_rate/,
   });
-  // What nothing is learnt from is no answer, and neither is what a checkpoint of such weights says.
+  // Greedy completions, from which nothing is learnt, are refused at once, and so are completions of a checkpoint with such weights.
   const greedy = model.policy().sample(requests, { ...options, temperature: 0 });
   await assert.rejects(greedy, { code: 'LOGPROB_NOT_FINITE', hint: /training diverged/ });
   const folder = mkdtempSync(join(tmpdir(), 'gradus-diverged-'));

@@ -7,7 +7,7 @@ export type RolloutDtype = Exclude<Setting, 'auto'>;
 
 export interface RolloutModel {
   readonly customOperators: boolean;
-  /** Whether all of its parameters are trained. */
+  /** Whether all parameters of the model are trained. */
   readonly whole: boolean;
 }
 

@@ -33,7 +33,7 @@ const weightQuantizations = { float32: undefined, bfloat16: undefined, int8, int
 interface RolloutWeights {
   /** How our custom operator packs matrices. */
   readonly packing: Pick<CompileOptions, 'packing' | 'packings'>;
-  /** The trained matrices that it rounds as it packs them, which stays so until a session is opened anew. @default none */
+  /** Trained matrices that our custom operator rounds when a session is opened. @default none */
   readonly rounded?: ReadonlyMap<string, AnyTensor>;
   /** How the graph reads quantized copies. @default there are none */
   readonly quantized?: Pick<DecodingGraphOptions, 'quantization' | 'exact'>;
@@ -98,7 +98,7 @@ function quantizedCopies(
   return copies;
 }
 
-/** A weight's numbers, which are released with `run` unless they are its own. */
+/** A weight's numbers: its own memory, or a decoded copy, or one that is released with `run`. */
 function floatsOf({ tensors, asStored }: FrozenWeights, name: string, run: RunTensors): Float32Array {
   const { data } = valuesOnHost(tensors.get(name) as AnyTensor<'float32' | 'uint8'>, run).buffer;
   if (data instanceof Float32Array) return data;

@@ -9,7 +9,7 @@ import { assertTokensKnown } from './step-checks.ts';
 /** The distribution of one row's next token. Both arrays are views [vocabulary] that the next run overwrites. */
 export interface Scores {
   readonly logits: Float32Array;
-  /** After temperature. */
+  /** The probabilities of tokens after temperature. */
   readonly probabilities: Float32Array;
   /** log Σ exp of the logits. */
   readonly logTotal: number;
@@ -19,7 +19,7 @@ export interface Scores {
 export interface SampledModel {
   readonly contextLength: number;
   readonly vocabularySize: number;
-  /** Whether its weights have been updated since they were read. */
+  /** Whether the model's weights have been updated since they were read. */
   readonly updated: () => boolean;
 }
 
@@ -38,7 +38,7 @@ export class SampledRow {
   readonly #plainLogprobs: number[] = [];
   readonly #topLogprobs: TokenLogprob[][] = [];
   #finishReason: Completion['finishReason'] | undefined;
-  /** The number of its tokens whose keys and values are in the cache. */
+  /** The number of the row's tokens whose keys and values are in the cache. */
   cached = 0;
 
   /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
@@ -77,7 +77,7 @@ export class SampledRow {
     return this.request.promptIds.length + this.#ids.length;
   }
 
-  /** Its maximum length in tokens, including the prompt. */
+  /** The row's maximum length in tokens, including the prompt. */
   get maxLength(): number {
     return this.request.promptIds.length + this.#limit;
   }

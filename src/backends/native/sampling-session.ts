@@ -1,4 +1,4 @@
-// The session that samples with the current weights. Where it has rounded copies of weights that are trained, it is made anew once they changed.
+// The session that samples with the current weights. A session with rounded copies of trained weights is opened anew after these have changed.
 import type { DecodingSession } from './decoding-session.ts';
 
 export interface SamplingSessionOptions {

@@ -31,7 +31,7 @@ export function samplerLogprobsOf({ samplerLogprobs = [] }: TrainingSequence): r
 /**
  * TRL's metric of the difference between the sampler's and the trainer's log-probabilities: the mean of |trainer − sampler| over tokens, in nats.
  * Empty for all but the first update of a batch, since later ones start from weights that the sampler did not have.
- * @param logprobs of each sequence's tokens, under the weights before the update
+ * @param logprobs the log-probabilities of each sequence's tokens under the weights before the update
  */
 export function samplerDifference(
   { sequences }: TrainingBatch,

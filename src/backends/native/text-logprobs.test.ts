@@ -10,7 +10,7 @@ import { writeTinyChatModel } from '../../../test/tiny-model.ts';
 import { randomStream } from '../../random.ts';
 import type { NativeModel } from './native-model.ts';
 
-/** With room for 4096 tokens. */
+/** A model with room for 4096 tokens. */
 async function spacious(t: TestContext): Promise<NativeModel> {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-texts-'));
   const model = await openModel({ modelPath: writeTinyChatModel(folder) });

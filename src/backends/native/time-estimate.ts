@@ -8,7 +8,7 @@ const measured = {
   /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
-  /** The same with our custom operators, which use the processor's matrix units, or AVX-512; with AVX2 they are half as fast. */
+  /** The same rates with our custom operators, which use the processor's matrix units, or AVX-512; with AVX2 they are half as fast. */
   customTrainingRate: 150e9,
   customDecodingRate: 150e9,
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */

@@ -18,7 +18,7 @@ const noWebGpu = skipWithoutWebGpu();
 const skip = noWebGpu || skipWithoutShared('models/stories260K');
 const stories = sharedPath('models', 'stories260K') ?? '';
 
-/** What python/fixtures/grpo_step.py wrote of a model's own completions. */
+/** A GRPO step on a model's own completions, as python/fixtures/grpo_step.py wrote it. */
 interface Step {
   readonly groups: readonly {
     readonly prompt: readonly number[];
@@ -43,7 +43,7 @@ function sequencesOf(model: string): TrainingSequence[] {
 const adapterOf = (model: string) => ({ settings: LORA, folder: fixturePath(model, 'adapter') });
 const objective = { ...LOSS, beta: 0.04 };
 
-/** Each splits the batch, so that gradients are added up. */
+/** Setups that split the batch, so that gradients are added up. */
 const cases: Record<string, { skip: string | false; sequences: TrainingSequence[]; setup: LearnerSetup }> = {
   'stories260K, adapters': {
     skip,
