@@ -1,5 +1,5 @@
 # Environments in two styles. One that scores a completion by itself: build_dataset(tokenizer), score_episode(model, tokenizer, completion, **row),
-# get_tools(). And TRL's, whose public methods are tools: reset(**row), optionally get_reward().
+# get_tools(). And TRL's, whose public methods are tools: reset(**row), optionally get_reward(). Either may have gold(**row), the right turns of a row.
 import inspect
 
 from .calling import accepted
@@ -21,17 +21,16 @@ class Environments:
         self._idle = {}  # those that were finished and may be reset, by class: making one may be expensive
 
     def describe(self, path, name, config):
-        """`{"style", "scored", "has_dataset", "tools"}`; makes an instance, which shows whether it can be made."""
+        """`{"style", "scored", "has_dataset", "has_gold", "tools"}`; makes an instance, which shows whether it can be made."""
         kind = _class(path, name)
+        has = {"has_dataset": hasattr(kind, "build_dataset"), "has_gold": hasattr(kind, "gold")}
         if hasattr(kind, "score_episode"):
             tools = self._resolve(self._scorer(path, name, config).get_tools()) if hasattr(kind, "get_tools") else []
             specs = [tool.get("function", tool) for tool in tools]
-            return {"style": "scorer", "scored": True, "has_dataset": hasattr(kind, "build_dataset"), "tools": specs}
+            return {"style": "scorer", "scored": True, **has, "tools": specs}
         self._release(kind(**config))
-        return {
-            **{"style": "tools", "scored": hasattr(kind, "get_reward"), "has_dataset": hasattr(kind, "build_dataset")},
-            "tools": [tool_schema(method) for method in _tools(kind).values()],
-        }
+        tools = [tool_schema(method) for method in _tools(kind).values()]
+        return {"style": "tools", "scored": hasattr(kind, "get_reward"), **has, "tools": tools}
 
     def build_dataset(self, path, name, config):
         kind = _class(path, name)
@@ -46,9 +45,7 @@ class Environments:
 
     def reset(self, path, name, config, episode, row):
         """Begins an episode; what the environment says first, or None."""
-        kind = _class(path, name)
-        idle = self._idle.get(kind)
-        instance = idle.pop() if idle else kind(**config)
+        instance = self._spare(_class(path, name), config)
         self._episodes[episode] = instance
         if len(self._episodes) > MOST_EPISODES:
             del self._episodes[min(self._episodes)]
@@ -56,6 +53,17 @@ class Environments:
         if observation is not None and not isinstance(observation, str):
             raise TypeError(f"reset returned {type(observation).__name__}, not a text or None")
         return observation
+
+    def gold(self, path, name, config, row):
+        """The turns of a perfect policy: texts and messages. None of them where none are known."""
+        kind = _class(path, name)
+        instance = self._scorer(path, name, config) if hasattr(kind, "score_episode") else self._spare(kind, config)
+        turns = self._resolve(instance.gold(**row))
+        if not hasattr(kind, "score_episode"):
+            self._release(instance)
+        if turns is not None and not isinstance(turns, (list, tuple)):
+            raise TypeError(f"gold returned {type(turns).__name__}, not a list of texts and messages")
+        return list(turns or [])
 
     def call_tool(self, path, episode, tool, arguments):
         return str(self._resolve(getattr(self._instance(episode), tool)(**arguments)))
@@ -78,6 +86,10 @@ class Environments:
             raise RuntimeError("the process in which the episode began has ended")
         return self._episodes[episode]
 
+    def _spare(self, kind, config):
+        idle = self._idle.get(kind)
+        return idle.pop() if idle else kind(**config)
+
     def _release(self, instance):
         self._idle.setdefault(type(instance), []).append(instance)
 
@@ -94,7 +106,7 @@ def _tools(kind):
     return {
         name: method
         for name, method in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_") and name not in ("reset", "get_reward", "build_dataset")
+        if not name.startswith("_") and name not in ("reset", "get_reward", "build_dataset", "gold")
     }
 
 

@@ -43,6 +43,7 @@ def main():
         "build_dataset": (ENVIRONMENT, environments.build_dataset),
         "score_episode": (ENVIRONMENT | {"completion": str, "row": dict}, environments.score_episode),
         "reset": (ENVIRONMENT | {"episode": int, "row": dict}, environments.reset),
+        "gold": (ENVIRONMENT | {"row": dict}, environments.gold),
         "call_tool": (EPISODE | {"tool": str, "arguments": dict}, environments.call_tool),
         "finish": (EPISODE, environments.finish),
     }

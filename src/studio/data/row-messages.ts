@@ -28,8 +28,8 @@ export function rowMessages(value: object, column: string, where = 'a row'): rea
   });
 }
 
-/** A message, or an error message. Parquet has null for absent fields. */
-function messageIn(item: unknown): Message | string {
+/** A message, or what is wrong with it, such as `has no role`. Parquet has null for absent fields. */
+export function messageIn(item: unknown): Message | string {
   if (!isObject(item)) return `is ${kindOf(item)}`;
   const { role, toolCalls: ours = null, tool_calls: theirs = null } = item;
   const toolCalls = ours ?? (theirs && openAiCalls(theirs));

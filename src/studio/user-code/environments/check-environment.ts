@@ -224,7 +224,8 @@ function isRight({ reward }: Played, { rewardNames }: Task): boolean {
 function goldCheck(played: readonly Played[], task: Task): Check {
   const id = 'gold';
   if (played.length === 0) {
-    const hint = 'give the environment gold(example), the right turns of a problem, or the data an answer column';
+    const hint =
+      'give the environment gold(example), in Python gold(self, **row): the right turns of a problem; or the data an answer column';
     return failed(id, 'warning', 'no right answer is known: whether it earns its reward was not tried', hint);
   }
   const wrong = played.find((one) => !isRight(one, task));

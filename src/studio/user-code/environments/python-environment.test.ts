@@ -88,6 +88,55 @@ async function answer(env: Env, ...calls: ToolCall[]): Promise<string> {
   return next.messages.at(-1)!.content;
 }
 
+const guess = `
+class Guess:
+    def reset(self, secret, **row):
+        self.secret, self.right = secret, False
+
+    def guess(self, number: int) -> str:
+        """Guesses.
+
+        Args:
+            number: From 1 to 9
+        """
+        self.right = number == self.secret
+        return "right" if self.right else "wrong"
+
+    def get_reward(self):
+        return float(self.right)
+
+    async def gold(self, secret, **row):
+        if secret == 0:
+            return None
+        if secret == 13:
+            return "guess"
+        if secret == 14:
+            return [{"role": "user", "content": "guess"}]
+        return [{"role": "assistant", "tool_calls": [{"function": {"name": "guess", "arguments": {"number": secret}}}]}, "Found."]
+`;
+
+test('the right turns of a class in Python are texts and messages, and no tool', async () => {
+  const { build, gold } = await loadPythonEnvironment(`${write(guess)}:Guess`, {});
+  const row = { prompt: 'Guess.', secret: 4 };
+  const env = await build(row);
+  const { tools } = await env.start();
+  assert.deepEqual(
+    tools!.map(({ name }) => name),
+    ['guess'],
+  );
+  const turns = await gold!(row);
+  const toolCalls = [{ id: 'call_0', name: 'guess', arguments: { number: 4 } }];
+  assert.deepEqual(turns, [{ role: 'assistant', content: '', toolCalls }, 'Found.']);
+  for (const turn of turns) await env.step(typeof turn === 'string' ? says(turn) : { message: turn });
+  assert.deepEqual(await env.score!(), { Guess: 1 });
+  assert.deepEqual(await gold!({ secret: 0 }), []);
+  const failed = (message: RegExp) => ({ code: 'ENVIRONMENT_FAILED', message });
+  await assert.rejects(async () => gold!({ secret: 13 }), failed(/^gold: TypeError: gold returned str, not a list/));
+  await assert.rejects(async () => gold!({ secret: 14 }), failed(/^gold: turn 1 is of the user/));
+  await assert.rejects(async () => gold!({}), failed(/^gold: TypeError: .*secret/));
+  assert.equal((await loadPythonEnvironment(`${write(counter)}:Counter`, {})).gold, undefined);
+});
+
 test('an environment that scores completions brings its problems and its tools', async () => {
   const { build, scores, buildDataset } = await loadPythonEnvironment(`${write(hotel)}:HotelEnv`, { max_turns: 3 });
   assert.deepEqual(scores, ['HotelEnv']);

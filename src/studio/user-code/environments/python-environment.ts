@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
-import { GradusError } from '../../../errors.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
 import { type Message, roles } from '../../../message.ts';
 import type { Action, Env, Example } from '../../../rl.ts';
 import { tookLonger } from '../../../time-limits.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { PythonCode } from '../../../workers/python-code.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
+import { messageIn } from '../../data/row-messages.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
 
 const described = z.strictObject({
@@ -17,6 +18,7 @@ const described = z.strictObject({
   style: z.enum(['scorer', 'tools']),
   scored: z.boolean(),
   has_dataset: z.boolean(),
+  has_gold: z.boolean(),
   tools: z.array(
     z.looseObject({ name: z.string(), description: z.string(), parameters: z.record(z.string(), z.unknown()) }),
   ),
@@ -51,7 +53,7 @@ export async function loadPythonEnvironment(
 ): Promise<Environment> {
   const { path, name } = parsePython(reference, 'Environment');
   const python = new PythonCode({ handlers });
-  const { style, scored, has_dataset, tools } = described.parse(
+  const { style, scored, has_dataset, has_gold, tools } = described.parse(
     await loadPythonModule(path, 'ENVIRONMENT_LOAD_FAILED', () =>
       python.call('describe', { path, name, config }, limits.load),
     ),
@@ -93,6 +95,14 @@ export async function loadPythonEnvironment(
   return {
     build: (row) => new PythonEpisode(python, (ask) => make(row, ask)),
     scores: scored ? [name] : [],
+    ...(has_gold && {
+      gold: async (row) => {
+        const turns = await python.call('gold', { ...code, row }, limits.step).catch((error) => {
+          throw goldFailed(messageOf(error));
+        });
+        return z.array(z.unknown()).parse(turns).map(turnOf);
+      },
+    }),
     ...(has_dataset && {
       buildDataset: async () => ({
         train: rows.parse(
@@ -101,6 +111,21 @@ export async function loadPythonEnvironment(
       }),
     }),
   };
+}
+
+/** A right turn: a text, or a message of the assistant, whose calls may be in OpenAI's format. */
+function turnOf(turn: unknown, i: number): string | Message {
+  if (typeof turn === 'string') return turn;
+  const message = messageIn(turn);
+  if (typeof message === 'string') throw goldFailed(`turn ${i + 1} ${message}`);
+  if (message.role !== 'assistant') throw goldFailed(`turn ${i + 1} is of the ${message.role}, not of the assistant`);
+  return message;
+}
+
+function goldFailed(fault: string): GradusError {
+  return new GradusError('ENVIRONMENT_FAILED', `gold: ${fault}`, {
+    hint: 'it returns the right turns of a row: texts, or {"role": "assistant", "tool_calls": [{"function": {"name": …, "arguments": {…}}}]}',
+  });
 }
 
 /** Its time is that of its own calls: others may be waiting for the same process. */
