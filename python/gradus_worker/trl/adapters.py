@@ -1,5 +1,5 @@
-# Adapters on disk: what must hold of one before PEFT loads it, for another would load in part or be scaled wrongly; and the one that training
-# started from, which is the reference.
+# Adapters on disk: checks that one fits before PEFT loads it, since another would load in part or be scaled wrongly; and the copy of the adapter that
+# training started from, which is the reference.
 import json
 import os
 
@@ -50,7 +50,7 @@ def is_reference(parameter):
 
 
 def as_at_the_start(model):
-    """With the adapter that training started from, or else without any."""
+    """The model, for a while, with the adapter that training started from, or without any if it started from none."""
     return use_adapter(model, adapter_name=REFERENCE if REFERENCE in model.peft_config else None)
 
 

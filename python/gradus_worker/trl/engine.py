@@ -19,11 +19,22 @@ from . import adapters, ranks
 from .sampler import sample, text_logprobs
 from .stepwise_trainer import StepwiseTrainer
 
-# What a trainer writes beside weights and state, and checkpoints of ours do without.
+# Files that TRL's trainer writes into a checkpoint and that Gradus does not keep.
 UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", adapters.REFERENCE}
 
 
 class Engine:
+    def __init__(self):
+        """`open` sets all of these but the last two, and must be called first."""
+        self.trainer = None
+        self.path = None  # the folder of the model
+        self.model_kwargs = None  # how transformers is to load it
+        self.name = None  # the model's name in the configuration
+        self.is_peft = None  # whether adapters are trained
+        self.replicated = None  # whether each process has the whole model
+        self.reference = None  # the weights that full fine-tuning started from, once they are needed
+        self.thread = None  # runs the trainer from the first step on
+
     def open(self, model, name, grpo, lora, quantization, adapter, trainable, kl_estimator):
         """Reads the model; the trainer begins with the first step."""
         on_gpu = torch.cuda.is_available()
@@ -33,7 +44,7 @@ class Engine:
         grpo = resolved(grpo, bf16=on_gpu and torch.cuda.is_bf16_supported(), gradient_checkpointing=on_gpu)
         # JSON has 0 for 0.0, and PyTorch takes no integer for one of two betas.
         grpo |= {name: float(grpo[name]) for name in ("adam_beta1", "adam_beta2")}
-        # Trained weights stay exact: bfloat16 would lose small updates.
+        # Weights that are trained are float32: bfloat16 would lose small updates.
         self.path, self.model_kwargs = model, {"dtype": "bfloat16" if lora and grpo["bf16"] else "float32"}
         scratch = tempfile.mkdtemp(prefix="gradus-trl-")
         config = GRPOConfig(output_dir=scratch, use_cpu=not on_gpu, model_init_kwargs=self.model_kwargs, **grpo)
@@ -41,7 +52,7 @@ class Engine:
             model=model,
             args=config,
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
-            # Embeddings that are the output layer too stay so when a copy of them is trained.
+            # Embeddings that are also the output layer stay so when a copy of them is trained.
             peft_config=LoraConfig(task_type="CAUSAL_LM", ensure_weight_tying=bool(lora["modules_to_save"]), **lora) if lora else None,
             quantization_config=BitsAndBytesConfig(**quantization) if quantization else None,
             trainable=trainable,
@@ -49,16 +60,13 @@ class Engine:
         )
         shutil.rmtree(scratch, ignore_errors=True)
         self.name, self.is_peft = name, lora is not None
-        # Whether each process has the whole model.
         self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
         if trainable is not None and not self.replicated:
             hint = "leave one of them out"
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
         if adapter is not None:
             self._start_from(adapter)
-        self.reference = None
-        self.thread = None
-        # Of modules that are saved with adapters there is a copy, which is trained.
+        # PEFT keeps the original of each of modules_to_save; only the trained copy is counted.
         parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name and not adapters.is_reference(name)]
         return {
             "parameters": {
@@ -77,8 +85,8 @@ class Engine:
             return ranks.shared(options["requests"], lambda requests: work(model, requests, options, is_cancelled), self.replicated)
 
     def _sample_with_vllm(self, model, requests, options, is_cancelled):
-        """Through TRL's own vLLM client, with the weights of now. What is drawn depends on vLLM's random numbers alone, and it tells
-        log-probabilities after temperature and filters only."""
+        """Samples through TRL's own vLLM client, with the current weights. vLLM draws with its own random numbers, and tells log-probabilities
+        only after temperature and filters."""
         trainer, vllm = self.trainer, self.trainer.vllm_generation
         if trainer._last_loaded_step != trainer.state.global_step:
             vllm.sync_weights()
@@ -158,7 +166,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _resting(self):
-        """The model between two steps: without dropout and gradients, in the precision it is trained in."""
+        """The model between two steps: without dropout and gradients, in the precision in which it is trained."""
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         model.eval()
         try:
@@ -205,12 +213,12 @@ class Engine:
 
 
 def resolved(grpo, **automatic):
-    """What `auto` means on this machine."""
+    """TRL's settings with each `auto` replaced by its value on this machine."""
     return grpo | {name: value for name, value in automatic.items() if grpo[name] == "auto"}
 
 
 def tidy(path, name):
-    """The base model by the name that the configuration has for it, and sets in an order that does not change from run to run."""
+    """Rewrites adapter_config.json: the base model by its name in the configuration, and sets in an order that is the same in every run."""
     with open(path) as file:
         config = json.load(file)
     if isinstance(config["target_modules"], list):

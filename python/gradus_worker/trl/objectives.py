@@ -1,17 +1,17 @@
-# What TRL's GRPO trainer does not have: other estimators of the divergence from the reference, and the cross-entropy of supervised steps.
+# What TRL's GRPO trainer lacks: other estimators of the divergence from the reference, and the cross-entropy of supervised steps.
 
-# Of log r = log(reference / policy); k3 is TRL's own. Schulman 2020, http://joschu.net/blog/kl-approx.html.
+# Estimators of the divergence as functions of log r = log(reference / policy); k3 is TRL's own. Schulman 2020, http://joschu.net/blog/kl-approx.html.
 KL_ESTIMATORS = {
     "k1": lambda log_ratio: -log_ratio,
     "k2": lambda log_ratio: log_ratio**2 / 2,
 }
 
-# Losses that TRL divides by the tokens of the whole step; others by what is in a micro-batch.
+# Losses that TRL divides by the tokens of the whole step. It divides the others by tokens or sequences of a micro-batch.
 BY_TOKENS_OF_STEP = ("cispo", "dapo", "vespo")
 
 
 def kl_penalty(trainer, inputs, logprobs):
-    """This micro-batch's share of beta · KL, each token weighed as TRL weighs it; adds to TRL's metrics what TRL would have."""
+    """This micro-batch's share of beta · KL, each token weighed as TRL weighs it. Adds to TRL's metrics as TRL does for its own estimator."""
     mask = learnt(inputs)
     divergence = KL_ESTIMATORS[trainer.kl_estimator](inputs["ref_per_token_logps"] - logprobs)
     if trainer.args.use_bias_correction_kl:
@@ -25,7 +25,7 @@ def kl_penalty(trainer, inputs, logprobs):
 
 
 def cross_entropy(trainer, inputs, logprobs, entropies):
-    """This micro-batch's share of the mean over the step's learnt tokens."""
+    """This micro-batch's share of the mean cross-entropy over the tokens of the step that are learnt from."""
     mask = learnt(inputs)
     trainer._metrics["train"]["entropy"].append(token_mean(trainer, inputs, entropies, mask))
     return -(logprobs * mask).sum() / tokens_of_step(trainer, inputs)
@@ -46,7 +46,7 @@ def importance_ratio(trainer, inputs, logprobs, mask):
 
 
 def token_weights(trainer, inputs, mask):
-    """[B, C]: what each token counts for in TRL's loss."""
+    """[B, C]: the weight of each token in TRL's loss."""
     if trainer.loss_type in BY_TOKENS_OF_STEP:
         return mask / tokens_of_step(trainer, inputs)
     if trainer.loss_type in ("grpo", "sapo"):
@@ -59,12 +59,12 @@ def token_weights(trainer, inputs, mask):
 
 
 def tokens_of_step(trainer, inputs):
-    """By which micro-batches divide, so that their gradients, averaged over processes and added up, are those of the step."""
+    """The divisor of a micro-batch's loss: the gradients of micro-batches, averaged over processes and added up, are then those of the step."""
     steps = trainer.current_gradient_accumulation_steps / trainer.args.steps_per_generation
     return inputs["num_items_in_batch"].clamp(min=1.0) / trainer.accelerator.num_processes * steps
 
 
 def token_mean(trainer, inputs, values, mask):
-    """Such that the mean over micro-batches, which TRL logs, is that over the step's learnt tokens."""
+    """A metric scaled so that TRL's mean over micro-batches is the mean over the tokens of the step that are learnt from."""
     share = (values.detach() * mask).sum() / tokens_of_step(trainer, inputs)
     return trainer.accelerator.reduce(share, reduction="mean").item() * trainer.current_gradient_accumulation_steps

@@ -11,7 +11,7 @@ FILE = "trained.safetensors"
 
 
 def train_only(model, names):
-    """Has nothing but these parameters trained."""
+    """Freezes all parameters but these."""
     parameters = dict(model.named_parameters())
     unknown = [name for name in names if name not in parameters]
     if unknown:
@@ -27,7 +27,7 @@ def save(model, directory):
 
 @torch.no_grad()
 def load(model, directory):
-    """Raises CHECKPOINT_MISMATCH unless the file has what is trained, and nothing else."""
+    """Raises CHECKPOINT_MISMATCH unless the file has all trained parameters, and nothing else."""
     stored = load_file(os.path.join(directory, FILE))
     for name, weight in trained(model):
         found = stored.pop(name, None)

@@ -12,11 +12,11 @@ COUNT = int(os.environ.get("WORLD_SIZE", "1"))
 RANK = int(os.environ.get("RANK", "0"))
 PATIENCE = datetime.timedelta(days=30)  # rewards may take as long as they like between two calls
 
-_calls = None  # a group of its own, on the CPU
+_calls = None  # the group through which calls and results go between processes, on the CPU
 
 
 def join():
-    """Before anything else of torch's."""
+    """Joins this process with the others. Must be called before anything else of torch.distributed."""
     global _calls
     if COUNT > 1:
         PartialState(cpu=not torch.cuda.is_available())
@@ -24,7 +24,7 @@ def join():
 
 
 def handing_on(handlers):
-    """Handlers of the first process that have all others do the same."""
+    """Handlers for the first process which hand each call on to all others, so that they answer it too."""
     if COUNT == 1:
         return handlers
     return {name: (schema, _handing_on(name, handler)) for name, (schema, handler) in handlers.items()}
@@ -39,7 +39,7 @@ def _handing_on(name, handler):
 
 
 def follow(handlers):
-    """The life of every process but the first."""
+    """Runs in every process but the first: answers the calls that the first one hands on, until that ends."""
     while True:
         call = [None, None]
         try:
@@ -54,7 +54,7 @@ def follow(handlers):
 
 
 def shared(items, work, split=True):
-    """The results of work on a list, of which each process does a part; all of it in each where models are split among processes."""
+    """The results of work on a list. Each process does a part; where `split` is false, as for models split among processes, each does all of it."""
     if COUNT == 1 or not split:
         return work(items)
     size = -(-len(items) // COUNT)

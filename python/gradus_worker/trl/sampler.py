@@ -13,7 +13,7 @@ class Row:
     prompt_ids: list
     seed: int
     max_tokens: int
-    top_logprobs: int  # how many of the likeliest tokens to tell at each place
+    top_logprobs: int  # how many of the likeliest tokens to tell at each position
     ids: list = field(default_factory=list)
     logprobs: list = field(default_factory=list)
     plain_logprobs: list = field(default_factory=list)
@@ -25,7 +25,7 @@ class Row:
         return {**answer, "top_logprobs": self.told} if self.top_logprobs else answer
 
     def tell_likeliest(self, logprobs):
-        """Of logprobs [V]; equally likely ones in the order of their ids."""
+        """Adds the likeliest tokens by their logprobs [V]; equally likely ones in the order of their ids."""
         values, ids = logprobs.sort(descending=True, stable=True)
         first = zip(ids[: self.top_logprobs].tolist(), values[: self.top_logprobs].tolist())
         self.told.append([{"id": id, "logprob": value} for id, value in first])
@@ -127,7 +127,7 @@ def pick(logits, point, options):
 
 
 def filtered(probabilities, options):
-    """What min-p, top-k and top-p leave of a distribution, the others at 0: the rules of src/models/sampler.ts."""
+    """A distribution after min-p, top-k and top-p, the tokens left out at 0, by the rules of src/models/sampler.ts."""
     if not (options["top_k"] or options["top_p"] < 1 or options["min_p"]):
         return probabilities
     likeliest, order = probabilities.sort(dim=-1, descending=True, stable=True)

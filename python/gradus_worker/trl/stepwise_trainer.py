@@ -1,5 +1,5 @@
-# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from, with their advantages. What it does
-# with them, loss, clipping, optimiser, is TRL's own, but for what objectives.py adds.
+# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from, with their advantages. Loss, clipping and
+# optimiser are TRL's own; objectives.py adds what TRL lacks.
 import contextlib
 import math
 import queue
@@ -12,7 +12,7 @@ from trl import GRPOTrainer
 from ..channel import WorkerError
 from . import objectives, own_parameters
 
-# Of the rollouts, which Gradus measures itself, or of the clock.
+# Prefixes of TRL's metrics that are left out: Gradus measures rollouts itself, and clock times never go into metrics.
 NOT_OF_THE_UPDATE = ("reward", "frac_reward", "completions/", "num_tokens", "step_time", "epoch", "learning_rate", "total_flos")
 
 
@@ -21,17 +21,27 @@ class Stopped(Exception):
 
 
 class StepwiseTrainer(GRPOTrainer):
-    """`train` runs in a thread of its own; `request` hands it one optimiser step and waits for what came of it.
-    `trainable`: the names of the model's own parameters that are trained; None for what TRL would train."""
+    """`train` runs in a thread of its own; `request` hands it one optimiser step and waits for its result.
+    `trainable`: the names of the model's own parameters that are trained; None for those that TRL would train."""
 
     def __init__(self, kl_estimator, trainable, **arguments):
         self.kl_estimator = kl_estimator
         self._trainable = trainable
+        # Between the thread of `train` and the one that calls `request`.
         self._requests = queue.SimpleQueue()
         self._results = queue.SimpleQueue()
+        # The rows of the step, of all processes, and this process's share of them.
         self._rows = []
+        self._share = []
+        # Whether the step is supervised.
         self._supervised = False
+        # For each row of the micro-batch, its position in this process's share.
+        self._learnt = []
+        # The log-probabilities that the micro-batch's loss was computed from [B, C].
+        self._logprobs = None
+        # The result of the step: "logprobs", by row of the share, and "metrics".
         self._outcome = {}
+        # The error that ended `train`.
         self._failure = None
         super().__init__(
             reward_funcs=nothing,
@@ -54,16 +64,16 @@ class StepwiseTrainer(GRPOTrainer):
             self._results.put(None)
 
     def ready(self):
-        """Waits until the loop waits. Returns what the last step gave; raises what ended it."""
+        """Waits until the loop waits for a step. Returns the result of the last step; raises the error that ended the loop."""
         result = self._results.get()
         if self._failure:
-            self._results.put(None)  # for whoever asks again
+            self._results.put(None)  # for later calls
             raise self._failure
         return result
 
     def request(self, rows, learning_rate, supervised):
-        """One optimiser step. `rows`: what to learn from, always as many; None for another step with the last ones.
-        `supervised`: towards the completions themselves, whatever their advantages."""
+        """One optimiser step. `rows`: the sequences to learn from, the same number in every step; None for another step with the last ones.
+        `supervised`: whether to learn the completions themselves, whatever their advantages."""
         self._requests.put((rows, learning_rate, supervised))
         return self.ready()
 
@@ -71,14 +81,14 @@ class StepwiseTrainer(GRPOTrainer):
         self._requests.put(None)
 
     def _load_optimizer_and_scheduler(self, checkpoint):
-        """PyTorch takes decay, betas and epsilon from the checkpoint; those of this stage count."""
+        """Loads the optimiser's state, but not decay, betas and epsilon, which PyTorch loads too: this stage has its own."""
         settings = [{key: value for key, value in group.items() if key != "params"} for group in self.optimizer.param_groups]
         super()._load_optimizer_and_scheduler(checkpoint)
         for group, own in zip(self.optimizer.param_groups, settings):
             group.update(own)
 
     def _wait(self):
-        """Before a step, in the thread: tells what the last one gave, and takes what the next one needs."""
+        """Called in the thread before a step: hands out the result of the last step, and waits for the next request."""
         self._results.put(self._outcome)
         request = self._requests.get()
         if request is None:
@@ -87,12 +97,13 @@ class StepwiseTrainer(GRPOTrainer):
         self._outcome = {"logprobs": [[]] * (self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)}
         if rows is not None:
             self._rows = rows
+            # These two are TRL's: it counts micro-batches, and keeps rows for several steps. Reset, it asks for rows again.
             self._step, self._buffered_inputs = 0, None
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
     def _rollout(self, count):
-        """This process's share of the rows, in place of sampling."""
+        """Returns this process's share of the rows, where TRL would sample."""
         start = self.accelerator.process_index * count
         self._share = self._rows[start : start + count]
         columns = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids", "logprobs": "logprobs", "env_mask": "mask"}
@@ -103,7 +114,7 @@ class StepwiseTrainer(GRPOTrainer):
             output = super()._generate_and_score_completions(inputs)
         advantages = output["advantages"]
         output["advantages"] = advantages.new_tensor([row["advantage"] for row in self._share])
-        # Rows are shuffled and split; this tells them apart.
+        # TRL shuffles rows and splits them into micro-batches; their positions tell them apart.
         output["row"] = torch.arange(len(inputs), device=advantages.device)
         return output
 
@@ -141,7 +152,7 @@ class StepwiseTrainer(GRPOTrainer):
 
     @contextlib.contextmanager
     def _with_beta(self, beta):
-        """Where it is 0, TRL neither asks the reference nor adds its own estimate of the divergence."""
+        """Sets the weight of the KL divergence for a while. At 0, TRL neither runs the reference nor adds its own estimate of the divergence."""
         own, self.beta = self.beta, beta
         try:
             yield
@@ -178,7 +189,7 @@ class StepwiseTrainer(GRPOTrainer):
             own_parameters.load(self.model, resume_from_checkpoint)
 
     def create_model_card(self, *args, **kwargs):
-        """Checkpoints are of a run that says itself what it is."""
+        """Writes none: a checkpoint lies in the directory of a run, which describes it."""
 
 
 class Waiting(TrainerCallback):
@@ -190,7 +201,7 @@ class Waiting(TrainerCallback):
 
 
 def assert_finite(what, number):
-    """What src/not-finite.ts says, before any weight is changed."""
+    """Raises the errors of src/not-finite.ts before any weight is changed."""
     if not math.isfinite(number):
         raise WorkerError(f"{what.upper()}_NOT_FINITE", f"the {what} is not finite; no weight was changed")
 
@@ -201,6 +212,6 @@ def nothing(completions, **columns):
 
 
 def endless():
-    """TRL iterates over prompts; those of Gradus come with the rows."""
+    """The prompts that TRL asks for, which nobody reads: real ones come with the rows."""
     while True:
         yield {"prompt": ""}
