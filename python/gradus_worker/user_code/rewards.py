@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 from .calling import accepted, missing
 
-# Columns that TRL does not hand on, for they would hide its own arguments.
-_taken = ("prompt", "completion", "completion_ids")
+# Columns that TRL does not hand on, because they would hide its own arguments.
+TAKEN = ("prompt", "completion", "completion_ids")
 
 
 def score(function, prompts, completions, completion_ids, columns, trainer_state, resolve):
@@ -28,7 +28,7 @@ def score(function, prompts, completions, completion_ids, columns, trainer_state
         extra[column] = values
 
     arguments = {
-        **{name: values for name, values in columns.items() if name not in _taken},
+        **{name: values for name, values in columns.items() if name not in TAKEN},
         **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
         **{"log_metric": log_metric, "log_extra": log_extra},
         **{"trainer_state": SimpleNamespace(**trainer_state)},
@@ -41,9 +41,9 @@ def score(function, prompts, completions, completion_ids, columns, trainer_state
 
 
 def _absent(name, columns):
-    if name in _taken:
+    if name in TAKEN:
         return f"it takes {name}, but lists of them: prompts, completions, completion_ids"
-    names = ", ".join(column for column in columns if column not in _taken)
+    names = ", ".join(column for column in columns if column not in TAKEN)
     return f"it takes {name}, and no column has this name; there is: {names}; columns: {{{name}: NAME}} gives it to one"
 
 

@@ -5,11 +5,13 @@ import re
 import types
 import typing
 
-_plain = {
+# The types of JSON schemas, by type of Python.
+PLAIN = {
     **{int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"},
     **{list: "array", tuple: "array", dict: "object"},
 }
-_sections = r"Args:|Returns:|Raises:|\Z"
+# Where a section of a docstring ends: at the next one, or at the end.
+SECTIONS = r"Args:|Returns:|Raises:|\Z"
 
 
 def tool_schema(method):
@@ -35,14 +37,14 @@ def tool_schema(method):
             required.append(name)
     return {
         "name": method.__name__,
-        "description": re.match(rf"(.*?)\s*(?:{_sections})", text, re.DOTALL)[1],
+        "description": re.match(rf"(.*?)\s*(?:{SECTIONS})", text, re.DOTALL)[1],
         "parameters": {"type": "object", "properties": properties, **({"required": required} if required else {})},
     }
 
 
 def _arguments(text):
     """The descriptions under `Args:`, by name; a longer one goes on in deeper lines."""
-    section = re.search(rf"^\s*Args:\n(.*?)\s*(?:{_sections})", text, re.DOTALL | re.MULTILINE)
+    section = re.search(rf"^\s*Args:\n(.*?)\s*(?:{SECTIONS})", text, re.DOTALL | re.MULTILINE)
     found = {}
     depth = None
     for line in section[1].split("\n") if section else []:
@@ -71,13 +73,13 @@ def _schema(hint):
         return {"type": "array", "prefixItems": [_schema(item) for item in arguments]}
     if origin is dict:
         return {"type": "object", "additionalProperties": _schema(arguments[1])}
-    if hint in _plain:
-        return {"type": _plain[hint]}
+    if hint in PLAIN:
+        return {"type": PLAIN[hint]}
     raise TypeError(f"no JSON schema says {hint}: use int, float, str, bool, list, dict, Literal or an Enum")
 
 
 def _choice(values):
-    kinds = list(dict.fromkeys(_plain[type(value)] for value in values))
+    kinds = list(dict.fromkeys(PLAIN[type(value)] for value in values))
     return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": values}
 
 
