@@ -1,4 +1,4 @@
-// What the commands of the command line are given.
+// The context that the commands of the command line are given.
 import type { Readable } from 'node:stream';
 import type { ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';

@@ -4,7 +4,7 @@ import type { Command, Option } from 'commander';
 export interface ListedCommand {
   /** The command as it is typed: `runs list`. */
   readonly name: string;
-  /** Its arguments: `<config> [options]`. */
+  /** The command's arguments: `<config> [options]`. */
   readonly usage: string;
   readonly description: string;
 }

@@ -31,7 +31,7 @@ export function withoutControls(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
-/** The same for a text of several lines, which keeps its line ends and tabs. */
+/** Like `withoutControls`, for a text of several lines, which keeps its line ends and tabs. */
 export function printable(text: string): string {
   return text.replaceAll(/(?!\r?\n|\t)\p{Cc}/gu, '\ufffd');
 }
@@ -42,7 +42,7 @@ export function oneLine(text: string, width = 100): string {
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }
 
-/** The same, cut at its beginning. */
+/** Like `oneLine`, but cut at its beginning. */
 export function oneLineToEnd(text: string, width: number): string {
   const flat = flattened(text);
   return flat.length > width ? `…${flat.slice(flat.length - width + 1)}` : flat;

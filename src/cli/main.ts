@@ -58,7 +58,7 @@ const EXAMPLES = `Examples:
 
 /**
  * Runs one command line, without the program's name. Never throws.
- * @param streams @default those of the process
+ * @param streams @default the process's streams
  */
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
   const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
@@ -124,7 +124,7 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
   const makes = isKnown ? [commands[name]!] : Object.values(commands);
-  // Of an unknown command, the command is the error, not its options.
+  // Where the command is unknown, that is the error, not its options.
   program.allowUnknownOption(name !== null && !isKnown);
   for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
   settle(program, help);

@@ -12,7 +12,7 @@ import { sparkline } from './sparkline.ts';
 const PLAIN_LINES = 20;
 /** The number of last steps whose mean duration is used to estimate the time left. */
 const RECENT_STEPS = 10;
-/** Of those that are taken at a step; `gradus sample` and the dashboard show more. */
+/** The most samples of a step that are shown; `gradus sample` and the dashboard show more. */
 const SHOWN_SAMPLES = 2;
 
 export class ProgressLine {
@@ -108,7 +108,7 @@ export class ProgressLine {
     } else this.#output.note(line);
   }
 
-  /** On a terminal as wide as that; elsewhere as `gradus sample` shows it. */
+  /** Shows a sample in one line: as wide as the terminal, elsewhere as `gradus sample` shows it. */
   #sample(step: number, sample: SampleRecord): void {
     const start = `step ${step}: `;
     const { columns = 80 } = this.#output.stderr;

@@ -5,7 +5,7 @@ import { type ChangeSinceBest, changeSinceBest, heldOutChange, rewardChange } fr
 export interface HealthSettings {
   /** The number of tokens, in all turns together, at which completions are cut off; absent if there is no limit. */
   readonly maxTokens?: number;
-  /** By how many nats per token sampler and trainer may differ; absent if a difference means nothing. */
+  /** The largest difference between sampler and trainer that is allowed, in nats per token; absent if a difference means nothing. */
   readonly samplerTolerance?: number;
   /** The names of rewards that are never above 0. @default none */
   readonly penalties?: readonly string[];
@@ -22,7 +22,7 @@ export class History {
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
   #sinceBest: { readonly change: ChangeSinceBest | undefined } | undefined;
   #evaluatedReward: RewardChange | undefined;
-  /** For metrics whose highest mean was asked for: that of the windows that begin before `from`. */
+  /** By metric whose highest mean was asked for: the highest mean of the windows that begin before `from`. */
   readonly #peaks = new Map<string, { readonly from: number; readonly mean: number | undefined }>();
 
   constructor(settings: HealthSettings = {}) {

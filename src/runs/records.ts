@@ -43,7 +43,7 @@ export interface RunRecord {
 }
 
 export interface TrackedPlaceRecord extends TrackedPlace {
-  /** Why some of it has not arrived there. */
+  /** Why a part of the run has not arrived at the tracker. */
   readonly fault?: string;
 }
 
@@ -145,7 +145,7 @@ export interface RolloutRecord {
   readonly id: string;
   /** Whether it was trained on, and if not, whether another group replaced it. */
   readonly fate: GroupFate;
-  /** The reason for that. */
+  /** The reason for this fate. */
   readonly reason: GroupReason;
   readonly example: Example;
   readonly prompt: readonly Message[];

@@ -327,7 +327,7 @@ function bytesUpTo(directory: string, step: number): Map<LineFile, number> {
   for (const file of lineFiles) {
     const path = join(directory, runFiles[file]);
     let [lines, bytes, isOver] = [0, 0, false];
-    // To the end, although no more may be kept: a run with a damaged file stays as it is.
+    // The file is read to its end, although no more lines may be kept: if it is damaged, the run stays as it is.
     for (const { value, end } of eachLine<{ step: number }>(path)) {
       isOver ||= file !== 'events' && !(value.step <= step);
       if (isOver) continue;
@@ -344,7 +344,7 @@ function lacksStep(path: string, step: number): GradusError {
   return damaged(path, `its line for step ${step} is missing, or not in its place`);
 }
 
-/** Cuts a file off behind a line, which has a line feed then. */
+/** Cuts a file off behind a line, and adds the line's line feed if it was missing. */
 function cutOff(path: string, bytes: number): void {
   truncateSync(path, bytes);
   const [last] = fileChunks(path, Math.max(0, bytes - 1));

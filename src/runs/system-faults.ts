@@ -94,11 +94,11 @@ export function faultError(
   });
 }
 
-/** The codes of faults of the place that is written to; others may be of what is read. */
+/** The codes of faults of the place that is written to. The other codes may also be about a file that is read. */
 const ofTarget: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
 
 /**
- * For errors that code working on files did not expect. Returns the error unchanged if it is not about a file.
+ * The `GradusError` for an error that code working on files did not expect; the error unchanged if it is not about a file.
  * @param place what the error is about if it names no path itself
  */
 export function systemError(error: unknown, place?: string): unknown {
@@ -106,7 +106,7 @@ export function systemError(error: unknown, place?: string): unknown {
   const { path: source, syscall = 'the system', ...rest } = error as NodeJS.ErrnoException;
   const code = systemCode(error);
   const meaning: SystemFault | undefined = (systemFaults as Readonly<Record<string, SystemFault>>)[code];
-  const { dest } = rest as { readonly dest?: string }; // of a copy or a move
+  const { dest } = rest as { readonly dest?: string }; // the target of a copy or a move
   const path = (ofTarget.includes(code) ? dest : undefined) ?? source ?? place;
   return meaning ? faultError(meaning, path ?? syscall, error, path === undefined ? {} : { path }) : error;
 }

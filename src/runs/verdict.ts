@@ -201,7 +201,7 @@ function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined):
   return `${what} ${span(change)}; ${where}${why}${hintOf(change, reward)}`;
 }
 
-/** Greedy answers may change in another way than samples, whose verdict does not tell: said where the intervals of the two evaluations do not meet. */
+/** Adds greedy accuracy where it changed otherwise than sampled accuracy and the two intervals do not overlap. */
 function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: HeldOutChange): string {
   const name = 'eval/accuracy';
   const [first, last] = [evaluations[0]!, evaluations.at(-1)!];
@@ -214,7 +214,7 @@ function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: Held
   return `; greedy accuracy ${rose ? 'rose' : 'fell'}, ${values}`;
 }
 
-/** A hint at what would tell more, if the result is inconclusive: problems, or steps where the training reward rises, too. */
+/** Says what would tell more if the result is inconclusive: more problems, or more steps where the training reward rises, too. */
 function hintOf({ learning, problems, difference }: HeldOutChange, reward: RewardChange | undefined): string {
   if (learning !== 'inconclusive') return '';
   const steps = reward?.learning === 'improved' && difference > 0 ? 'more steps, or ' : '';

@@ -32,7 +32,7 @@ interface DemoFlags {
 
 interface Accuracy {
   readonly accuracy: number;
-  /** 95 % */
+  /** The 95 % interval. */
   readonly interval: readonly [low: number, high: number];
 }
 
@@ -60,7 +60,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
         settings: [`seed=${seed}`],
         onEvent(event) {
           output.event(event);
-          // The result shows them, before and after.
+          // The result shows samples, before and after.
           if (event.type !== 'samples') progress.show(event);
         },
       });
@@ -78,7 +78,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
   }
 }
 
-/** What a newcomer looks at next. */
+/** Commands that are suggested to a newcomer in the end. */
 const next = ['gradus dashboard', 'gradus init my-task'];
 
 function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {
@@ -119,7 +119,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
   if (output.mode === 'text') for (const command of output.suggested(next)) output.note(`next: ${command}`);
 }
 
-/** Sampled at the training temperature, on problems that no stage has seen. */
+/** The accuracy of completions that were sampled at the training temperature, for problems that no stage has seen. */
 function accuracyOf({ metrics, intervals }: EvaluationRecord): Accuracy {
   return { accuracy: metrics['eval/sampled_accuracy']!, interval: intervals['eval/sampled_accuracy']! };
 }

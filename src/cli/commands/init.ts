@@ -22,7 +22,7 @@ interface Template {
   readonly next: readonly string[];
 }
 
-/** None of our dependencies needs its install script, and that of ONNX Runtime downloads CUDA libraries from outside npm. */
+/** No dependency needs its install script, and the install script of ONNX Runtime downloads CUDA libraries from outside npm. */
 const INSTALL_COMMAND = 'npm install --ignore-scripts';
 
 const configured = [
@@ -103,7 +103,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   );
 }
 
-/** The script of a checkout, `npm run gradus`, exists in its folder only: elsewhere its launcher does. */
+/** Replaces `gradus` by the launcher of a checkout: its script `npm run gradus` works in its own folder only. */
 function outsideCheckout(command: string): string {
   if (!isCheckoutScript(process.env)) return command;
   const launcher = [process.execPath, packagePath('bin', 'gradus')].map(shellWord).join(' ');
