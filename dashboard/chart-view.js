@@ -5,7 +5,7 @@ import { setQuery } from './route.js';
 
 /**
  * @typedef {object} ChartView
- * @property {'steps' | 'time'} over time is that of training steps alone
+ * @property {'steps' | 'time'} over what the lower axis shows; the time is that of training steps alone, without evaluations
  * @property {number} smoothing the weight of what came before in a running mean: 0 smooths nothing
  */
 
@@ -20,7 +20,7 @@ const smoothings = [
   { value: '0.97', label: 'much (0.97)' },
 ];
 
-/** What was chosen last, in whatever view. */
+/** The reader's last choices, which all views share. */
 const chosen = { over: 'steps', smooth: '0' };
 
 /**

@@ -17,7 +17,7 @@ import { duration, number } from './format.js';
  * @property {boolean} [dashed]
  * @property {Column} [shown] what the legend says instead of the values
  * @property {boolean} [holds] between its points the legend says the last one
- * @property {boolean} [measured] now and then, with care: not to be smoothed
+ * @property {boolean} [measured] made of evaluations, which are few and precise: never smoothed
  * @property {boolean} [faint] behind its smoothed values
  */
 

@@ -29,12 +29,12 @@ export class Columns {
     return this.byKey.get(key) ?? this.steps.map(() => null);
   }
 
-  /** Where the steps are in a chart. */
+  /** The places of steps on the lower axis of a chart. */
   get places() {
     return { steps: this.steps, seconds: this.seconds };
   }
 
-  /** Where the evaluations are. */
+  /** The places of evaluations on the lower axis of a chart. */
   get evaluationPlaces() {
     const steps = this.evaluations.map(({ step }) => step);
     const at = (/** @type {number} */ step) => this.seconds[this.steps.findLastIndex((each) => each <= step)] ?? 0;

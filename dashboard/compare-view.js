@@ -13,7 +13,7 @@ import { link, setQuery } from './route.js';
 /** @typedef {import('../src/studio/finished-runs/compare-runs.ts').Comparison} Comparison */
 /** @typedef {{ name: string, color: string, columns: Columns }} ComparedRun */
 
-/** What is shown without a filter. */
+/** The metrics that are shown without a filter. */
 const mainKeys = [
   'reward',
   'eval/sampled_accuracy',
@@ -25,7 +25,7 @@ const mainKeys = [
   'step_time',
 ];
 
-/** Milliseconds between two looks at runs that are training. To follow each would take one of the few connections that browsers allow. */
+/** Milliseconds between two readings of runs that are training. Following each of them would take one of the few connections that browsers allow. */
 const lookEvery = 3000;
 
 const colors = ['blue', 'orange', 'green', 'pink', 'violet', 'olive'];
@@ -85,7 +85,7 @@ function readComparison(names) {
 }
 
 /**
- * Reads again what comes, while a run trains.
+ * Reads the runs again and again while one of them trains, and draws their new lines.
  * @param {Comparison} comparison
  * @param {{ names: readonly string[], runs: readonly ComparedRun[], head: HTMLElement, draw: () => void, signal: AbortSignal }} shown
  */

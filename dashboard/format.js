@@ -14,7 +14,7 @@ export function number(value) {
 }
 
 /**
- * With its sign.
+ * A number with its sign, also if it is positive.
  * @param {number} value
  */
 export function signed(value) {

@@ -37,7 +37,7 @@ export function pill(word, text = word) {
 }
 
 /**
- * What is damaged may have alerts that cannot be told.
+ * How many alerts a run has, by level. A damaged run may have alerts that cannot be read.
  * @param {Pick<RunRow, 'open' | 'damage'>} row
  */
 export function alertCounts({ open, damage }) {

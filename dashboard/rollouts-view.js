@@ -26,7 +26,7 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   const bar = h('div', {}, stepBar(run, steps, step));
   const onPage = async () => {
     const later = /** @type {RolloutSteps} */ (await read(['runs', run, 'rollouts']));
-    // Nobody loses what they are about to choose.
+    // The bar stays as it is while the reader chooses in it.
     if (later.steps.length > steps.length && !bar.contains(document.activeElement)) {
       bar.replaceChildren(stepBar(run, later.steps, step));
     }

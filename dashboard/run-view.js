@@ -16,7 +16,7 @@ import { samplesView } from './samples-view.js';
 /** @typedef {import('../src/server/dashboard/answers.ts').Curves} Curves */
 
 /**
- * What is shown below the head.
+ * A view that is shown below the head.
  * @typedef {object} Tab
  * @property {Node} element
  * @property {() => void} [onLines] called when there is more in the columns
@@ -84,7 +84,7 @@ async function tabOf(name, { run, page, columns, rest, query, signal }) {
 }
 
 /**
- * Adds what comes to the columns, and reads the head again.
+ * Adds new lines to the columns, and reads the head again.
  * @param {string} run
  * @param {string} cursor
  * @param {{ columns: Columns, tab: Tab, notice: HTMLElement, showHead: (page: RunPage) => void, signal: AbortSignal }} shown

@@ -32,7 +32,7 @@ export interface RunRow {
   readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
   /** The reward of the whole run in at most 60 means. */
   readonly spark: readonly number[];
-  /** At the last evaluation. */
+  /** The accuracy at the last evaluation. */
   readonly accuracy?: { readonly step: number; readonly value: number; readonly interval?: Interval };
   readonly learning?: Learning;
   /** The number of alerts that still hold, by level. */
@@ -54,7 +54,7 @@ export interface Curves {
   readonly steps: readonly number[];
   /** Seconds of training until the end of each step, without evaluations. */
   readonly seconds: readonly number[];
-  /** By metric, one value per step; null if a step has none. */
+  /** For each metric one value per step; null if a step has none. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
   /** The distance between the steps that are included. */
   readonly every: number;
@@ -92,7 +92,7 @@ export interface RolloutStep {
 }
 
 export interface GroupRow {
-  /** Its position in the step, from 0. */
+  /** The group's position in the step, from 0. */
   readonly index: number;
   readonly id: string;
   readonly fate: GroupFate;
@@ -129,7 +129,7 @@ export interface GroupTokens {
 
 export interface TokenOfCompletion {
   readonly id: number;
-  /** The text that it adds; special tokens show their names. */
+  /** The text that the token adds; special tokens show their names. */
   readonly text: string;
   /** The log-probability with which it was sampled, in nats; null if it was not recorded. */
   readonly logprob: number | null;

@@ -35,7 +35,7 @@ export interface FollowOptions {
 /** The number of checks without news after which an `idle` event is sent, so that a broken connection is noticed. */
 const QUIET_CHECKS = 30;
 
-/** Ends after `reset`, `end`, `gone` and `damaged`, or when the signal is aborted. */
+/** Yields what happens to a run. Ends after `reset`, `end`, `gone` and `damaged`, or when the signal is aborted. */
 export async function* followRun(
   directory: string,
   from: Cursor,
@@ -53,7 +53,7 @@ export async function* followRun(
   let sent = '';
   for (let quiet = 0, isFirst = true; !signal.aborted; isFirst = false) {
     try {
-      // Read before the lines: a run that is over by then writes no more of them.
+      // run.json is read before the lines: a run that is over by then writes no more lines.
       const record = readRun(directory);
       if (writerOf(record) !== from.writer) return yield { event: 'reset' };
       const lines = {

@@ -1,4 +1,4 @@
-// What has been read of runs while they train, so that a long one is not read and checked anew whenever it has made a step.
+// Remembers what has been read of runs while they train, so that a long run is not read and checked again after each step.
 import { join } from 'node:path';
 import { LineFollower } from '../../runs/follow-lines.ts';
 import { type DiagnosedAlert, replayer } from '../../runs/health.ts';
@@ -16,7 +16,7 @@ export interface RunSoFar {
 
 interface Known {
   readonly writer: string;
-  /** Undefined if the files are not those that were read before. */
+  /** Reads on. Undefined if the files are no longer those that were read before. */
   readonly read: () => RunSoFar | undefined;
 }
 
@@ -35,7 +35,7 @@ export class LiveRuns {
         if (soFar) return soFar;
       }
     } catch {
-      // Whoever reads all of it will say what is damaged.
+      // The caller then reads the whole run, which tells what is damaged.
     }
     this.#known.delete(directory);
     return undefined;
@@ -51,7 +51,7 @@ function reader(directory: string, settings: HealthSettings): Known['read'] {
   const metrics: MetricsRecord[] = [];
   const evaluations: EvaluationRecord[] = [];
   return () => {
-    // In this order: an evaluation that comes later than these steps was not made before them.
+    // Steps are read first: an evaluation that is written afterwards was not made before them.
     const steps = [...files.metrics.next()];
     const evaluated = [...files.evaluations.next()];
     if (files.metrics.restarts + files.evaluations.restarts > 0) return undefined;

@@ -36,7 +36,7 @@ export class RolloutTokens {
   }
 }
 
-/** Nothing is downloaded. */
+/** Opens the tokenizer of a run's model if it is on this machine; nothing is downloaded. */
 async function openTokenizer(directory: string): Promise<FoundTokenizer> {
   try {
     const config = readResolvedConfig(directory);
@@ -52,7 +52,7 @@ function tokensOf(
   { token_ids, logprobs }: RolloutCompletion,
   textOf: (id: number, before: number | undefined) => string,
 ): TokenOfCompletion[] {
-  // A file may hold anything.
+  // A damaged file may hold something else than ids.
   const ids = Array.isArray(token_ids) ? token_ids.filter(Number.isSafeInteger) : [];
   return ids.map((id, i) => {
     const logprob: unknown = logprobs?.[i];

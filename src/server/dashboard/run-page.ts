@@ -96,7 +96,7 @@ function summaryOf(config: Config): string[] {
 }
 
 interface KnownRow {
-  /** What its files were like. */
+  /** The state of the run's files when the row was made; see `stampOf`. */
   readonly stamp: string;
   readonly row: RunRow;
 }

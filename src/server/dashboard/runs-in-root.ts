@@ -11,7 +11,7 @@ export function runNames(root: string): string[] {
   return names.filter((name) => isRunHere(join(root, name)));
 }
 
-/** The directory of a run. Only a name that the root lists is one: `..`, paths and what is gone are not. Throws `RUN_NOT_FOUND`. */
+/** The directory of a run. Only names that the root lists are accepted: not `..`, not paths, and not runs that are gone. Throws `RUN_NOT_FOUND`. */
 export function runNamed(root: string, name: string): string {
   const names = runNames(root);
   if (names.includes(name)) return join(root, name);

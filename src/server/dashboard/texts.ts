@@ -22,7 +22,7 @@ export function textsOf(directory: string): Texts {
   };
 }
 
-/** Only what `textsOf` lists. Throws `TEXT_NOT_FOUND`. */
+/** A text that `textsOf` lists. Throws `TEXT_NOT_FOUND` for any other. */
 export function textOf(directory: string, name: string): Text {
   const known = textsOf(directory).names.map((text) => text.name);
   if (!known.includes(name)) {

@@ -93,9 +93,9 @@ export function chatLogprobs(tokenizer: Tokenizer): (tokens: readonly SampledTok
 }
 
 export interface TextPlace {
-  /** The token before the first. */
+  /** The token before the first one that is written. */
   readonly before: number | undefined;
-  /** Where the text of the first begins; below 0 for tokens that the tokenizer puts before a text, which are not part of it. */
+  /** Where the text of the first one begins; below 0 for tokens that the tokenizer puts before a text, which are not part of it. */
   readonly offset: number;
 }
 
@@ -105,7 +105,7 @@ export function completionLogprobs(tokenizer: Tokenizer, { before, offset }: Tex
     const places = tokens.map(({ id, plainLogprob, topLogprobs }) => {
       const textOf = (one: number) => textBehind(before, [one], tokenizer);
       const token = textOf(id);
-      // The token itself is among them even if it is unlikely. Of tokens with the same text the likeliest one counts.
+      // The token itself is listed even if it is unlikely. Where several tokens have the same text, the likeliest counts.
       const likeliest: Record<string, number> = {};
       for (const { id: other, logprob } of topLogprobs ?? []) likeliest[textOf(other)] ??= logprob;
       if (plainLogprob !== null) likeliest[token] ??= plainLogprob;

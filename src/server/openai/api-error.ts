@@ -14,7 +14,7 @@ export class ApiError extends Error {
     this.param = param;
   }
 
-  /** What OpenAI's clients read. */
+  /** The body of the answer, as OpenAI's clients read it. */
   get body(): object {
     const type = this.status === 500 ? 'server_error' : 'invalid_request_error';
     return { error: { message: this.message, type, param: this.param, code: this.code } };

@@ -10,7 +10,7 @@ export class Buffered<T> implements AsyncIterable<T> {
     this.#wake();
   }
 
-  /** No more will come, perhaps because of a failure, which the reader is thrown behind the last value. */
+  /** Says that no more values will come. The failure, if there is one, is thrown to the reader after the last value. */
   end(failure?: unknown): void {
     this.#end = failure === undefined ? {} : { failure };
     this.#wake();

@@ -42,7 +42,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
 
 /** A piece of an answer. */
 export interface ChatChunk {
-  /** None with the usage, which comes last, if it is asked for. */
+  /** Empty in the last piece, which has the usage, if usage is asked for. */
   readonly choices: readonly {
     readonly index: number;
     readonly delta: {
@@ -56,7 +56,7 @@ export interface ChatChunk {
   readonly usage?: Usage | null;
 }
 
-/** The pieces of the same answer. Text is told as it grows, calls of tools when they are there. */
+/** Sends the answer of `chatCompletion` in pieces: text as it grows, calls of tools when they are complete. */
 export async function chatCompletionChunks(
   model: ServedModel,
   request: ChatRequest,
@@ -108,7 +108,10 @@ export async function chatCompletionChunks(
   if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt], completions) });
 }
 
-/** What calls no tool is text, which a stop text may have cut: also a call that cannot be read, so that the client sees it. */
+/**
+ * The message of a completion. Without a call that can be read it is all text, which a stop text may have cut: the client sees a call that cannot be
+ * read.
+ */
 function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: ServedCompletion): Message {
   const tools = toolsOf(request);
   const { message } = tools.length > 0 ? model.renderer.parse(ids, tools) : {};

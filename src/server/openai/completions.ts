@@ -4,7 +4,7 @@ import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
 
-/** What OpenAI's interface takes where a request says nothing. */
+/** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16;
 
 /** A prompt that is told before its completion. */
@@ -29,7 +29,7 @@ export async function completion(model: ServedModel, request: CompletionRequest,
   };
 }
 
-/** The pieces of the same answer, as it grows. */
+/** Sends the answer of `completion` in pieces, as it grows. */
 export async function completionChunks(
   model: ServedModel,
   request: CompletionRequest,
@@ -58,7 +58,10 @@ export async function completionChunks(
   }
 }
 
-/** Where a completion begins, and what writes the log-probabilities of its tokens, in order; null unless they are asked for. */
+/**
+ * The prompt to tell before a completion, and a function that writes the log-probabilities of its tokens, in order; it gives null unless they are
+ * asked for.
+ */
 function placeOf(
   { tokenizer }: ServedModel,
   request: CompletionRequest,
@@ -86,7 +89,7 @@ async function echoesOf(model: ServedModel, request: CompletionRequest, job: Sam
   return texts.map((text, i) => ({ text, tokens: read[i]! }));
 }
 
-/** 0 asks for those of the tokens alone. */
+/** Whether log-probabilities are asked for: `logprobs: 0` asks for those of the tokens themselves, without alternatives. */
 function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }

@@ -17,11 +17,11 @@ import { response, responseEvents } from './responses.ts';
 import type { ServedModel } from './served-model.ts';
 
 export interface OpenAiAppOptions {
-  /** The address that is listened on: without a key, requests for another host are refused. @default they are not */
+  /** The address that is listened on: without a key, requests for another host are refused. @default all hosts are accepted */
   readonly host?: string;
-  /** What clients must send as their key. @default none is asked for */
+  /** The key that clients must send. @default no key is asked for */
   readonly apiKey?: string;
-  /** Told of failures that are not the client's. */
+  /** Called with failures that are not the client's. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -33,7 +33,7 @@ interface Route<R> {
   whole(model: ServedModel, request: R, signal: AbortSignal): Promise<object>;
   /** Chunks with a `type` are events of that name. */
   pieces(model: ServedModel, request: R, signal: AbortSignal, send: (chunk: Chunk) => void): Promise<void>;
-  /** What follows the last piece. */
+  /** The text of the event that follows the last piece. */
   readonly end?: string;
 }
 
@@ -43,7 +43,8 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
   const app = new Hono();
   const described = { id: model.id, object: 'model', created: model.created, owned_by: 'gradus' };
   if (apiKey !== undefined) {
-    // Any page may ask: the key, not the origin, decides. Browsers send no key with the question whether they may.
+    // Pages of any origin are answered: the key decides. Browsers ask first whether they may, without the key, so `cors` answers before it is
+    // checked.
     app.use(cors());
     app.use('/v1/*', (c, next) => assertKey(c, apiKey).then(next));
   } else if (host !== undefined) app.use(ownHost(host));
@@ -76,13 +77,13 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
     );
   });
   app.onError((error, c) => {
-    // Nobody reads it.
+    // The client has gone, so the response is never read.
     if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
     if (error instanceof ApiError) return c.json(error.body, error.status);
     if (error instanceof GradusError && error.kind === 'invalid') {
       return c.json(new ApiError(400, error.code.toLowerCase(), error.message).body, 400);
     }
-    // What is nested so deeply that no function can walk it.
+    // The request is nested so deeply that no function can walk it.
     if (error instanceof RangeError && /call stack/.test(error.message)) {
       return c.json(new ApiError(400, 'invalid_value', 'The request is nested too deeply').body, 400);
     }

@@ -1,4 +1,5 @@
-// The requests of OpenAI's chat completions and completions, as far as a model of ours can follow them. What it cannot follow is refused, not ignored.
+// The requests of OpenAI's chat completions and completions, as far as a model of ours can follow them. Fields that it cannot follow are refused, not
+// ignored.
 // https://platform.openai.com/docs/api-reference/chat/create, …/completions/create
 import { z } from 'zod';
 import { isObject } from '../../errors.ts';
@@ -8,17 +9,17 @@ import type { Message, ToolSpec } from '../../message.ts';
 export const without = <T extends z.core.util.Literal>(...values: T[]) =>
   z.literal(values, { error: 'this server cannot do that' }).nullish();
 
-/** What requests of every kind may say. */
+/** The fields that requests of every kind may have. */
 export const shared = {
   model: z.string(),
   seed: z.int().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().positive().max(1).nullish(),
-  // Of other servers with this interface: -1 is how vLLM's clients say 0.
+  // top_k and min_p are fields of other servers with this interface. vLLM's clients write -1 for 0.
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
   stream: z.boolean().nullish(),
-  // They say something about the caller, and nothing about the completion.
+  // The fields that follow are about the caller, and change nothing about the completion.
   user: z.string().nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
   store: z.boolean().nullish(),
@@ -97,7 +98,7 @@ const tool = z.strictObject({
   }),
 });
 
-/** Which tools a model calls, and in which format it writes, is what it has learnt: nothing here holds it to a grammar. */
+/** A model has learnt which tools to call and in which format to write: this server cannot force it with a grammar. */
 export const toolChoice = z
   .enum(['auto', 'none'], { error: 'this server knows auto and none; vLLM can force the exported model to call' })
   .nullish();
@@ -130,7 +131,7 @@ const ids = z.array(z.int().min(0)).nonempty();
 const completionFields = z.strictObject({
   ...sampling,
   prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
-  // 0 tokens read a prompt and say nothing: what evaluations that score given answers ask for.
+  // With 0, a prompt is read and nothing is sampled, which evaluations that score given answers ask for.
   max_tokens: z.int().min(0).nullish(),
   logprobs: z.int().min(0).max(20).nullish(),
   echo: z.boolean().nullish(),
@@ -143,7 +144,7 @@ export const completionRequest = completionFields.refine(({ best_of, n }) => (be
 });
 export type CompletionRequest = z.output<typeof completionRequest>;
 
-/** What both kinds of requests say about sampling. */
+/** The fields about sampling that both kinds of requests have. */
 export type SamplingRequest = Pick<
   ChatRequest,
   | 'model'

@@ -69,7 +69,7 @@ export const responsesRequest = z
   });
 export type ResponsesRequest = z.output<typeof responsesRequest>;
 
-/** The same as a chat completion. */
+/** The request of a chat completion that asks for the same. */
 export function chatRequestOf(request: ResponsesRequest): ChatRequest {
   const { model, seed, temperature, top_p, top_k, min_p, tool_choice, max_output_tokens, include, top_logprobs } =
     request;

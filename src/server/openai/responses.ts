@@ -13,10 +13,10 @@ interface ResponseEvent {
   readonly sequence_number: number;
 }
 
-/** Tells an event: its type, and what it says. */
+/** Sends an event: its type, and its other fields. */
 type SendEvent = (type: string, fields: object) => void;
 
-/** The answer as a whole: what the last of its events holds. */
+/** The answer as a whole, which the last of its events holds. */
 export async function response(model: ServedModel, request: ResponsesRequest, signal: AbortSignal): Promise<object> {
   let last: object = {};
   await responseEvents(model, request, signal, (event) => {
@@ -25,7 +25,7 @@ export async function response(model: ServedModel, request: ResponsesRequest, si
   return (last as { response: object }).response;
 }
 
-/** The answer as it grows. */
+/** Sends the answer as it grows, in events. */
 export async function responseEvents(
   model: ServedModel,
   request: ResponsesRequest,
@@ -85,7 +85,7 @@ export async function responseEvents(
   });
 }
 
-/** What every state of the response says. */
+/** The fields that every state of the response has. */
 function headOf({ id }: ServedModel, request: ResponsesRequest): object {
   return {
     id: `resp_${randomUUID()}`,
@@ -112,7 +112,7 @@ function headOf({ id }: ServedModel, request: ResponsesRequest): object {
 
 interface OpenMessage {
   add(text: string, logprobs: readonly AnswerToken[]): void;
-  /** @returns the whole of it */
+  /** @returns the complete item */
   end(status: Status): object;
 }
 

@@ -8,7 +8,7 @@ export type SharedOptions = Pick<SamplingOptions, 'temperature' | 'topP' | 'topK
 export interface QueuedRequest {
   readonly requests: readonly SampleRequest[];
   readonly options: SharedOptions;
-  /** The client has gone. */
+  /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
@@ -57,7 +57,7 @@ export class SamplingQueue {
     while (this.#waiting.length > 0) await this.#sampleBatch(this.#waiting[0]!.options);
   }
 
-  /** Samples what waits, and what comes meanwhile and is to be sampled alike, until something else is first. */
+  /** Samples the requests that wait and those that come meanwhile, as long as the first that waits has the same options. */
   async #sampleBatch(shared: SharedOptions): Promise<void> {
     const { policy, stopIds, largestBatch } = this.#options;
     const alike = JSON.stringify(shared);

@@ -17,11 +17,11 @@ export interface ServedModelOptions {
   readonly policy: Policy;
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
-  /** Whether it answers messages, not only prompts. @default true */
+  /** Whether the model answers messages, not only prompts. @default true */
   readonly chats?: boolean;
 }
 
-/** What is added to a completion: text, and the tokens that were drawn for it. */
+/** A piece that is added to a completion: text, and the tokens that were drawn for it. */
 export interface Piece {
   readonly text: string;
   readonly tokens: readonly SampledToken[];
@@ -29,17 +29,17 @@ export interface Piece {
 
 /** A completion as clients want it. */
 export interface ServedCompletion extends Pick<Completion, 'ids' | 'finishReason'>, Piece {
-  /** Without special tokens, and up to the first stop text. */
+  /** The completion's text, without special tokens, up to the first stop text. */
   readonly text: string;
-  /** The end of it, what `onPiece` has not been given. */
+  /** The end of the completion, which `onPiece` has not been given. */
   readonly unsent: Piece;
 }
 
-/** What one request to the server wants sampled. */
+/** The completions that one request to the server asks for. */
 export interface SamplingJob {
   readonly prompts: readonly (readonly number[])[];
   readonly request: SamplingRequest;
-  /** @default what the context has room for */
+  /** @default as many as the context has room for */
   readonly maxTokens: number | undefined;
   /** How many of the likeliest tokens are told at each place of a completion. @default 0 */
   readonly topLogprobs?: number;
@@ -48,20 +48,20 @@ export interface SamplingJob {
   /** Tools that completions may call: pieces have text that is no part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
   readonly signal: AbortSignal;
-  /** Called with what is added to a completion, as it grows. */
+  /** Called with each piece that is added to a completion, as it grows. */
   readonly onPiece?: (index: number, piece: Piece) => void;
 }
 
 export class ServedModel {
   readonly id: string;
-  /** When it began to be served, in seconds since 1970. */
+  /** When the model began to be served, in seconds since 1970. */
   readonly created = Math.floor(Date.now() / 1000);
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
   readonly #chats: boolean;
   readonly #policy: Policy;
   readonly #queue: SamplingQueue;
-  /** Ends with the last prompt that is read. */
+  /** Settles when the last prompt has been read. */
   #reading: Promise<unknown> = Promise.resolve();
 
   constructor({ id, policy, renderer, tokenizer, chats = true }: ServedModelOptions) {
@@ -123,8 +123,8 @@ export class ServedModel {
   }
 
   /**
-   * The tokens of a request's prompts with the log-probability of each behind those before it. One request is read after another.
-   * Throws an `ApiError` for more tokens than can be told.
+   * The tokens of a request's prompts, each with its log-probability given the tokens before it. Requests are read one after another. Throws an
+   * `ApiError` for more tokens than can be told.
    */
   async read({ prompts, request: { n }, topLogprobs = 0, signal }: SamplingJob): Promise<ScoredToken[][]> {
     const policy = this.#policy;
@@ -182,7 +182,7 @@ export class ServedModel {
     return { ids, tokens, text: cut, finishReason: cut === text ? finishReason : 'stop' };
   }
 
-  /** Ends a completion at a stop text, or because its client has gone. Tells its pieces as it grows. */
+  /** Ends a completion at a stop text, or because its client has gone, and sends its pieces as it grows. */
   #watch(
     { request, tools = [], signal }: SamplingJob,
     behind: number | undefined,
@@ -217,7 +217,7 @@ export class ServedModel {
   }
 }
 
-/** What is sampled where no token may be. */
+/** The completion where no token may be sampled. */
 const nothing: ServedCompletion = {
   ids: [],
   tokens: [],
@@ -226,7 +226,7 @@ const nothing: ServedCompletion = {
   unsent: { text: '', tokens: [] },
 };
 
-/** Tokens of prompts whose log-probabilities are told at once. */
+/** The most tokens of prompts whose log-probabilities one request may ask for. */
 const MOST_ECHOED = 2 ** 18;
 
 function tokensOf({
@@ -245,7 +245,7 @@ function tokensOf({
   }));
 }
 
-/** They are held at once. */
+/** The most completions of one request, all of which are kept in memory until it is answered. */
 const MOST_COMPLETIONS = 1024;
 
 function assertFew(completions: number): void {

@@ -1,14 +1,14 @@
 // Cuts a text that grows at the first of several stop texts, of which nothing may be shown.
 
 export interface StopTexts {
-  /** What is certain to be shown, now that this was added. */
+  /** Adds text, and returns the text that is now certain to be shown. */
   push(text: string): string;
   /** Whether a stop text was found; everything behind it is dropped. */
   readonly found: boolean;
 }
 
 export function stopTexts(stops: readonly string[]): StopTexts {
-  // What may become a stop text is held back.
+  // Text that may be the beginning of a stop text is held back.
   const longest = Math.max(0, ...stops.map(({ length }) => length - 1));
   let held = '';
   let found = false;
@@ -28,7 +28,7 @@ export function stopTexts(stops: readonly string[]): StopTexts {
   };
 }
 
-/** A whole text up to the first of them. */
+/** A complete text up to its first stop text. */
 export function upToStop(text: string, stops: readonly string[]): string {
   const at = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
   return at.length > 0 ? text.slice(0, Math.min(...at)) : text;
