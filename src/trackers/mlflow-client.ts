@@ -5,7 +5,7 @@ import type { EnvironmentVariables } from './tracker.ts';
 
 /** Address and credentials, from the variables that MLflow's own client reads. */
 export interface MlflowSettings {
-  /** Without a slash at the end. */
+  /** The address of the server, without a slash at the end. */
   readonly uri: string;
   readonly authorization?: string;
 }

@@ -21,8 +21,9 @@ const LONGEST_VALUE = 500;
 const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } as const;
 
 /**
- * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, which is created if it does not exist, that of `MLFLOW_EXPERIMENT_ID`, or MLflow's default.
- * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_REFUSED`.
+ * Connects to a server and finds the experiment: the one named by `MLFLOW_EXPERIMENT_NAME`, which is created if it does not exist, the one with the
+ * id `MLFLOW_EXPERIMENT_ID`, or MLflow's default. Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`,
+ * `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_REFUSED`.
  */
 export async function connectMlflow(
   environment: EnvironmentVariables,
@@ -51,7 +52,7 @@ export async function connectMlflow(
     });
 }
 
-/** What waits to be sent. */
+/** An item that waits to be sent: metrics, or an artifact with its path. */
 type Item = readonly MlflowMetric[] | { readonly path: string; readonly text: string };
 
 class MlflowTracker implements Tracker {

@@ -26,7 +26,7 @@ export class Outbox<T> {
   #refused: string | undefined;
   /** Aborts the current attempt, or the pause before the next one. */
   readonly #giveUp = new AbortController();
-  /** Gives up at the end, unless the server takes something before. */
+  /** The timer that gives up at the end, unless the server takes something before it runs out. */
   #impatience: NodeJS.Timeout | undefined;
 
   constructor(send: Send<T>, { firstPause = 500, longestPause = 30_000, patience = 10_000 }: OutboxTimes = {}) {
@@ -51,7 +51,7 @@ export class Outbox<T> {
     });
   }
 
-  /** Returns when everything has been sent or, if the server takes nothing for as long as patience lasts, then; what is left is lost. */
+  /** Returns when everything has been sent, or when the server has taken nothing for as long as patience lasts; the rest is lost then. */
   async settle(): Promise<void> {
     const { patience } = this.#times;
     this.#impatience = setTimeout(() => this.#giveUp.abort(), patience);

@@ -45,7 +45,7 @@ class TensorBoardTracker implements Tracker {
 
   async close(end?: TrackedEnd): Promise<void> {
     const now = Date.now();
-    // One that was stopped may go on: for TensorBoard it runs.
+    // A stopped run may be resumed, so TensorBoard is not told that it has ended.
     if (end && end.status !== 'stopped')
       this.#write(now, { type: 'end', seconds: now / 1000, succeeded: end.status === 'completed' });
     closeSync(this.#file);

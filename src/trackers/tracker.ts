@@ -39,7 +39,7 @@ export interface TrackedEnd {
   readonly files: readonly string[];
 }
 
-/** From which trackers read addresses and credentials. A type of ours, since programs may have no types of Node's. */
+/** The environment variables, from which trackers read addresses and credentials. Node's own type is not used, since programs may lack it. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /**

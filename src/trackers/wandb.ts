@@ -34,7 +34,7 @@ export async function connectWandb(): Promise<(run: TrackedRun) => Promise<Start
   }
   return async ({ name, folder, settings, previous }) => {
     const worker = await startClient();
-    // The client creates a folder `wandb` there.
+    // The client creates a folder `wandb` in this folder.
     const run = { name, folder: dirname(folder), settings, id: previous?.id ?? null };
     try {
       const place = (await worker.call('start', run)) as TrackedPlace;

@@ -30,7 +30,7 @@ const message = z.union([
   z.strictObject({ id, call: z.string(), params: z.unknown() }),
   z.strictObject({ id, result: z.unknown() }),
   z.strictObject({ id, error: failure }),
-  /** Asks to end that call early. The call is still answered, perhaps with less. */
+  /** Asks to end the call with this number early. The call is still answered, perhaps with less. */
   z.strictObject({ cancel: id }),
 ]);
 

@@ -4,7 +4,7 @@ import { pythonFolder } from './python-folder.ts';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 
 export interface PythonCodeOptions {
-  /** The Python interpreter. @default $GRADUS_PYTHON, or else `python3`, which is that of the virtual environment if one is active */
+  /** The Python interpreter. @default $GRADUS_PYTHON, or else `python3`, which belongs to the virtual environment if one is active */
   readonly interpreter?: string;
   /** The most bytes of memory that the process may take. @default half of this machine's, or of this container's */
   readonly memory?: number;
@@ -40,7 +40,7 @@ export class PythonCode {
     return (await this.timedCall(name, params, timeout)).answer;
   }
 
-  /** The same, and how many milliseconds it took, not counting the wait either. */
+  /** Like `call`, and tells how many milliseconds the call took, without the wait for earlier calls. */
   timedCall(
     name: string,
     params: object,
@@ -65,7 +65,7 @@ export class PythonCode {
     return turn;
   }
 
-  /** One that ran out of memory is still there. */
+  /** Ends the worker: after running out of memory its process still exists. */
   #end(reason: Error): void {
     this.#worker?.then(
       (worker) => worker.end(reason),
@@ -89,9 +89,9 @@ export class PythonCode {
   }
 }
 
-/** Rewards may load models, so that the limit is no fixed one; the other half is for what trains. */
+/** Half of this machine's memory: a fixed limit would be too low for rewards that load models. The other half is for training. */
 function halfOfMemory(): number {
-  const limit = process.constrainedMemory(); // 0, or more than there is, without one
+  const limit = process.constrainedMemory(); // without a limit, 0 or more than there is
   return Math.floor((limit > 0 ? Math.min(limit, totalmem()) : totalmem()) / 2);
 }
 

@@ -41,7 +41,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** What ends the workers that are still there when this process ends, which does not wait for their last words. */
+/** For each worker that is running, what kills it if this process ends; its last output is not waited for. */
 const atExit = new Set<() => void>();
 process.on('exit', () => {
   for (const abandon of atExit) abandon();
@@ -76,7 +76,7 @@ export class Worker {
   readonly #pending = new Map<number, Pending>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
-  /** The reason why it accepts no more calls. */
+  /** The reason why the worker accepts no more calls. */
   #ended: Error | undefined;
   #closed = false;
 
@@ -85,7 +85,7 @@ export class Worker {
     this.log = new WorkerLog(options.name);
     const { promise, resolve, reject } = Promise.withResolvers<Hello>();
     [this.hello, this.#greeting] = [promise, { resolve, reject }];
-    // A process group of its own: Ctrl-C then reaches this process only, and what the worker starts can be killed with it.
+    // The worker gets a process group of its own: Ctrl-C then reaches this process only, and processes that the worker starts can be killed with it.
     this.#process = spawn(options.command, options.args, {
       env: { ...process.env, ...options.environment },
       stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
@@ -94,7 +94,7 @@ export class Worker {
     const abandon = () => this.#abandon();
     atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
-    // What it has started, such as what user code has forked, may outlive it and keep its output open.
+    // Processes that the worker has started, such as those that user code has forked, may outlive it and keep its output open.
     this.#process.on('exit', () => killGroup(this.pid));
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {

@@ -5,7 +5,7 @@ import { splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** What is never copied with them: what is installed, what is secret, what was made here. */
+/** Names that are never copied with a folder: installed packages, secrets, and files that Gradus or Python made. */
 const left = /^(node_modules|\.git|\.venv|__pycache__|runs|\.cache|\.env.*)$/;
 
 /**
@@ -25,7 +25,10 @@ export function copyCode(config: Config, to: string, out: string): Config {
   return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
 }
 
-/** All but `left`, the hand-off itself, which may lie within (cpSync refuses that, whatever its filter), and others, which have copies of their own. */
+/**
+ * Copies all but `left` and hand-offs: this one, which may lie within the folder (cpSync refuses that, whatever its filter), and others, which hold
+ * copies of code.
+ */
 function copyFolder(from: string, to: string, out: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(from).filter((each) => !left.test(each))) {

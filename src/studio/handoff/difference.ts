@@ -3,9 +3,9 @@ import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 
 export interface Difference {
-  /** One sentence. */
+  /** The difference in one sentence. */
   readonly text: string;
-  /** Whether it concerns a configuration. */
+  /** Whether the difference concerns a configuration. */
   readonly holds: (config: Config) => boolean;
 }
 

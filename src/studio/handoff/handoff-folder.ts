@@ -29,7 +29,7 @@ export interface FolderContent {
   readonly target: HandoffTarget;
   readonly config: Config;
   readonly problems: Problems;
-  /** By name. */
+  /** Further texts, by the names of their files. */
   readonly texts: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export async function writeFolder(out: string, content: FolderContent, overwrite
     (target) => writeFiles(target, content, resolve(out)),
     () => assertNew(out, overwrite, content.target),
   );
-  // Those of an earlier hand-off would be taken for this one's.
+  // Files of an earlier hand-off would be taken for this one's.
   if (userFunctions(content.config).length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
   if (content.problems.eval.length === 0) rmSync(join(out, 'eval.parquet'), { force: true });
   return readdirSync(out).sort();

@@ -38,7 +38,10 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   };
 }
 
-/** Reads the length of the context from the model's config.json, that of its language model if it has other parts. Throws `MODEL_CONFIG_INVALID`. */
+/**
+ * Reads the length of the context from the model's config.json: the length for its language model if the model has other parts. Throws
+ * `MODEL_CONFIG_INVALID`.
+ */
 function contextOf(folder: string): number {
   const file = join(folder, 'config.json');
   const config = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

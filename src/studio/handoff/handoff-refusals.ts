@@ -1,16 +1,16 @@
-// The one error for everything in a configuration that another system has no counterpart of.
+// The one error for all keys of a configuration that have no counterpart in another system.
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import type { HandoffRow } from './handoff-row.ts';
 
-/** Throws `HANDOFF_UNSUPPORTED`, which names every key that the table refuses, and why; `system` is who cannot train it. */
+/** Throws `HANDOFF_UNSUPPORTED`, which names every key that the table refuses, and why; `system` is the name of the system that cannot train it. */
 export function assertNoneRefused(system: string, mapping: Readonly<Record<string, HandoffRow>>, config: Config): void {
   const refused = Object.entries(mapping).flatMap(([key, { refusal }]) => {
     const path = key.split('.');
     const value = valueAt(config, path);
-    // Settings of a section that is null are not there.
+    // A section that is null has no settings.
     const isDefault = value === undefined || isDeepStrictEqual(value, valueAt(configDefaults, path));
     const why = refusal?.(config, isDefault);
     return why === undefined ? [] : [{ key, why }];

@@ -20,7 +20,7 @@ export type Override =
   | readonly number[]
   | { readonly [key: string]: number };
 
-/** What values are made of. */
+/** What the values of the other system's keys are computed from. */
 export interface Given {
   readonly config: Config;
   /** Steps of the run. */
@@ -33,34 +33,34 @@ export interface Given {
   readonly chatTemplate: string | null;
 }
 
-/** What becomes of a key: at least one of the three. */
+/** What becomes of a key: it has `writes`, `by` or a refusal, or several of them. */
 export interface HandoffRow {
-  /** The other system's keys that it decides, by name. */
+  /** The other system's keys that this key decides, by name. */
   readonly writes?: Readonly<Record<string, (given: Given) => Override>>;
-  /** What else acts on it. */
+  /** What else acts on the key, or why nothing does. */
   readonly by?: string;
   /** Why its value cannot be handed over; undefined if it can. */
   readonly refusal?: (config: Config, isDefault: boolean) => string | undefined;
-  /** What is refused, for the document. */
+  /** The values that are refused, in words for the document. */
   readonly refuses?: string;
 }
 
-/** The key is written under this name. */
+/** A row: the key is written under this name. */
 export function to(name: string, value: (given: Given) => Override): HandoffRow {
   return { writes: { [name]: value } };
 }
 
-/** Something other than the configuration acts on the key. */
+/** A row: something other than the system's configuration acts on the key. */
 export function by(what: string): HandoffRow {
   return { by: what };
 }
 
-/** Nothing acts on the key, so that only its default can be handed over. */
+/** A row: nothing acts on the key, so that only its default can be handed over. */
 export function none(why: string): HandoffRow {
   return { refusal: (_, isDefault) => (isDefault ? undefined : why), refuses: `any value but the default: ${why}` };
 }
 
-/** The row, for configurations of which `why` says nothing. */
+/** The row for configurations that `why` gives no reason against; others are refused. */
 export function unless(row: HandoffRow, refuses: string, why: (config: Config) => string | undefined): HandoffRow {
   return { ...row, refuses, refusal: why };
 }

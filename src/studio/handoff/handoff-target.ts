@@ -16,11 +16,11 @@ export interface RowsOptions {
   readonly prompt: (row: Example) => readonly Message[];
 }
 
-/** What the texts of a hand-off tell. */
+/** The facts that the texts of a hand-off tell. */
 export interface HandoffFacts {
   readonly config: Config;
   readonly overrides: Overrides;
-  /** Of Gradus. */
+  /** The version of Gradus. */
   readonly version: string;
   readonly train: number;
   readonly eval: number;
@@ -31,9 +31,9 @@ export interface HandoffFacts {
 export interface HandoffTarget {
   /** The release whose interfaces the tests try. */
   readonly version: string;
-  /** Throws `HANDOFF_UNSUPPORTED` for what it has no counterpart of. */
+  /** Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system. */
   readonly assertHandsOver: (config: Config) => void;
-  /** Its settings by their names; `name` is that of the run. */
+  /** The system's settings by their names; `name` is the run's name. */
   readonly overrides: (given: Given, name: string) => Overrides;
   /** Where training differs although every key was handed over. */
   readonly differences: readonly Difference[];
@@ -42,10 +42,10 @@ export interface HandoffTarget {
   readonly rows: (rows: readonly Example[], options: RowsOptions) => readonly object[];
   /** Files of the folder `python`, which are copied under their names. */
   readonly pythonFiles: readonly string[];
-  /** `run.sh`, `README.md` and what else is text, by name. */
+  /** `run.sh`, `README.md` and other texts, by the names of their files. */
   readonly texts: (facts: HandoffFacts) => Readonly<Record<string, string>>;
-  /** The commands that train, and that leave what was trained in `trained`; to be given in the folder. */
+  /** The commands that train and then write the trained model to `trained`, to be run in the folder. */
   readonly commands: (steps: number) => readonly string[];
-  /** The changes to the configuration that evaluate what was trained; `folder` is the full path of the hand-off. */
+  /** The changes to the configuration with which Gradus evaluates the trained model; `folder` is the full path of the hand-off. */
   readonly trained: (config: Config, folder: string) => readonly string[];
 }

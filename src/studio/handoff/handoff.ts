@@ -41,7 +41,7 @@ export interface HandoffResult {
 }
 
 /**
- * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for what the system has no counterpart of,
+ * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
  * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, and the errors of opening data, rewards and the model's tokenizer.
  */
 export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
@@ -81,7 +81,7 @@ function evaluation(file: string, settings: readonly string[]): string {
   return ['gradus eval', shellWord(file), ...settings.map((setting) => `--set ${shellWord(setting)}`)].join(' ');
 }
 
-/** verl and TRL leave out what fills no step. */
+/** verl and TRL leave out rows that do not fill a step. */
 function assertFillsStep({ prompts_per_step }: Config, rows: number): void {
   if (rows >= prompts_per_step) return;
   throw new GradusError('DATASET_TOO_SMALL', `${rows} problems fill no step of ${prompts_per_step} prompts`, {

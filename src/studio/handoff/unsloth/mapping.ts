@@ -17,7 +17,7 @@ import {
   unless,
 } from '../handoff-row.ts';
 
-/** Every key, those of the section `trl` among them: TRL's trainer reads them here, too. */
+/** Every key, including those of the section `trl`, which TRL's trainer reads here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | Extract<MappedKey, `trl.${string}`>;
 
 const episodes = none('TRL samples single turns here, from texts');

@@ -6,7 +6,7 @@ import type { Given, Override } from '../handoff-row.ts';
 import type { Overrides } from '../handoff-target.ts';
 import { unslothMapping } from './mapping.ts';
 
-/** Whatever the configuration says: what backend trl does the same way, and in place of defaults that Unsloth changes. */
+/** Settings that no key decides: those that backend trl fixes, too, and those that replace defaults which Unsloth changes. */
 const fixed: Overrides = {
   'from_pretrained.use_exact_model_name': true, // otherwise some ids stand for uploads of Unsloth's
   'GRPOConfig.vllm_mode': 'colocate',
@@ -15,7 +15,7 @@ const fixed: Overrides = {
   'GRPOConfig.num_completions_to_print': 4,
 };
 
-/** By `FUNCTION.ARGUMENT`, in the order of the table. Without adapters there are no arguments of `get_peft_model`. */
+/** The settings by `FUNCTION.ARGUMENT`, in the order of the table. Without adapters there are none of `get_peft_model`. */
 export function unslothOverrides(given: Given, name: string): Record<string, Override> {
   const written = Object.values(unslothMapping).flatMap(({ writes = {} }) =>
     Object.entries(writes).map(([key, value]) => [key, value(given)] as const),
@@ -24,7 +24,7 @@ export function unslothOverrides(given: Given, name: string): Record<string, Ove
   return Object.fromEntries(all.filter(([key]) => given.config.lora || !key.startsWith('get_peft_model.')));
 }
 
-/** Throws `HANDOFF_UNSUPPORTED`, and `CONFIG_CONFLICT` for what TRL could not be told. */
+/** Throws `HANDOFF_UNSUPPORTED`, and `CONFIG_CONFLICT` for sizes of batches that TRL does not take. */
 export function assertUnslothTrains(config: Config): void {
   assertNoneRefused('Unsloth', unslothMapping, config);
   assertDivides(config);

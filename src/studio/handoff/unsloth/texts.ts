@@ -2,10 +2,10 @@
 import type { Config } from '../../../config/schema.ts';
 import type { HandoffFacts } from '../handoff-target.ts';
 
-/** The release whose signatures the tests read. */
+/** The release of Unsloth whose signatures the tests read. */
 export const UNSLOTH_VERSION = '2026.10.7';
 
-/** The newest release that it takes; the tests train with it. */
+/** The newest release of TRL that Unsloth takes; the tests train with it. */
 export const TRL_VERSION = '1.15.0';
 
 /** A script for bash that starts train.py. Its arguments are fields of GRPOConfig. */

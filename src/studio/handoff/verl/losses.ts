@@ -1,4 +1,4 @@
-// Which of verl's losses and ways to average each of ours is. An engine test computes them with verl and compares loss and gradient.
+// Our losses as verl's losses and ways to average. An engine test computes them with verl and compares loss and gradient.
 import type { Config } from '../../../config/schema.ts';
 
 type LossType = Config['loss_type'];
@@ -13,7 +13,7 @@ export interface VerlLoss {
 
 const clippedTokenMean: VerlLoss = { mode: 'vanilla', averaging: 'token-mean' };
 
-/** By loss and level of the ratios; what is missing verl has no counterpart of. */
+/** By loss and level of the ratios. verl has nothing like the missing ones. */
 const verlLosses: Readonly<Record<LossType, Partial<Record<Level, VerlLoss>>>> = {
   grpo: {
     token: { mode: 'vanilla', averaging: 'seq-mean-token-mean' },
@@ -29,7 +29,7 @@ const verlLosses: Readonly<Record<LossType, Partial<Record<Level, VerlLoss>>>> =
   luspo: { sequence: { mode: 'gspo', averaging: 'seq-mean-token-sum' } },
 };
 
-/** Undefined if verl has none. */
+/** verl's loss for a loss and a level of the ratios; undefined if it has none. */
 export function verlLoss({
   loss_type,
   importance_sampling_level,
@@ -37,7 +37,7 @@ export function verlLoss({
   return verlLosses[loss_type][importance_sampling_level];
 }
 
-/** More than any ratio of verl's, which are at most e²⁰: verl bounds the loss of negative advantages in every run. */
+/** A bound above all ratios of verl's, which are at most e²⁰: it bounds the loss of negative advantages in every run, so one must be given. */
 const UNBOUNDED = 1e9;
 
 /** `actor.clip_ratio_low`, `_high` and `_c`: the ranges within which ratios count. */
@@ -47,7 +47,7 @@ export function clipRange({ loss_type, epsilon, epsilon_high, delta }: Config) {
   return { low: epsilon, high: epsilon_high ?? epsilon, bound: delta ?? UNBOUNDED };
 }
 
-/** Without the last digits of a difference, which are noise. */
+/** Drops the last digits of a difference, which are noise. */
 const rounded = (value: number) => Number(value.toPrecision(12));
 
 const klNames = { k1: 'k1', k2: 'k2', k3: 'low_var_kl' } as const;
@@ -60,7 +60,7 @@ export function klLossType({ kl_estimator, use_bias_correction_kl }: Config): st
   return klNames[kl_estimator] + (use_bias_correction_kl ? '+' : '');
 }
 
-/** Why verl's KL divergence would have another gradient; undefined if it has none to compute, or the same. */
+/** Why verl's KL divergence would have another gradient; undefined if the gradient is the same, or none is computed. */
 export function klDifference(config: Config): string | undefined {
   const { beta, use_bias_correction_kl, kl_estimator, num_iterations, importance_sampling_level } = config;
   if (beta === 0 || !use_bias_correction_kl) return undefined;
@@ -68,7 +68,7 @@ export function klDifference(config: Config): string | undefined {
   return 'verl does not multiply the KL divergence by the ratio; k3 with num_iterations 1 and ratios of tokens has the same gradient as its low_var_kl+';
 }
 
-/** Below this, verl's ratios of sampler and trainer cannot be: it clamps them at e⁻²⁰. */
+/** A bound below all of verl's ratios of sampler and trainer, which it clamps at e⁻²⁰. */
 const NO_LOWER_BOUND = '1e-09';
 
 /** `algorithm.rollout_correction`: two numbers are a range outside of which verl weighs with 0, one is a ceiling. */

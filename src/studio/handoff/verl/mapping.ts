@@ -277,7 +277,7 @@ function betas({ config }: Given): readonly number[] {
   return [config.adam_beta1, config.adam_beta2];
 }
 
-/** As many epochs as the steps need: verl stops at whichever of the two comes first. */
+/** As many epochs as the steps need: verl stops after its steps or its epochs, whichever come first. */
 function epochs({ steps, rows, config }: Given): number {
   return Math.ceil(steps / Math.max(1, Math.floor(rows / config.prompts_per_step)));
 }

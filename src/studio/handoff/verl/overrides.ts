@@ -5,7 +5,7 @@ import { verlMapping } from './mapping.ts';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
-/** What verl is told in addition: how it is run here, whatever the configuration says. */
+/** Settings of verl that no key decides, and that are the same in every hand-off but for the length of sequences. */
 function fixedOverrides({ config, promptTokens }: Given): Record<string, Override> {
   const longest = promptTokens + config.max_completion_length;
   return {
@@ -18,7 +18,7 @@ function fixedOverrides({ config, promptTokens }: Given): Record<string, Overrid
   };
 }
 
-/** verl's keys, in the order of the table, for a configuration of which the table refuses nothing. */
+/** verl's keys, in the order of the table, for a configuration in which the table refuses nothing. */
 export function verlOverrides(given: Given): Record<string, Override> {
   const written = Object.values(verlMapping).flatMap(({ writes = {} }) =>
     Object.entries(writes).map(([name, value]) => [name, value(given)] as const),

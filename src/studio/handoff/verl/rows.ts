@@ -19,7 +19,7 @@ export interface VerlRow {
   readonly ability: string;
   readonly reward_model: { readonly style: 'rule'; readonly ground_truth: string };
   readonly extra_info: {
-    /** Within the split, from 0. */
+    /** The row's position in its split, from 0. */
     readonly index: number;
     readonly split: 'train' | 'eval';
     /** Every column, as JSON: columns of several types would have none in Parquet. */
@@ -39,7 +39,7 @@ export function verlRows(rows: readonly Example[], options: RowsOptions): VerlRo
   }));
 }
 
-/** What verl shows as the right answer; the rewards read the row. */
+/** The text that verl shows as the right answer; the rewards read the row itself. */
 function textOf(answer: unknown): string {
   if (answer === undefined || answer === null) return '';
   return typeof answer === 'string' ? answer : JSON.stringify(answer);

@@ -5,7 +5,7 @@ import type { Override } from '../handoff-row.ts';
 import type { HandoffFacts } from '../handoff-target.ts';
 import { hydraOverride } from './hydra-override.ts';
 
-/** The release whose configuration, data format and reward functions the tests try. */
+/** The release of verl whose configuration, data format and reward functions the tests try. */
 export const VERL_VERSION = '0.9.1';
 
 /** Paths within the folder, which verl's workers need in full. */
@@ -21,7 +21,7 @@ function pathOverrides({ evaluates, keepsRollouts }: ScriptParts): Record<string
   };
 }
 
-/** Names within those files. */
+/** The names of the reward function and the reward manager in the hand-off's Python files. */
 export const rewardOverrides: Readonly<Record<string, string>> = {
   'reward.custom_reward_function.name': 'compute_score',
   'reward.reward_manager.source': 'importlib',
@@ -31,7 +31,7 @@ export const rewardOverrides: Readonly<Record<string, string>> = {
 export interface ScriptParts {
   readonly overrides: Readonly<Record<string, Override>>;
   readonly evaluates: boolean;
-  /** Whether verl writes down what it samples. */
+  /** Whether verl saves the completions that it samples. */
   readonly keepsRollouts: boolean;
 }
 
