@@ -21,7 +21,7 @@ export async function unlessCancelled<T>(
   }
 }
 
-/** What the work gives, or undefined as soon as the signal is aborted. The work, in which user code may hang, is then abandoned. */
+/** Returns the result of the work, or undefined as soon as the signal is aborted. The work, in which user code may hang, is then abandoned. */
 export async function unlessAborted<T>(
   work: () => Promise<T>,
   signal: AbortSignal | undefined,
@@ -34,7 +34,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** What stopped a run without saying why: it left the loop over the events, or aborted the signal. */
+/** The reason of a run whose program stopped it without giving one: it left the loop over the events, or aborted the signal. */
 export const THE_PROGRAM = 'the program that ran it';
 
 /** What stopped a run, by the reason of its signal; `abort()` without one gives an `AbortError`, which says nothing. */

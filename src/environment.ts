@@ -5,7 +5,7 @@ import type { EnvBuilder, EpisodeScore, Example, Trajectory } from './rl.ts';
 /** What `environment` of a configuration is, and what `multiTurn`, `toolEnvironment` and `singleTurn` make: it plays problems, and may bring its own. */
 export interface Environment<E extends Example = Example> extends EnvBuilder<E> {
   /**
-   * The names of all its scores, of episodes and groups. An episode is correct if the first score is at least 1.
+   * The names of all scores of the environment, of episodes and of groups. An episode is correct if the first score is at least 1.
    * @default none: the configured rewards judge
    */
   readonly scores?: readonly string[];
@@ -14,7 +14,7 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
     example: E,
     trajectories: readonly Trajectory[],
   ): readonly EpisodeScore[] | Promise<readonly EpisodeScore[]>;
-  /** Its own problems, used instead of a data set. Called once; the same seed must give the same problems. */
+  /** The environment's own problems, used instead of a data set. Called once; the same seed must give the same problems. */
   buildDataset?(request: { readonly seed: number }): Dataset<E> | Promise<Dataset<E>>;
   /** The turns of a perfect policy, for checks without a model. */
   gold?(example: E): Turns | Promise<Turns>;

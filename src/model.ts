@@ -30,7 +30,7 @@ export interface UpdateResult {
   readonly logprobs: readonly (readonly number[])[];
 }
 
-/** A policy that can be trained. One of your own may wrap another and replace a method, such as `policy` or `update`. */
+/** A policy that can be trained. A model of your own may wrap another and replace a method, such as `policy` or `update`. */
 export interface Model {
   /** A policy whose calls sample with the weights that are current at the time. */
   policy(): Policy;

@@ -15,8 +15,8 @@ export interface GenerateOptions {
   readonly seed: number;
   readonly signal?: AbortSignal;
   /**
-   * Called with each group, in order, as soon as it is complete, while later ones are still being played; `generate` returns the same
-   * trajectories in the end. A generator need not support it. One that chooses among the trajectories of another does not pass it on.
+   * Called with each group, in order, as soon as it is complete, while later ones are still being played; `generate` returns the same trajectories in
+   * the end. A generator need not support it. A generator that chooses among the trajectories of another does not pass it on.
    */
   readonly onGroup?: (index: number, trajectories: readonly Trajectory[]) => void;
 }

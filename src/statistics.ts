@@ -1,6 +1,6 @@
 // Averages of numbers, and which numbers can be averaged.
 
-/** Of what users measure. The squares of such numbers, and sums of very many, are still finite. */
+/** The largest score or metric that user code may return: its square, and sums of many, are still finite. */
 const LARGEST_MEASURED = 1e100;
 
 /** Whether a value that user code returned is a number whose mean and deviation exist. */

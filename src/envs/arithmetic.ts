@@ -44,7 +44,7 @@ export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
 /** The fraction of all problems that is held out for evaluation. */
 const HELD_OUT_FRACTION = 0.2;
 
-/** Up to this many problems are enumerated, so that exactly a fifth is held out; of more, a fifth is held out on average. */
+/** Up to this many problems are enumerated, so that exactly a fifth is held out; of a larger number, a fifth is held out on average. */
 const MOST_ENUMERATED = 20_000;
 
 interface Problem {

@@ -16,7 +16,7 @@ export interface DigitSumConfig {
   readonly scale?: number;
 }
 
-/** With larger scales, the reward of a wrong sum could round to that of the right one. */
+/** With larger scales, the rewards of a wrong sum and of the right one could round to the same number. */
 const LARGEST_SCALE = 1e6;
 
 export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({

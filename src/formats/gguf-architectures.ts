@@ -8,7 +8,7 @@ export interface GgufLayout {
   readonly layerNames: ReadonlyMap<string, string>;
   /** Whether query and key projections keep each rotary pair in adjacent rows. */
   readonly adjacentPairs: boolean;
-  /** What the model adds to the weights of norms, and the file has added already. */
+  /** The number that the model adds to the weights of norms, and that the file has added already. */
   readonly normOffset: number;
   /** Whether the output layer is there even if it uses the embedding table. @default false */
   readonly outputRequired?: boolean;
@@ -43,7 +43,7 @@ const qwen: GgufLayout = {
 };
 const llama: GgufLayout = { ...qwen, adjacentPairs: true };
 
-/** By `general.architecture`. */
+/** The layouts of all architectures, by `general.architecture`. */
 const layouts = {
   llama,
   qwen2: qwen,
@@ -112,10 +112,10 @@ export type PairOrder = 'adjacent' | 'apart';
 
 /**
  * Brings the rows of a query or key projection into the order that the other format has.
- * @param weight [rows, columns], row-major; `columns` is 1 for a bias. Of numbers in blocks, bytes may be given instead
+ * @param weight [rows, columns], row-major; `columns` is 1 for a bias. Numbers that are stored in blocks may be given as bytes
  * @param heads query heads for the query projection, key-value heads for the key projection
  * @param into [rows, columns], not `weight` itself
- * @param order that of `into`
+ * @param order the order of the pairs in `into`
  */
 export function reorderPairs<Numbers extends Float32Array | Uint8Array>(
   weight: Numbers,

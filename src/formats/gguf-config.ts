@@ -146,7 +146,7 @@ export function ggufConfig(
       logits_scaling: shortest(own('logit_scale', 1)),
     }),
     ...(scaling && { rope_scaling: scaling }),
-    // Qwen 2 always has them, and no field for it.
+    // Qwen 2 always has biases here, and its config.json has no field for them.
     ...(architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias') && { attention_bias: true }),
     ...(tensors.has('blk.0.ffn_up.bias') && { mlp_bias: true }),
     tie_word_embeddings: !tensors.has('output.weight'),

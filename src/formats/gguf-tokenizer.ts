@@ -93,7 +93,7 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   };
 }
 
-/** What a file says of its tokens, whether its tokenizer can be read or not; nothing if it has none. */
+/** The roles of a file's tokens, whether its tokenizer can be read or not; none if it has no tokens. */
 export function ggufTokenRoles(metadata: Metadata): GgufTokenRoles {
   const tokens = metadata['tokenizer.ggml.tokens'];
   const id = (name: string) => {

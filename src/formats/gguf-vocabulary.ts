@@ -19,8 +19,8 @@ interface BpeDescription {
 }
 
 /**
- * The kinds of tokenizers that GGUF knows, each with this vocabulary: they differ in how they cut a text into words. Whether one of them is the
- * tokenizer, what it makes of texts tells. Empty for a tokenizer that merges no pairs.
+ * The kinds of tokenizers that GGUF knows, each with this vocabulary: they differ in how they cut a text into words. Which of them is the tokenizer
+ * can only be told by tokenising texts. Empty for a tokenizer that merges no pairs.
  * @param description a tokenizer.json
  * @param size how many tokens the model has, of which the tokenizer may lack some
  */
@@ -39,7 +39,7 @@ export function ggufVocabularies(description: Readonly<Record<string, unknown>>,
     }));
   }
   const listed = tokenList(description, size, () => NORMAL);
-  // Of several names for the same rules the first will do.
+  // Where several names stand for the same rules, the first is enough.
   const kinds = [...wordRules].filter(([, rules], i, all) => all.findIndex(([, other]) => other === rules) === i);
   return kinds.map(([pre]) => ({
     'tokenizer.ggml.model': 'gpt2',

@@ -31,11 +31,11 @@ const arrayTypes: readonly (readonly [Constructor: abstract new (...given: never
   [Uint8Array, types.uint8],
 ];
 
-/** The zeros after so many bytes, of a header or a tensor. */
+/** The zeros that follow a header or a tensor of `length` bytes. */
 export const ggufPadding = (length: number): Uint8Array =>
   new Uint8Array(Math.ceil(length / ALIGNMENT) * ALIGNMENT - length);
 
-/** What precedes the bytes of the tensors, each of which `ggufPadding` follows. */
+/** The header of a file, which the bytes of its tensors follow; `ggufPadding` comes after the header and after each tensor. */
 export function ggufHeader(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Uint8Array {
   const pairs = Object.entries(metadata);
   const parts = [utf8.encode('GGUF'), uint32(3), uint64(tensors.length), uint64(pairs.length)];

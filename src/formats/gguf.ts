@@ -84,7 +84,7 @@ async function readString(cursor: ByteCursor): Promise<string> {
 interface ScalarType {
   readonly bytes: number;
   readonly read: (view: DataView) => number | bigint | boolean;
-  /** The typed array for an array of these. */
+  /** Makes the typed array for an array of such scalars. */
   readonly array?: (buffer: ArrayBuffer) => ArrayBufferView;
 }
 

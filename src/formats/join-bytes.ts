@@ -1,4 +1,4 @@
-// One block of bytes from several.
+// Joins several blocks of bytes into one.
 
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));

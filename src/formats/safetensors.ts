@@ -163,7 +163,7 @@ export function writeSafetensors(
   return joinBytes(safetensorsParts(tensors, metadata));
 }
 
-/** The same bytes in parts, one after another: the header, and views of the tensors, which may be too large for a copy. */
+/** The bytes of `writeSafetensors` in parts, one after another: the header, and views of the tensors, which may be too large for a copy. */
 export function safetensorsParts(
   tensors: readonly WritableTensor[],
   metadata?: Readonly<Record<string, string>>,
@@ -181,7 +181,7 @@ export function safetensorsParts(
   return [bytes, ...order.map(({ data }) => bytesOf(data))];
 }
 
-/** By UTF-16 code units: the same on every machine, unlike `localeCompare`. */
+/** Orders texts by UTF-16 code units, which is the same on every machine, unlike `localeCompare`. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -11,9 +11,9 @@ export type EventContent =
   | { readonly type: 'scalars'; readonly step: number; readonly values: Readonly<Record<string, number>> }
   /** Markdown. */
   | { readonly type: 'text'; readonly step: number; readonly tag: string; readonly text: string }
-  /** What the tab HParams shows of a run. @param seconds since 1970, of the start */
+  /** The settings that the tab HParams shows of a run. @param seconds since 1970, of the start */
   | { readonly type: 'settings'; readonly seconds: number; readonly settings: Settings }
-  /** How it ended there. */
+  /** How the run ended, for the tab HParams. */
   | { readonly type: 'end'; readonly seconds: number; readonly succeeded: boolean };
 
 type Settings = Readonly<Record<string, string | number | boolean>>;
@@ -57,7 +57,7 @@ function jsonValue(value: Settings[string]): ProtobufMessage {
   return typeof value === 'string' ? message.text(3, value) : message.integer(4, Number(value));
 }
 
-/** What the plugin reads is in the metadata; readers drop a value without a tensor. */
+/** A value for the plugin HParams, which reads its metadata alone. It has an empty tensor, since readers drop a value without one. */
 function hparams(tag: string, field: number, data: ProtobufMessage): ProtobufMessage {
   const plugin = new ProtobufMessage().text(1, 'hparams').message(2, new ProtobufMessage().message(field, data));
   const metadata = new ProtobufMessage().message(1, plugin);

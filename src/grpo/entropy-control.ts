@@ -30,8 +30,8 @@ export class EntropyControl {
   }
 
   /**
-   * Goes on as the control that `state` is from did. A constant coefficient stays as it is set, and one that has not adapted yet is not taken over:
-   * a stage may have settings of its own.
+   * Continues from the state of another control. A constant coefficient stays as it is set, and one that has not adapted yet is not taken over: a
+   * stage may have settings of its own.
    */
   restore(state: EntropyState): void {
     if (this.#settings.use_adaptive_entropy && Number.isFinite(state.entropy)) this.state = state;

@@ -8,7 +8,10 @@ export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo' | 'cispo' | 'sapo' |
 
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
   readonly loss_type: LossType;
-  /** A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default that of `loss_type` */
+  /**
+   * A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default the
+   * surrogate of `loss_type`
+   */
   readonly surrogate?: Surrogate;
   /** Lower clip range: the ratio of a token with a negative advantage is clipped at 1 − epsilon. */
   readonly epsilon: number;
@@ -98,7 +101,7 @@ export interface EntropyBonusSettings {
   /** The bounds of an adaptive coefficient. */
   readonly entropy_coef_min: number;
   readonly entropy_coef_max: number;
-  /** By how much an adaptive coefficient changes in each step. */
+  /** The size of the change of an adaptive coefficient in each step. */
   readonly entropy_coef_delta: number;
   /** The entropy that an adaptive coefficient aims for, in nats per token. */
   readonly entropy_target: number;

@@ -33,7 +33,7 @@ export interface FileDownload {
   readonly url: string;
   /** The path to write to. */
   readonly blob: string;
-  /** How many of its bytes are already there. */
+  /** Called with the number of the file's bytes that are there. */
   readonly onBytes: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -87,7 +87,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
 interface Held {
   /** The number of bytes that are there. */
   readonly position: number;
-  /** Their hash so far. */
+  /** The hash of these bytes. */
   readonly hash: Hash;
 }
 

@@ -1,4 +1,4 @@
-// Downloads an adapter: of its repository, PEFT's two files.
+// Downloads the two files of an adapter from its repository: PEFT's configuration and weights.
 import { GradusError } from '../errors.ts';
 import { adapterFiles, holdsAdapter } from './adapter-files.ts';
 import { cachedSnapshot } from './hub-cache.ts';

@@ -1,4 +1,4 @@
-// Downloads the files of a data set: those of one split of one configuration, and the card that says which they are.
+// Downloads files of a data set: the card, and the files that it lists for one split of one configuration.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
@@ -78,7 +78,7 @@ function isMain({ config }: PlacedFile): boolean {
   return config === 'default' || config === 'main';
 }
 
-/** Whether all shards are there: of `train-00000-of-00002.parquet` there must be two, but Python may have fetched only one. */
+/** Whether all shards are there: besides `train-00000-of-00002.parquet` there must be another one, but Python may have fetched only one. */
 function areWhole(paths: readonly string[]): boolean {
   return paths.every((path) => {
     const [, before, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(path) ?? [];

@@ -1,4 +1,4 @@
-// Downloads a model: of its repository, the configuration, the tokenizer, the card and one form of the weights.
+// Downloads a model from its repository: the configuration, the tokenizer, the card and one form of the weights.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';

@@ -24,7 +24,8 @@ export async function writeRef(folder: string, revision: string, commit: string)
   if (revision === commit) return;
   const ref = join(folder, 'refs', revision);
   await mkdir(dirname(ref), { recursive: true });
-  // Whoever reads it meanwhile finds the commit before or this one. The temporary file lies elsewhere, since every file in refs is taken for one.
+  // A process that reads the file meanwhile finds the earlier commit or this one. The temporary file lies elsewhere, since every file in refs is
+  // taken for one.
   const temporary = join(folder, `.ref-${randomUUID()}`);
   await writeFile(temporary, commit);
   await rename(temporary, ref);

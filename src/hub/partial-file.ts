@@ -11,7 +11,7 @@ const ENDING = '.incomplete';
 export async function takePartial(blob: string): Promise<string> {
   const own = `${blob}.${process.pid}-${processStart(process.pid) ?? ''}-${randomUUID()}${ENDING}`;
   for (const left of await abandonedPartials(blob)) {
-    // Only one of those who find it succeeds.
+    // Several processes may find the same file, but only one of them can rename it.
     if (await renamed(left, own)) break;
   }
   return own;
@@ -22,7 +22,7 @@ export async function leavePartial(own: string, blob: string): Promise<void> {
   await renamed(own, `${blob}${ENDING}`);
 }
 
-/** Makes the file, which is whole, the blob. What others have left of it is of no use any more. */
+/** Makes the complete file the blob, and removes what other downloads have left of it. */
 export async function finishPartial(own: string, blob: string): Promise<void> {
   await rename(own, blob);
   for (const left of await abandonedPartials(blob)) await rm(left, { force: true });

@@ -52,7 +52,7 @@ function speaksOfTools({ messages, tools = [] }: State): boolean {
 }
 
 /**
- * What the template writes after the turn at `index`. A short placeholder takes the place of the sampled text, which a template might trim
+ * The text that the template writes after the turn at `index`. A short placeholder takes the place of the sampled text, which a template might trim
  * or strip of its thoughts.
  */
 function textBehindTurn(state: State, index: number, textOf: (state: State) => string): string {

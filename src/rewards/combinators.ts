@@ -41,7 +41,7 @@ export function gate(condition: RewardFunction, reward: RewardFunction, threshol
   });
 }
 
-/** The score times a weight that changes over the steps of a run. Outside of a run it is the final one, as in evaluations. */
+/** The score times a weight that changes over the steps of a run. Outside of a run, and in evaluations, the weight is the final one. */
 export function schedule(reward: RewardFunction, weight: WeightSchedule): RewardFunction {
   return async (input) => {
     const factor = input.progress ? weightAt(weight, input.progress.step) : finalWeight(weight);

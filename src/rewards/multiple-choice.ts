@@ -19,8 +19,8 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
 });
 
 /**
- * Looks for the choice where it is most explicit: in a box, in `<answer>`, after "answer is" or "answer:", in parentheses, or at
- * the start of a line and followed by a punctuation mark. Of each kind the last one counts; "A or B" chooses nothing.
+ * Looks for the choice where it is most explicit: in a box, in `<answer>`, after "answer is" or "answer:", in parentheses, or at the start of a line
+ * and followed by a punctuation mark. Where several of a kind occur, the last one counts; "A or B" chooses nothing.
  */
 export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
   const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;

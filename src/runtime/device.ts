@@ -9,7 +9,7 @@ export interface DeviceStatus {
   readonly available: boolean;
   /** What was found, or what is missing, in one line. */
   readonly detail: string;
-  /** How to make it available. */
+  /** How to make the device available. */
   readonly fix?: string;
 }
 

@@ -1,7 +1,7 @@
 // Whether this machine's processor supports our custom operators. Loads no native library.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What multiplies: the matrix unit, which some processors have, or the vector unit, whose vectors are long or short. */
+/** The part of the processor that multiplies: the matrix unit, which some have, or the vector unit, with long or short vectors. */
 export type Unit = 'amx' | 'avx512' | 'avx2';
 
 /** The processor's features that operators for each unit are compiled for, by their names in /proc/cpuinfo; better units first. */

@@ -9,7 +9,7 @@ import type { HostTensor } from './tensor.ts';
 export interface SessionOptions {
   /** The name of the session in errors and profiles. @default 'session' */
   readonly name?: string;
-  /** Where it runs. @default 'cpu' */
+  /** The device that the session runs on. @default 'cpu' */
   readonly device?: Device;
   /** Whether the CPU may run operators that the device cannot, with copies in both directions; otherwise they are an error. @default false */
   readonly cpuHelps?: boolean;
@@ -132,7 +132,7 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
   onnxRuntime.call('SetSessionGraphOptimizationLevel', native, optimizationLevels[options.optimization ?? 'all']);
   if (options.operators !== undefined) onnxRuntime.call('RegisterCustomOpsLibrary_V2', native, options.operators);
-  // To plan the working memory of a run as one block nearly doubles its peak.
+  // Planning the working memory of a run as one block would nearly double its peak.
   onnxRuntime.call('DisableMemPattern', native);
   if (options.initializers) addInitializers(onnxRuntime, native, options.initializers, options.device ?? 'cpu');
   appendDevice(onnxRuntime, native, options.device ?? 'cpu');

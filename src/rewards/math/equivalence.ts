@@ -88,7 +88,7 @@ class Comparison {
     }
     if (!isDecimal(goldBare) && !isDecimal(answerBare)) return undefined;
     if (goldValue && answerValue) return roundTo(goldValue, DECIMAL_PLACES) === roundTo(answerValue, DECIMAL_PLACES);
-    // One is irrational, so it cannot lie exactly halfway between two rounded values.
+    // One of the two numbers is irrational, so it cannot lie exactly halfway between two rounded values.
     const written = goldValue ?? answerValue;
     const other = valueAt(goldValue ? answer : gold, {});
     if (!written || other.im !== 0 || !Number.isFinite(other.re)) return false;
