@@ -35,7 +35,7 @@ interface VllmAnswer {
   readonly fits: boolean;
 }
 
-const askForVllm = `
+const ASK_FOR_VLLM = `
 import importlib.metadata as m, json
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -46,7 +46,7 @@ print(json.dumps({"wanted": f"vllm{wanted.specifier}", "version": version, "fits
 
 /** Whether vLLM is beside TRL, in a version that TRL takes. TRL asks for it even where it only talks to a server of vLLM's. */
 export async function vllmPackage(environment: Variables): Promise<Finding> {
-  const found = await ask<VllmAnswer>(environment, askForVllm);
+  const found = await ask<VllmAnswer>(environment, ASK_FOR_VLLM);
   if ('missing' in found) return { ok: false, detail: found.missing, fix: TRL_FIX };
   const { wanted, version, fits } = found.answer;
   if (fits) return { ok: true, detail: `vllm ${version}` };
