@@ -3,7 +3,7 @@ import type { SampleRecord } from '../runs/records.ts';
 import { conversationLine } from './conversation-line.ts';
 import { oneLine, oneLineToEnd } from './formatting.ts';
 
-/** The share of a line's width that the prompt may have. */
+/** The share of a line's width that the prompt may have, besides what the completion leaves. */
 const PROMPT_SHARE = 0.4;
 
 type Shown = Pick<SampleRecord, 'prompt' | 'completion' | 'messages' | 'reward'>;
@@ -17,6 +17,7 @@ export function sampleLine({ prompt, completion, messages, reward }: Shown, widt
   const question = prompt.at(-1)?.content ?? '';
   const answer = conversationLine(completion, messages);
   if (width === undefined) return `${verdict}${oneLine(question, 60)} → ${oneLine(answer)}`;
-  const asked = `${verdict}${oneLine(question, Math.floor(PROMPT_SHARE * width))} → `;
+  const left = width - verdict.length - ' → '.length - answer.length;
+  const asked = `${verdict}${oneLine(question, Math.max(Math.floor(PROMPT_SHARE * width), left))} → `;
   return asked + oneLineToEnd(answer, Math.max(1, width - asked.length));
 }
