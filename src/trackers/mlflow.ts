@@ -129,7 +129,7 @@ class MlflowTracker implements Tracker {
   }
 }
 
-/** The server, or the reason why it cannot be used. */
+/** Does work that needs the server. If it fails, throws the reason why the server cannot be used. */
 async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -36,7 +36,7 @@ export class SamplingQueue {
     this.#options = { largestBatch: 32, ...options };
   }
 
-  /** Completions in the order of the requests. Throws what the policy throws; where the client has gone, what has been sampled until then. */
+  /** Completions in the order of the requests; those sampled so far if the client goes. Throws what the policy throws. */
   sample(request: QueuedRequest): Promise<Completion[]> {
     const answer = Promise.withResolvers<Completion[]>();
     this.#waiting.push({ ...request, answer, completions: [], open: request.requests.length });
@@ -91,7 +91,7 @@ export class SamplingQueue {
   }
 }
 
-/** Asks for one of the completions of a request, and answers it with the last of them. */
+/** Asks for one of the completions of a request. The last of them to end answers the request. */
 async function* answered(waiting: Waiting, index: number, onEnd: () => void): Dialogue<void> {
   waiting.completions[index] = yield waiting.requests[index]!;
   waiting.open--;

@@ -4,7 +4,10 @@ import type { ModelText } from '../../backends/open-renderer.ts';
 import { templateFile } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** Null if it is the model's own. Without a chat template, the texts of all messages, after what the tokenizer puts before every text. */
+/**
+ * The template; null if it is the model's own. Without a chat template, it writes the texts of all messages, after what the tokenizer puts before
+ * every text.
+ */
 export function promptTemplate(
   { chat_template }: Config,
   { tokenizer, template }: Pick<ModelText, 'tokenizer' | 'template'>,

@@ -66,7 +66,7 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
       stdio: ['ignore', 'ignore', stderr],
     });
     closeSync(stderr);
-    // Before the process has begun to look for a place for its run.
+    // The directory is reserved before the process begins to look for one.
     const record = {
       backend,
       versions: ownVersions(),
