@@ -1,4 +1,5 @@
 // The events of training: the lines of events.jsonl and of `--events`. A key has one type in all of them, since readers of tables want that.
+import type { Metrics } from '../logging.ts';
 import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { Check } from './checks.ts';
 
@@ -81,4 +82,9 @@ export interface StepEvent {
   readonly timings: Readonly<Record<string, number>>;
   /** Tokens that the policy sampled. */
   readonly tokens: number;
+}
+
+/** The speed of a step for records and trackers, of all that it took; nothing if the policy sampled no tokens. */
+export function speed({ tokens, timings }: Pick<StepEvent, 'tokens' | 'timings'>): Metrics {
+  return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
 }

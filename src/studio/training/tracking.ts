@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
-import type { Metrics } from '../../logging.ts';
 import type { Message } from '../../message.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { readEvents } from '../../runs/read-run.ts';
@@ -11,7 +10,7 @@ import type { SampleRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import type { StartTracking, Tracker } from '../../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../../trackers/trackers.ts';
-import type { TimedEvent, TrainEvent } from '../events.ts';
+import { speed, type TimedEvent, type TrainEvent } from '../events.ts';
 
 /** The files of a run that trackers may upload, if they exist. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;
@@ -107,10 +106,6 @@ function track(tracker: Tracker, event: TrainEvent, time?: number): void {
   else if (type === 'evaluation') tracker.log(step, event.metrics, time);
   else if (type === 'samples') tracker.text(step, type, event.samples.map(sampleText).join('\n\n---\n\n'), time);
   else if (type === 'alert') tracker.text(step, `alert/${event.rule}`, `**${event.level}** ${event.text}`, time);
-}
-
-function speed({ tokens, timings }: Extract<TrainEvent, { type: 'step' }>): Metrics {
-  return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
 }
 
 /** A sample as Markdown, with prompts and completions indented so that they are not interpreted as markup. */

@@ -13,9 +13,10 @@ import { eachMetrics, lastStep, readEvaluations } from '../../runs/read-run.ts';
 import type { Alert, EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { haveSameData } from '../data/problems.ts';
+import { isBetter } from '../evaluation/better-evaluation.ts';
 import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
 import { samplePolicy } from '../evaluation/sample-policy.ts';
-import type { StartEvent, StepEvent, TrainEvent } from '../events.ts';
+import { type StartEvent, type StepEvent, speed, type TrainEvent } from '../events.ts';
 import type { PreflightReport } from '../preflight.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import type { Setup } from '../setup.ts';
@@ -47,9 +48,9 @@ export class TrainingRun {
   readonly #profile: StepProfile | undefined;
   #trainer: StageTrainer | undefined;
   /** The steps of the last evaluation, the last samples and the last checkpoint. */
-  #evaluated: number | undefined;
-  #sampled: number | undefined;
-  #saved: number | undefined;
+  #lastEvaluation: number | undefined;
+  #lastSamples: number | undefined;
+  #lastCheckpoint: number | undefined;
   /** The best evaluation so far, and its step until that is saved as the best. */
   #best: EvaluationRecord | undefined;
   #unsavedBest: number | undefined;
@@ -63,9 +64,9 @@ export class TrainingRun {
     const { directory } = store;
     const evaluations = readEvaluations(directory);
     this.#restoreCheckpoints(directory, evaluations);
-    this.#evaluated = evaluations.at(-1)?.step;
+    this.#lastEvaluation = evaluations.at(-1)?.step;
     this.#health = healthMonitor(eachMetrics(directory), evaluations, healthSettings(setup.config));
-    this.#sampled = lastStep(directory, 'samples');
+    this.#lastSamples = lastStep(directory, 'samples');
   }
 
   /** The alerts of the rules of run health so far. */
@@ -99,10 +100,10 @@ export class TrainingRun {
 
   /** Reads the checkpoints of a run that is resumed. */
   #restoreCheckpoints(directory: string, evaluations: readonly EvaluationRecord[]): void {
-    this.#saved = readCheckpointPointer(directory, 'latest');
-    if (this.#saved === undefined) return;
+    this.#lastCheckpoint = readCheckpointPointer(directory, 'latest');
+    if (this.#lastCheckpoint === undefined) return;
     // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
-    if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#saved);
+    if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#lastCheckpoint);
     this.#prune();
     const best = readCheckpointPointer(directory, 'best');
     this.#best = evaluations.find(({ step }) => step === best);
@@ -169,7 +170,8 @@ export class TrainingRun {
   /** Whether an evaluation or samples that are due after a step have not been made. */
   #lacks(step: number): boolean {
     return (
-      (this.#isEvaluationDue(step) && this.#evaluated !== step) || (this.#isSampleDue(step) && this.#sampled !== step)
+      (this.#isEvaluationDue(step) && this.#lastEvaluation !== step) ||
+      (this.#isSampleDue(step) && this.#lastSamples !== step)
     );
   }
 
@@ -181,7 +183,7 @@ export class TrainingRun {
     const { directory, record } = this.#store;
     const setup = await this.#setup.enter(stage);
     const trainer = await openTrainer(setup, stage);
-    if (this.#saved === undefined) return trainer;
+    if (this.#lastCheckpoint === undefined) return trainer;
     const { folder, state } = findCheckpoint(directory, 'latest');
     const begins = record.step === stage.from && stage.index > 0;
     const fresh = begins && !stage.keepOptimizer;
@@ -218,7 +220,7 @@ export class TrainingRun {
     const tokens = trajectories.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0);
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.metrics(step, metrics);
-    this.#store.timings(step, { ...timings, ...(tokens > 0 && { tokens_per_second: tokens / timings.step_time! }) });
+    this.#store.timings(step, { ...timings, ...speed({ tokens, timings }) });
     if (groups.length > 0) this.#store.rollouts(step, groups);
     this.#store.progress(step);
     const { step: _, ...finite } = record;
@@ -227,7 +229,7 @@ export class TrainingRun {
 
   async *#evaluate(step: number): Events {
     const { config, problems, model, generator, rewardModel, rewardNames } = this.#setup;
-    if (this.#evaluated === step || this.#signal?.aborted) return;
+    if (this.#lastEvaluation === step || this.#signal?.aborted) return;
     const record = await evaluatePolicy(problems.eval, step, {
       policy: model.policy(),
       generator,
@@ -240,7 +242,7 @@ export class TrainingRun {
       ...(this.#signal && { signal: this.#signal }),
     });
     if (!record) return;
-    this.#evaluated = step;
+    this.#lastEvaluation = step;
     this.#store.evaluation(record);
     if (step > 0 && isBetter(record, this.#best, config.save.best)) [this.#best, this.#unsavedBest] = [record, step];
     yield { type: 'evaluation', ...record };
@@ -256,7 +258,7 @@ export class TrainingRun {
 
   async *#sample(step: number): Events {
     const { config, problems, model, generator, rewardModel } = this.#setup;
-    if (this.#sampled === step || this.#signal?.aborted) return;
+    if (this.#lastSamples === step || this.#signal?.aborted) return;
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, SAMPLED_PROBLEMS);
     const samples = await samplePolicy(rows, step, {
       policy: model.policy(),
@@ -268,7 +270,7 @@ export class TrainingRun {
       ...(this.#signal && { signal: this.#signal }),
     });
     if (samples.length === 0) return;
-    this.#sampled = step;
+    this.#lastSamples = step;
     this.#store.samples(samples);
     yield { type: 'samples', step, samples };
   }
@@ -276,16 +278,16 @@ export class TrainingRun {
   async *#save(step: number): Events {
     const { config, model } = this.#setup;
     const best = this.#unsavedBest === step;
-    if (this.#saved === step && !best) return;
+    if (this.#lastCheckpoint === step && !best) return;
     const name = config.save.best;
     const metric = best && name !== null && { metric: { name, value: this.#best!.metrics[name]! } };
     const state = { step, ...this.#trainer?.state, ...metric };
     // Somebody may have removed the checkpoint since it was written.
-    const isThere = this.#saved === step && checkpointSteps(this.#store.directory).includes(step);
+    const isThere = this.#lastCheckpoint === step && checkpointSteps(this.#store.directory).includes(step);
     const directory = isThere
       ? this.#store.amendCheckpoint(state)
       : await this.#store.checkpoint(state, (folder) => model.save(folder));
-    this.#saved = step;
+    this.#lastCheckpoint = step;
     if (best) this.#store.point('best', step);
     this.#unsavedBest = undefined;
     this.#prune();
@@ -300,17 +302,6 @@ export class TrainingRun {
     const { total_limit } = this.#setup.config.save;
     if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
   }
-}
-
-/** What decides where the metric `save.best` is equal: accuracy stays 0 where a graded reward never reaches 1, however much the policy learns. */
-const TIE_BREAKER = 'eval/sampled_reward';
-
-/** @param metric `save.best` */
-function isBetter(next: EvaluationRecord, best: EvaluationRecord | undefined, metric: string | null): boolean {
-  if (metric === null || next.metrics[metric] === undefined) return false;
-  if (best?.metrics[metric] === undefined) return true;
-  const decisive = next.metrics[metric] === best.metrics[metric] ? TIE_BREAKER : metric;
-  return (next.metrics[decisive] ?? Number.NaN) > (best.metrics[decisive] ?? Number.NaN);
 }
 
 function sharesData(before: Stage, { config }: Stage): boolean {
