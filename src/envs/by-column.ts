@@ -16,7 +16,7 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   return {
     build: (example) => environmentOf(example).build(example),
     scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
-    gold: (example) => environmentOf(example).gold?.(example) ?? [],
+    gold: (example) => environmentOf(example).gold?.(example),
     ...(scoresGroups && {
       scoreGroup: (example, trajectories) =>
         environmentOf(example).scoreGroup?.(example, trajectories) ?? trajectories.map(() => ({})),

@@ -142,6 +142,6 @@ describe('environments by a column', () => {
     const both = environmentByColumn('task', { a: comparing, b: echo('b') });
     assert.deepEqual(both.scoreGroup!({ task: 'a' }, [{} as never]), [{ a: 5 }]);
     assert.deepEqual(both.scoreGroup!({ task: 'b' }, [{} as never]), [{}]);
-    assert.deepEqual([both.gold!({ task: 'a' }), both.gold!({ task: 'b' })], [['yes'], []]);
+    assert.deepEqual([both.gold!({ task: 'a' }), both.gold!({ task: 'b' })], [['yes'], undefined]);
   });
 });
