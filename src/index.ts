@@ -95,9 +95,9 @@ export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/eval
 
 export type { LoadOptions, TrainableModel } from './backends/backend.ts';
 export { findModel, obtainModel } from './backends/model-files/find-model.ts';
-export type { MemoryPlan } from './backends/native/memory-plan.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
-export type { AdamWSettings } from './backends/native/optimizer.ts';
+export type { MemoryPlan } from './backends/native/planning/memory-plan.ts';
+export type { AdamWSettings } from './backends/native/training/optimizer.ts';
 export { type ModelText, openModelText, openRenderer } from './backends/open-renderer.ts';
 export type { LoraSettings } from './models/lora.ts';
 export { chatRenderer } from './renderers/chat-renderer.ts';

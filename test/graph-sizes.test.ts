@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readArchitecture } from '../src/backends/model-files/model-files.ts';
-import { trainingOutputs } from '../src/backends/native/objective.ts';
+import { trainingOutputs } from '../src/backends/native/training/objective.ts';
 import { decodingGraph } from '../src/models/decoding-graph.ts';
 import { loraAdapters } from '../src/models/lora.ts';
 import { int8 } from '../src/models/quantized.ts';

@@ -1,10 +1,10 @@
 // A learner and its optimiser over weights of their own, for tests that look at gradients and choose how batches are split.
 import { Arena, ArenaLayout } from '../src/backends/native/arena.ts';
 import { loadCheckpoint } from '../src/backends/native/checkpoint.ts';
-import { Learner } from '../src/backends/native/learner.ts';
-import type { MicroBatchLimits } from '../src/backends/native/micro-batches.ts';
-import type { Objective } from '../src/backends/native/objective.ts';
-import { AdamW } from '../src/backends/native/optimizer.ts';
+import { Learner } from '../src/backends/native/training/learner.ts';
+import type { MicroBatchLimits } from '../src/backends/native/training/micro-batches.ts';
+import type { Objective } from '../src/backends/native/training/objective.ts';
+import { AdamW } from '../src/backends/native/training/optimizer.ts';
 import { EntropyControl } from '../src/grpo/entropy-control.ts';
 import { type LoraSettings, loraAdapters } from '../src/models/lora.ts';
 import type { Device } from '../src/runtime/device.ts';

@@ -14,7 +14,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readArchitecture } from '../../src/backends/model-files/model-files.ts';
-import { memoryPlan } from '../../src/backends/native/memory-plan.ts';
+import { memoryPlan } from '../../src/backends/native/planning/memory-plan.ts';
 import { loadConfigObject } from '../../src/config/load.ts';
 import { GradusError } from '../../src/errors.ts';
 import {

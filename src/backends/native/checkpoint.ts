@@ -14,7 +14,7 @@ import type { LoadOptions } from '../backend.ts';
 import { openTensorFile } from '../model-files/open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from '../model-files/saved-weights.ts';
 import type { Arena } from './arena.ts';
-import type { AdamW } from './optimizer.ts';
+import type { AdamW } from './training/optimizer.ts';
 
 /** What a checkpoint is made of, and restored into. */
 export interface CheckpointParts {

@@ -12,9 +12,9 @@ import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText } from '../open-renderer.ts';
 import { kernelOptions } from './kernel-options.ts';
-import { memoryPlan } from './memory-plan.ts';
-import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
+import { memoryPlan } from './planning/memory-plan.ts';
+import { describeNativeModel } from './planning/native-description.ts';
 import { correctsSampler } from './rollout-dtype.ts';
 
 export const nativeBackend: Backend = {

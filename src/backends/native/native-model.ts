@@ -19,21 +19,21 @@ import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
-import { DecodingSession } from './decoding-session.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
-import { Learner, Scorer } from './learner.ts';
-import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
-import { microBatchLimits } from './micro-batches.ts';
-import { NativePolicy } from './native-policy.ts';
-import type { Objective } from './objective.ts';
-import { AdamW, type AdamWSettings, defaultAdamW } from './optimizer.ts';
 import { free } from './placement.ts';
+import { CACHE_BUDGET, type MemoryPlan } from './planning/memory-plan.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
-import { rolloutWeights } from './rollout-weights.ts';
-import { SamplingSession } from './sampling-session.ts';
+import { DecodingSession } from './sampling/decoding-session.ts';
+import { NativePolicy } from './sampling/native-policy.ts';
+import { rolloutWeights } from './sampling/rollout-weights.ts';
+import { SamplingSession } from './sampling/sampling-session.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 import { initializeAdapters, readTrained } from './trained-values.ts';
+import { Learner, Scorer } from './training/learner.ts';
+import { microBatchLimits } from './training/micro-batches.ts';
+import type { Objective } from './training/objective.ts';
+import { AdamW, type AdamWSettings, defaultAdamW } from './training/optimizer.ts';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */

@@ -6,7 +6,7 @@ import type { Architecture } from '../../models/families.ts';
 import type { ModelDescription, Workload } from '../backend.ts';
 import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { parameterCount, parameterCounts } from '../model-files/parameter-counts.ts';
-import { timeEstimate } from '../native/time-estimate.ts';
+import { timeEstimate } from '../native/planning/time-estimate.ts';
 import { openModelText } from '../open-renderer.ts';
 import { batchSizes, grpoArguments, loraArguments, quantizationArguments, trainingProcesses } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';

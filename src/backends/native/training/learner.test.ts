@@ -1,11 +1,11 @@
 // The learner's gradients do not depend on how a batch is split, nor on padding, and are those of finite differences.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largestDifference, most } from '../../../test/difference.ts';
-import { fixturePath, LORA, LOSS, randomSequences } from '../../../test/native-models.ts';
-import { type LearnerSetup, openLearner } from '../../../test/open-learner.ts';
-import type { TrainingSequence } from '../../model.ts';
-import { randomStream } from '../../random.ts';
+import { largestDifference, most } from '../../../../test/difference.ts';
+import { fixturePath, LORA, LOSS, randomSequences } from '../../../../test/native-models.ts';
+import { type LearnerSetup, openLearner } from '../../../../test/open-learner.ts';
+import type { TrainingSequence } from '../../../model.ts';
+import { randomStream } from '../../../random.ts';
 
 /** Prompts and completions of several lengths, a group of one, tokens that are not learnt, a completion of one token. */
 const batch = randomSequences({ 1: [4, 9, 1], 7: [3, 3, 12, 5, 8], 12: [6] });

@@ -4,13 +4,13 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, openAdapted } from '../../../test/native-models.ts';
-import { bytesSource } from '../../formats/byte-source.ts';
-import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
-import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../policy.ts';
-import { shuffled } from '../../random.ts';
-import type { NativeModel } from './native-model.ts';
+import { largestDifference } from '../../../../test/difference.ts';
+import { fixturePath, openAdapted } from '../../../../test/native-models.ts';
+import { bytesSource } from '../../../formats/byte-source.ts';
+import { openSafetensors, writeSafetensors } from '../../../formats/safetensors.ts';
+import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../../policy.ts';
+import { shuffled } from '../../../random.ts';
+import type { NativeModel } from '../native-model.ts';
 
 const options: SamplingOptions = { maxTokens: 12, stopIds: new Set([2]) };
 const prompts = [[1], [1, 17, 42, 5], [1, 17, 42, 5], [1, 30, 8, 8, 51, 23, 11, 9, 4], [1, 6, 7]];

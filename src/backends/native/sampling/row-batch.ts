@@ -1,6 +1,6 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
-import { cacheBytesPerToken, type ModelConfig } from '../../models/model-config.ts';
-import type { SamplingOptions } from '../../policy.ts';
+import { cacheBytesPerToken, type ModelConfig } from '../../../models/model-config.ts';
+import type { SamplingOptions } from '../../../policy.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import { prefillBatches } from './prefill-batches.ts';

@@ -1,7 +1,7 @@
 // Estimates the time of a step from its number of operations, within a factor of three. docs/planning.md explains the formula.
-import type { Architecture } from '../../models/families.ts';
-import type { TimeEstimate, Workload } from '../backend.ts';
-import { parameterCount } from '../model-files/parameter-counts.ts';
+import type { Architecture } from '../../../models/families.ts';
+import type { TimeEstimate, Workload } from '../../backend.ts';
+import { parameterCount } from '../../model-files/parameter-counts.ts';
 
 /** Measured on server cores with AVX-512. Notebook cores are about as fast, old cores half as fast. */
 const measured = {

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { largestDifference } from '../../../test/difference.ts';
-import { openModel } from '../../../test/native-models.ts';
-import { writeTinyChatModel } from '../../../test/tiny-model.ts';
-import { randomStream } from '../../random.ts';
-import type { NativeModel } from './native-model.ts';
+import { largestDifference } from '../../../../test/difference.ts';
+import { openModel } from '../../../../test/native-models.ts';
+import { writeTinyChatModel } from '../../../../test/tiny-model.ts';
+import { randomStream } from '../../../random.ts';
+import type { NativeModel } from '../native-model.ts';
 
 /** A model with room for 4096 tokens. */
 async function spacious(t: TestContext): Promise<NativeModel> {

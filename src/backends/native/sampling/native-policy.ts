@@ -1,5 +1,5 @@
 // The native engine's policy: samples single completions and whole dialogues with the current weights. No token is read twice.
-import type { ModelConfig } from '../../models/model-config.ts';
+import type { ModelConfig } from '../../../models/model-config.ts';
 import type {
   Completion,
   ConverseOptions,
@@ -9,7 +9,7 @@ import type {
   SamplingOptions,
   TextLogprobs,
   TextLogprobsOptions,
-} from '../../policy.ts';
+} from '../../../policy.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';

@@ -1,15 +1,15 @@
 // Training objectives as graph outputs: the loss, its metrics, and the gradients of the trained parameters.
-import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
-import { type LossSettings, usesReference } from '../../grpo/loss-settings.ts';
-import { grpoLoss } from '../../grpo/losses.ts';
-import type { TrainingSequence } from '../../model.ts';
-import type { Architecture } from '../../models/families.ts';
-import { C, G, U } from '../../models/prefix-attention.ts';
-import { type TrainingGraph, type TrainingGraphOptions, trainingGraph } from '../../models/training-graph.ts';
-import { gradients } from '../../tensor/gradients.ts';
-import { inputsOf, type Tensor } from '../../tensor/graph.ts';
-import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
-import { times } from '../../tensor/shape.ts';
+import { hasEntropyBonus } from '../../../grpo/entropy-control.ts';
+import { type LossSettings, usesReference } from '../../../grpo/loss-settings.ts';
+import { grpoLoss } from '../../../grpo/losses.ts';
+import type { TrainingSequence } from '../../../model.ts';
+import type { Architecture } from '../../../models/families.ts';
+import { C, G, U } from '../../../models/prefix-attention.ts';
+import { type TrainingGraph, type TrainingGraphOptions, trainingGraph } from '../../../models/training-graph.ts';
+import { gradients } from '../../../tensor/gradients.ts';
+import { inputsOf, type Tensor } from '../../../tensor/graph.ts';
+import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../../tensor/ops.ts';
+import { times } from '../../../tensor/shape.ts';
 
 /** GRPO with these settings, or supervised learning of the completions. */
 export type Objective = LossSettings | 'supervised';

@@ -1,7 +1,7 @@
 // The weights that completions are sampled with: how our custom operator rounds them, or quantized copies for ONNX Runtime's operators.
-import type { DecodingGraphOptions } from '../../models/decoding-graph.ts';
-import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/model-config.ts';
+import type { DecodingGraphOptions } from '../../../models/decoding-graph.ts';
+import type { Architecture } from '../../../models/families.ts';
+import { outputName } from '../../../models/model-config.ts';
 import {
   int4,
   int8,
@@ -10,15 +10,15 @@ import {
   quantize,
   quantizedShapes,
   scalesName,
-} from '../../models/quantized.ts';
-import type { TrainedParameters } from '../../models/trained-parameters.ts';
-import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
-import type { Arena } from './arena.ts';
-import type { CompileOptions } from './compiled-graph.ts';
-import type { FrozenWeights } from './frozen-weights.ts';
-import { newTensor, place, valuesOnHost } from './placement.ts';
-import type { RolloutDtype } from './rollout-dtype.ts';
-import { RunTensors } from './run-tensors.ts';
+} from '../../../models/quantized.ts';
+import type { TrainedParameters } from '../../../models/trained-parameters.ts';
+import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
+import type { Arena } from '../arena.ts';
+import type { CompileOptions } from '../compiled-graph.ts';
+import type { FrozenWeights } from '../frozen-weights.ts';
+import { newTensor, place, valuesOnHost } from '../placement.ts';
+import type { RolloutDtype } from '../rollout-dtype.ts';
+import { RunTensors } from '../run-tensors.ts';
 
 /** How our custom operator packs frozen weights, by `rolloutDtype`. */
 const weightPackings = {

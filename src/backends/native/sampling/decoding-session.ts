@@ -1,13 +1,13 @@
 // The compiled sampling graph: reads tokens of each row into a KV cache that is updated in place, and scores the next token.
-import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
-import type { Architecture } from '../../models/families.ts';
-import type { Binding } from '../../runtime/binding.ts';
-import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
-import type { Device } from '../../runtime/device.ts';
-import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
-import type { Arena } from './arena.ts';
-import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from './compiled-graph.ts';
-import { bindInputs, RunTensors } from './run-tensors.ts';
+import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../../models/decoding-graph.ts';
+import type { Architecture } from '../../../models/families.ts';
+import type { Binding } from '../../../runtime/binding.ts';
+import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
+import type { Device } from '../../../runtime/device.ts';
+import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
+import type { Arena } from '../arena.ts';
+import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from '../compiled-graph.ts';
+import { bindInputs, RunTensors } from '../run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
 export interface DecodingSessionOptions {

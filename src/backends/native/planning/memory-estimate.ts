@@ -1,14 +1,14 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
-import type { Architecture } from '../../models/families.ts';
-import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../models/model-config.ts';
-import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
-import { avoidsLogits } from '../../models/training-graph.ts';
-import { volume } from '../../tensor/shape.ts';
-import type { Workload } from '../backend.ts';
-import { parameterCount } from '../model-files/parameter-counts.ts';
+import type { Architecture } from '../../../models/families.ts';
+import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../../models/model-config.ts';
+import { formatInMemory, storedShape } from '../../../models/stored-weights.ts';
+import { avoidsLogits } from '../../../models/training-graph.ts';
+import { volume } from '../../../tensor/shape.ts';
+import type { Workload } from '../../backend.ts';
+import { parameterCount } from '../../model-files/parameter-counts.ts';
+import type { RolloutDtype } from '../rollout-dtype.ts';
+import { type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
 import type { MemoryPlan } from './memory-plan.ts';
-import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
-import type { RolloutDtype } from './rollout-dtype.ts';
 
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;

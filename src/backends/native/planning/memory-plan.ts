@@ -1,15 +1,15 @@
 // Decides how training stays within its memory: the size of micro-batches, and whether the backward pass recomputes layers.
-import type { Config } from '../../config/schema.ts';
-import { GradusError } from '../../errors.ts';
-import { usesReference } from '../../grpo/loss-settings.ts';
-import type { Architecture } from '../../models/families.ts';
-import { avoidsLogits } from '../../models/training-graph.ts';
-import type { Workload } from '../backend.ts';
-import { type ParameterCounts, parameterCounts } from '../model-files/parameter-counts.ts';
-import { expectsKernels, gainsFromKernels } from './kernel-use.ts';
+import type { Config } from '../../../config/schema.ts';
+import { GradusError } from '../../../errors.ts';
+import { usesReference } from '../../../grpo/loss-settings.ts';
+import type { Architecture } from '../../../models/families.ts';
+import { avoidsLogits } from '../../../models/training-graph.ts';
+import type { Workload } from '../../backend.ts';
+import { type ParameterCounts, parameterCounts } from '../../model-files/parameter-counts.ts';
+import { expectsKernels, gainsFromKernels } from '../kernel-use.ts';
+import { rolloutDtype } from '../rollout-dtype.ts';
+import { type MicroBatchLimits, microBatchLimits } from '../training/micro-batches.ts';
 import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
-import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
-import { rolloutDtype } from './rollout-dtype.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;

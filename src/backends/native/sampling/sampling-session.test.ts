@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { largestDifference } from '../../../test/difference.ts';
-import { openModel, randomSequences } from '../../../test/native-models.ts';
-import { wideVocabulary, writeWideModel } from '../../../test/wide-model.ts';
-import type { Dialogue, Policy, SampleRequest } from '../../policy.ts';
-import { kernelLibrary } from '../../runtime/kernels.ts';
-import type { NativeModelOptions } from './native-model.ts';
+import { largestDifference } from '../../../../test/difference.ts';
+import { openModel, randomSequences } from '../../../../test/native-models.ts';
+import { wideVocabulary, writeWideModel } from '../../../../test/wide-model.ts';
+import type { Dialogue, Policy, SampleRequest } from '../../../policy.ts';
+import { kernelLibrary } from '../../../runtime/kernels.ts';
+import type { NativeModelOptions } from '../native-model.ts';
 
 const operator = kernelLibrary();
 const skip = 'missing' in operator ? operator.missing : false;

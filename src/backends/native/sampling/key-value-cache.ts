@@ -1,11 +1,11 @@
 // The key-value cache of sampling: one slot for each row, in memory that sessions update in place.
-import { keyCacheName, valueCacheName } from '../../models/decoding-graph.ts';
-import type { ModelConfig } from '../../models/model-config.ts';
-import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
-import type { Device } from '../../runtime/device.ts';
-import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
-import { volume } from '../../tensor/shape.ts';
+import { keyCacheName, valueCacheName } from '../../../models/decoding-graph.ts';
+import type { ModelConfig } from '../../../models/model-config.ts';
+import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
+import type { Device } from '../../../runtime/device.ts';
+import { DeviceTensor } from '../../../runtime/device-tensor.ts';
+import { type AnyTensor, type HostTensor, tensor } from '../../../runtime/tensor.ts';
+import { volume } from '../../../tensor/shape.ts';
 
 export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
 

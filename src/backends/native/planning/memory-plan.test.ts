@@ -1,9 +1,9 @@
 // Budgets of memory: what is given up for them, in order, and that whole runs keep to them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fixturePath } from '../../../test/native-models.ts';
-import { loadConfigObject } from '../../config/load.ts';
-import { readArchitecture } from '../model-files/model-files.ts';
+import { fixturePath } from '../../../../test/native-models.ts';
+import { loadConfigObject } from '../../../config/load.ts';
+import { readArchitecture } from '../../model-files/model-files.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
 

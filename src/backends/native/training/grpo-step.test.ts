@@ -1,14 +1,14 @@
 // One GRPO step against PyTorch: loss, metrics, every adapter's gradient, and the values after AdamW.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAgrees } from '../../../test/assert-close.ts';
-import { largestDifference, most } from '../../../test/difference.ts';
-import { fixturePath, LORA, LOSS, readJson } from '../../../test/native-models.ts';
-import { openLearner } from '../../../test/open-learner.ts';
-import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
-import type { LossSettings, LossType } from '../../grpo/loss-settings.ts';
-import type { TrainingSequence } from '../../model.ts';
-import { peftName } from '../../models/peft.ts';
+import { assertAgrees } from '../../../../test/assert-close.ts';
+import { largestDifference, most } from '../../../../test/difference.ts';
+import { fixturePath, LORA, LOSS, readJson } from '../../../../test/native-models.ts';
+import { openLearner } from '../../../../test/open-learner.ts';
+import { sharedPath, skipWithoutShared } from '../../../../test/shared.ts';
+import type { LossSettings, LossType } from '../../../grpo/loss-settings.ts';
+import type { TrainingSequence } from '../../../model.ts';
+import { peftName } from '../../../models/peft.ts';
 
 /** One GRPO step as python/fixtures/grpo_step.py writes it, computed with PyTorch and checked against TRL. */
 interface GrpoStep {

@@ -1,6 +1,6 @@
 // When dialogues are asked for their next requests. Decoding runs are the clock, so that batches do not depend on the speed of tools.
-import { startAll } from '../../dialogue.ts';
-import type { Dialogue, SampleRequest } from '../../policy.ts';
+import { startAll } from '../../../dialogue.ts';
+import type { Dialogue, SampleRequest } from '../../../policy.ts';
 import type { SampledRow } from './sampled-row.ts';
 
 /** After so many runs the next request of a dialogue is awaited, and it is taken no earlier. */

@@ -1,10 +1,10 @@
 // Describes a native model, and the memory and time that training it takes, from the headers of its files.
 import { availableParallelism } from 'node:os';
-import type { Config } from '../../config/schema.ts';
-import { usesReference } from '../../grpo/loss-settings.ts';
-import type { ModelDescription } from '../backend.ts';
-import { readArchitecture } from '../model-files/model-files.ts';
-import { openModelText } from '../open-renderer.ts';
+import type { Config } from '../../../config/schema.ts';
+import { usesReference } from '../../../grpo/loss-settings.ts';
+import type { ModelDescription } from '../../backend.ts';
+import { readArchitecture } from '../../model-files/model-files.ts';
+import { openModelText } from '../../open-renderer.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
 import { timeEstimate } from './time-estimate.ts';

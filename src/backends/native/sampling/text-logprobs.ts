@@ -1,13 +1,13 @@
 // Log-probabilities of given texts, computed with the sampling graph.
-import { GradusError } from '../../errors.ts';
-import { likeliestTokens } from '../../models/sampler.ts';
-import { scoresNotFinite } from '../../not-finite.ts';
-import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../policy.ts';
+import { GradusError } from '../../../errors.ts';
+import { likeliestTokens } from '../../../models/sampler.ts';
+import { scoresNotFinite } from '../../../not-finite.ts';
+import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../../policy.ts';
+import { assertTokensKnown } from '../step-checks.ts';
 import type { DecodingSession } from './decoding-session.ts';
 import type { CacheConfig } from './key-value-cache.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import type { SampledModel } from './sampled-row.ts';
-import { assertTokensKnown } from './step-checks.ts';
 
 /** The most tokens that one run reads. The logits and probabilities of each take 400 KB with a vocabulary of 50,000. */
 const TOKENS_AT_ONCE = 64;

@@ -1,16 +1,16 @@
 // Dropout of adapters: its probability, its mean, and that it goes by the seed alone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
-import { openLearner } from '../../../test/open-learner.ts';
-import { configDefaults } from '../../config/schema.ts';
-import { loraAdapters } from '../../models/lora.ts';
-import { openModelFiles } from '../model-files/model-files.ts';
+import { largestDifference } from '../../../../test/difference.ts';
+import { fixturePath, LORA, openModel, randomSequences } from '../../../../test/native-models.ts';
+import { openLearner } from '../../../../test/open-learner.ts';
+import { configDefaults } from '../../../config/schema.ts';
+import { loraAdapters } from '../../../models/lora.ts';
+import { openModelFiles } from '../../model-files/model-files.ts';
+import { correctsSampler } from '../rollout-dtype.ts';
+import { RunTensors } from '../run-tensors.ts';
 import { dropoutInputs } from './learner-inputs.ts';
 import { microBatches } from './micro-batches.ts';
-import { correctsSampler } from './rollout-dtype.ts';
-import { RunTensors } from './run-tensors.ts';
 
 const modelPath = fixturePath('tiny-llama-a');
 const adapter = { settings: LORA, folder: fixturePath('tiny-llama-a', 'adapter') };

@@ -1,11 +1,11 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
-import type { Binding } from '../../runtime/binding.ts';
-import { add, div, input, mul, sqrt, sub } from '../../tensor/ops.ts';
-import type { Shape } from '../../tensor/shape.ts';
-import { Arena, type ArenaLayout } from './arena.ts';
+import type { Binding } from '../../../runtime/binding.ts';
+import { add, div, input, mul, sqrt, sub } from '../../../tensor/ops.ts';
+import type { Shape } from '../../../tensor/shape.ts';
+import { Arena, type ArenaLayout } from '../arena.ts';
+import { free, newTensor } from '../placement.ts';
 import { ArenaGraph } from './arena-graph.ts';
 import { ArenaNorm } from './arena-norm.ts';
-import { free, newTensor } from './placement.ts';
 
 export interface AdamWSettings {
   /** @default 0.9 */

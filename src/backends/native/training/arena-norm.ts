@@ -1,10 +1,10 @@
 // The Euclidean norm of all elements of an arena, computed on the device where they are.
-import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { add, input, mul, reduceSum } from '../../tensor/ops.ts';
-import type { Shape } from '../../tensor/shape.ts';
-import type { Arena, ArenaLayout } from './arena.ts';
+import { DeviceTensor } from '../../../runtime/device-tensor.ts';
+import { add, input, mul, reduceSum } from '../../../tensor/ops.ts';
+import type { Shape } from '../../../tensor/shape.ts';
+import type { Arena, ArenaLayout } from '../arena.ts';
+import { RunTensors } from '../run-tensors.ts';
 import { ArenaGraph } from './arena-graph.ts';
-import { RunTensors } from './run-tensors.ts';
 
 export class ArenaNorm {
   readonly #squares: ArenaGraph;
