@@ -41,7 +41,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('importance_sampling_clip_max', 'vllm_importance_sampling_clip_max', 'vllm_importance_sampling_cap'),
   ...aliases('importance_sampling_clip_min', 'vllm_importance_sampling_clip_min'),
   ...aliases('scale_rewards', 'normalize_advantages', 'norm_adv_by_std_in_grpo'),
-  ...aliases('loss_type', 'loss', 'loss_fn', 'policy_loss', 'algorithm'),
+  ...aliases('loss_type', 'loss', 'loss_fn', 'policy_loss'),
   ...aliases('num_iterations', 'ppo_epochs', 'num_substeps', 'mu'),
   ...aliases('max_grad_norm', 'grad_clip', 'gradient_clipping', 'clip_grad_norm', 'max_norm'),
   ...aliases('lr_scheduler_type', 'scheduler', 'lr_scheduler', 'lr_schedule'),
@@ -166,7 +166,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('reward_fn: FILE:NAME names the function after its file', 'custom_reward_function.name'),
   ...aliases(
     'GRPO is what is trained, loss_type and preset choose among its variants, and supervised steps are a stage with method: sft: leave it out',
-    ...['trainer', 'rl_algorithm', 'method', 'training_method'],
+    ...['trainer', 'algorithm', 'rl_algorithm', 'method', 'training_method'],
   ),
   ...aliases('advantages are those of GRPO; presets and loss_type choose among its kin: leave it out', 'adv_estimator'),
   ...aliases('beta is 0 where no KL counts, and more where it does: leave it out', 'use_kl_loss', 'use_kl_in_reward'),

@@ -88,14 +88,14 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
   });
 }
 
-/** A section in verl's configurations, and in AutoTrain's a text. */
-const SECTION_OR_TEXT = 'trainer';
+/** Sections in verl's configurations that are texts in those of others. */
+const sectionsOrTexts: ReadonlySet<unknown> = new Set(['trainer', 'algorithm']);
 
 /** The keys inside an unknown key if that is another system's section; the key itself if it is a misspelt one of ours. */
 function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {
   const value = valueAt(root, path);
   if (!isObject(value) || Object.keys(value).length === 0) return [path];
-  const isSection = path.length === 1 && path[0] === SECTION_OR_TEXT;
+  const isSection = path.length === 1 && sectionsOrTexts.has(path[0]);
   const ours = isSection ? undefined : (foreignName(path) ?? nearest(String(path.at(-1)), siblingsOf(path)));
   if (ours !== undefined && (ours.includes(' ') || takesKeys(schemaAt(ours.split('.'))))) return [path];
   return leafPaths(value).map((leaf) => [...path, ...leaf]);

@@ -146,6 +146,7 @@ describe('an unknown key is an error that names ours', () => {
     'torch_compile: true': /^it cannot be set: backend trl computes/,
     'trainer: grpo': /^GRPO is what is trained, loss_type and preset choose/,
     'rl_algorithm: grpo': /^GRPO is what is trained/,
+    'algorithm: grpo': /^GRPO is what is trained/,
     'method: grpo': /^GRPO is what is trained.*method: sft/,
     'custom_reward_function: {path: a.py}': /FILE:NAME/,
     'fp16: true': /native\.rollout_dtype .* trl\.bf16/,
