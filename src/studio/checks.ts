@@ -5,11 +5,11 @@ export type CheckLevel = 'error' | 'warning' | 'info';
 export interface Check {
   readonly id: string;
   readonly ok: boolean;
-  /** The severity if it is not ok: `error` stops training, `warning` does not; `info` if it is ok or merely worth knowing. */
+  /** How grave a failed check is: `error` stops training, `warning` does not. `info` if the check is ok, or worth knowing only. */
   readonly level: CheckLevel;
   /** What was found, with numbers, in one line. */
   readonly detail: string;
-  /** What to do about it, if it is not ok. */
+  /** What to do if the check is not ok. */
   readonly hint?: string;
 }
 
@@ -30,7 +30,7 @@ export function isBlocking({ ok, level }: Check): boolean {
   return !ok && level === 'error';
 }
 
-/** `3 of 8 (38 %)`; 0 % is none and 100 % all. */
+/** `3 of 8 (38 %)`. Only none is written as 0 %, and only all as 100 %. */
 export function share(part: number, whole: number): string {
   if (whole === 0) return '0 of 0';
   const percent = (100 * part) / whole;

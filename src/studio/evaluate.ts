@@ -15,9 +15,9 @@ import { changesOf } from './training/train-result.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 
 export interface EvaluateOptions {
-  /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */
+  /** The maximum number of problems. @default all that are held out, at most `eval.limit` of the configuration */
   readonly problems?: number;
-  /** pass@k for each of these. @default `eval.k` of the configuration */
+  /** The values of k for pass@k. @default `eval.k` of the configuration */
   readonly k?: readonly number[];
   /** Whether to use held-out problems, or those that were trained on. @default 'eval' */
   readonly split?: 'eval' | 'train';
@@ -44,7 +44,7 @@ export interface EvaluateResult {
   readonly evaluation: EvaluationRecord;
   /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
   readonly baseline?: EvaluationRecord;
-  /** Absent without a baseline, and of problems that were trained on, which say nothing about others. */
+  /** Absent without a baseline, and for problems that were trained on, which say nothing about others. */
   readonly verdict?: Verdict;
 }
 
@@ -109,7 +109,7 @@ export async function evaluate(
   }
 }
 
-/** Tells the number of problems and of samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` where none is and some are asked for. */
+/** The numbers of problems and samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` where none is and some are asked for. */
 function evaluationSettings({ eval: configured }: Config, options: EvaluateOptions): NonNullable<Config['eval']> {
   const { problems, k, split } = options;
   if (configured === null && split !== 'train') {

@@ -61,12 +61,12 @@ export interface StageEvent {
   readonly step: number;
   readonly name: string;
   readonly method: 'grpo' | 'sft';
-  /** Its number, starting at 1; the metric `stage` of its steps has the same number. */
+  /** The number of the stage, starting at 1; the metric `stage` of its steps is the same number. */
   readonly stage: number;
   readonly steps: number;
 }
 
-/** A tracker has begun to fail, which does not affect the run; without a fault, everything has arrived after all. */
+/** A tracker has begun to fail, which does not affect the run. An event without a fault says that everything has arrived after all. */
 export interface TrackerEvent {
   readonly type: 'tracker';
   readonly step: number;
@@ -84,7 +84,7 @@ export interface StepEvent {
   readonly tokens: number;
 }
 
-/** The speed of a step for records and trackers, of all that it took; nothing if the policy sampled no tokens. */
+/** The metrics of a step's speed, over the whole time that it took; empty if the policy sampled no tokens. */
 export function speed({ tokens, timings }: Pick<StepEvent, 'tokens' | 'timings'>): Metrics {
   return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
 }

@@ -54,7 +54,7 @@ export interface StagePlan {
   readonly method: 'grpo' | 'sft';
   readonly steps: number;
   readonly keep_optimizer: boolean;
-  /** The keys that it changes. */
+  /** The keys that the stage changes. */
   readonly changes: Readonly<Record<string, unknown>>;
 }
 
@@ -70,7 +70,7 @@ export interface StepPlan {
   readonly tokens: { readonly mean: number; readonly worst: number };
 }
 
-/** Bytes. */
+/** Memory in bytes. */
 export interface MemoryNeed {
   readonly estimate: number;
   readonly parts: Readonly<Record<string, number>>;
@@ -78,7 +78,7 @@ export interface MemoryNeed {
   readonly fits: boolean;
 }
 
-/** Seconds, estimated within a factor of three. Completions that end early take less. */
+/** Times in seconds, estimated within a factor of three. Completions that end early take less. */
 export interface TimePlan {
   readonly estimate: number;
   readonly start: number;
@@ -192,7 +192,7 @@ function stagePlan(stage: Config['stages'][number]): StagePlan {
   return { name, method, steps, keep_optimizer, changes: { ...template, ...changes } };
 }
 
-/** A supervised step trains on one completion per prompt, and samples none. */
+/** The workload of a step. A supervised step trains on one completion per prompt, and samples none. */
 function workloadOf(config: Config, promptTokens: number, method: Stage['method'] = 'grpo'): Workload {
   const { prompts_per_step: prompts, num_generations, max_completion_length: completionTokens } = config;
   return { prompts, generations: method === 'sft' ? 1 : num_generations, promptTokens, completionTokens };

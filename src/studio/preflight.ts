@@ -41,7 +41,7 @@ export interface PreflightReport {
 const SAMPLED_PROMPTS = 4;
 const SAMPLES_PER_PROMPT = 4;
 const GOLD_ROWS = 16;
-/** Samples that must have earned nothing before that stops a run: of a policy that is right one time in ten, 1 such set in 150 has none. */
+/** The least number of samples that stop a run if none earns anything: with a policy that is right one time in ten, 1 such set in 150 has no reward. */
 const FEWEST_UNEARNED = 48;
 /** The maximum number of training problems whose prompts and answers are looked at. */
 const CHECKED_ROWS = 5000;
@@ -101,7 +101,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
 
 interface Sampling {
   readonly samplesPerExample: number;
-  /** The name of its random numbers. */
+  /** The name of the stream of random numbers. */
   readonly stream: string;
   readonly signal: AbortSignal | undefined;
 }
@@ -129,7 +129,7 @@ async function sampleGroups(
   return groups;
 }
 
-/** Samples of other prompts, where there are others, so many that it would be no chance if they earned nothing either. */
+/** Samples more completions, of other prompts where there are any: so many that it would be no chance if none of them earned anything either. */
 function sampleMore(
   setup: Setup,
   rows: readonly Example[],
@@ -141,7 +141,7 @@ function sampleMore(
   return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
 }
 
-/** What is wrong with rows of data, which the few that are sampled may not show. Episodes of environments may be slow to start: `data check` does. */
+/** Checks more rows than the few that are sampled. Those of environments are left to `data check`, since episodes may be slow to start. */
 async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
   if (config.dataset === null || config.environment !== null) return [];
   const rows = [...problems.train.slice(0, CHECKED_ROWS), ...problems.eval];

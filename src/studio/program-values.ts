@@ -114,7 +114,7 @@ function faultOf(row: unknown): string | undefined {
   if (!isObject(row)) return 'is no object';
   try {
     JSON.stringify(row, function (this: Record<string, unknown>, key, value) {
-      // As it is: a Date is a text by the time it is `value`.
+      // The value before its `toJSON`: a Date, for example, is a text in `value`.
       const held = this[key];
       if (['function', 'symbol', 'bigint'].includes(typeof held)) throw new TypeError(`holds a ${typeof held}, ${key}`);
       const kind = key === '' ? undefined : instanceName(held);

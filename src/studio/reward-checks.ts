@@ -11,7 +11,7 @@ import type { Setup } from './setup.ts';
 /** The fraction of right answers that may score no more than a wrong one before there is a warning. */
 const TOLERATED_REVERSALS = 0.2;
 
-/** @param reasons of the groups, why each would be trained on or not */
+/** What the rewards of some groups tell. @param reasons why each group would be trained on or not */
 export function rewardChecks(groups: readonly Group[], reasons: readonly GroupReason[], setup: Setup): Check[] {
   return [
     rewardErrorsCheck(groups),
@@ -49,7 +49,7 @@ function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
   return failed(id, 'warning', `all ${scores.length} completions score ${threeDigits(low)}`, hint);
 }
 
-/** What the policy said first, to which question, and what the data have as its answer. */
+/** The first completion, with its question and the answer that the data has. */
 function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
   const { example, trajectories } = groups.find(({ rewards }) => rewards.some(({ score }) => score !== null))!;
   const [first] = trajectories;
@@ -138,8 +138,8 @@ function comparedScores(groups: readonly Group[], { config, rewardNames, rewardW
 }
 
 /**
- * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. A penalty gives nobody more
- * than 0: it is no fault where it sets completions apart, or where another reward decides what is correct.
+ * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. That a penalty gives nobody
+ * more than 0 is no fault where it sets completions apart, or where another reward decides what is correct.
  */
 export function goldCheck(verdict: GoldVerdict, groups: readonly Group[], setup: Setup): Check {
   const check = goldAnswersCheck(verdict, setup.config.max_error_fraction);

@@ -8,11 +8,11 @@ import { type Trajectory, wasPlayed } from '../rl.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import type { Setup } from './setup.ts';
 
-/** With fewer completions, that none of them ended may be chance. */
+/** With fewer completions, it may be chance that none of them ended. */
 const FEWEST_TO_END = 8;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
 const LARGEST_ALLOWED_GAP = 0.05;
-/** In nats, of a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
+/** In nats, for a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
 const LARGEST_CORRECTED_GAP = 1;
 /** The fraction of completions cut off above which there is a warning. */
 const TOLERATED_TRUNCATION = 0.5;
@@ -25,10 +25,10 @@ const slowRates = {
   whole: { what: 'whole weights', below: 1e-7, start: '1e-5, or 1e-6 with billions of parameters' },
   small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
 };
-/** From this learning rate on, so many whole weights forget within tens of steps how to write: SmolLM2-135M came from 0.56 to 0. */
+/** From this learning rate on, a large model of which all weights are trained forgets how to write within tens of steps: SmolLM2-135M fell from 0.56 to 0. */
 const FAST_RATE = 1e-4;
 
-/** Whether any completion ends by itself. With a chat template, that none does stops the run. */
+/** Whether any completion ends by itself. If none does with a chat template, the run stops. */
 export function endCheck(trajectories: readonly Trajectory[], { config, template }: Setup): Check {
   const id = 'end_token';
   const ended = trajectories.filter((trajectory) => wasPlayed(trajectory) && !isTruncated(trajectory)).length;

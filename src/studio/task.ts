@@ -35,7 +35,7 @@ export interface Task {
 }
 
 export interface TaskParts {
-  /** Through which environments in Python use the model, if there will be one. */
+  /** The calls through which environments in Python use the model, if there will be one. */
   readonly calls?: PolicyCalls;
   /** What a program gave in place of names. @default nothing */
   readonly values?: ProgramValues | undefined;

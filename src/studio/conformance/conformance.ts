@@ -35,7 +35,7 @@ export interface ConformanceCheck {
   readonly variant: string;
   /** The kind of batch. */
   readonly condition: string;
-  /** `TRL`; if it has no counterpart, `verl` or `definition`, the formula of the paper in PyTorch. */
+  /** `TRL`; where TRL has no counterpart, `verl` or `definition`, the formula of the paper in PyTorch. */
   readonly oracle: string;
   /** The largest |ours − oracle's| / (|oracle's| + 0.01) among all numbers of the vector: loss, metrics and gradients. */
   readonly difference: number;

@@ -43,7 +43,7 @@ export interface LossVector {
   readonly with_truncated_rows?: number;
 }
 
-/** Row-major. */
+/** A matrix, row by row. */
 export interface Matrix {
   readonly data: Float64Array;
   readonly shape: readonly number[];

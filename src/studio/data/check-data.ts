@@ -26,7 +26,7 @@ export interface DataCheck {
   readonly prompt_lengths?: LengthDistribution;
 }
 
-/** The maximum number of answers that are scored. Fewer are, if a reward may be slow: one that runs code, or a function of the user's. */
+/** The maximum number of answers that are scored. Fewer are scored if a reward may be slow, such as one that runs code or is the user's. */
 const SCORED_ANSWERS = 5000;
 const SLOWLY_SCORED_ANSWERS = 64;
 /** The maximum number of problems in each split whose episodes are started, since an environment may be slow. */

@@ -19,7 +19,7 @@ type Prompt = (row: Example) => readonly Message[];
 /** The markers that chat templates write between messages. A prompt that contains one has had a template applied to it already. */
 const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
 
-/** Prompts that are rendered to see whether they differ: the first two that do suffice. */
+/** The maximum number of prompts that are rendered to see whether any two differ. */
 const COMPARED_PROMPTS = 100;
 
 /** Checks that the model's chat template, if it has one, is applied to prompts exactly once, and that prompts differ once it is. */
@@ -123,7 +123,7 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Con
   );
 }
 
-/** A conversation whose last turn is the assistant's holds the answer, as data for supervised learning does. Nothing if there is none. */
+/** Warns of conversations that end with the assistant's turn, as in data for supervised learning: such a prompt holds the answer. */
 function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt_column }: Config): Check[] {
   const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant').length;
   if (answered === 0) return [];
@@ -132,20 +132,20 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt
   return [failed('prompt_answered', 'warning', detail, hint)];
 }
 
-/** The rows of each prompt. */
+/** Groups rows by their prompt. */
 function byPrompt(rows: readonly Example[], prompt: Prompt): Example[][] {
   return [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
 }
 
-/** The prompts, each as its rows, of which the rows do not agree on the answer. */
+/** The prompts (each a list of its rows) whose rows have different answers. */
 function withSeveralAnswers(prompts: readonly Example[][], answerColumn: string): Example[][] {
   return prompts.filter((rows) => new Set(rows.map((row) => JSON.stringify(row[answerColumn]))).size > 1);
 }
 
-/** The fraction of rows whose prompt has several answers up to which data may be careless, or answers be worded in several ways. */
+/** The tolerated fraction of rows whose prompt has several answers: data may be careless, or word an answer in several ways. */
 const TOLERATED_DISPUTES = 0.1;
 
-/** A prompt with several answers lacks what tells its rows apart: a template without the question, or a column of something else. */
+/** Warns of prompts with several answers, which lack what tells their rows apart: a template without the question, or the wrong column. */
 function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
   if (taskset !== null) return [];
   const disputed = withSeveralAnswers(byPrompt(rows, prompt), answer_column);
@@ -220,7 +220,7 @@ export function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_
   return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
 }
 
-/** Whether evaluations ask enough problems for a verdict; nothing if nothing is held out, where it rests on the training reward. */
+/** Whether evaluations ask enough problems for a verdict; no check if nothing is held out, since the verdict then rests on the training reward. */
 export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check[] {
   const id = 'held_out';
   const asked = heldOut.length;
@@ -263,7 +263,7 @@ function textOf(messages: readonly Message[]): string {
   return messages.at(-1)!.content.trim();
 }
 
-/** Conversations may end alike, as with "Go on.", and ask different things. */
+/** A whole conversation as text, since two may end alike, as with "Go on.", and ask different things. */
 function wholeOf(messages: readonly Message[]): string {
   return JSON.stringify(messages.map(({ role, content }) => [role, content.trim()]));
 }

@@ -29,7 +29,7 @@ const readers: Readonly<Record<string, Reader>> = {
   '.parquet': readParquetRows,
 };
 
-/** The most MB of a file that is read whole, as a text or as bytes: about as many as JavaScript's longest string has, and as Node reads at once. */
+/** The most MB of a file that is read whole, as text or as bytes: about the length of JavaScript's longest string, and what Node reads at once. */
 const [mostText, mostBytes] = [512, 2047];
 
 /** The maximum depth of nested values, so that functions that walk a row cannot exhaust the stack. */
@@ -42,7 +42,7 @@ function isDataFile(path: string): boolean {
   return extname(path) in readers;
 }
 
-/** Endings of files that are no data sets here. No data set of the hub has such a name. */
+/** Endings of files that hold no data set we can read. No data set on the hub has such a name. */
 const fileEnding =
   /\.(txt|tsv|xlsx?|ya?ml|md|html|log|arrow|feather|pkl|npz|db|sqlite|py|ts|js|gz|bz2|xz|zst|zip|tar)$/i;
 
@@ -98,7 +98,7 @@ async function readRows(file: string): Promise<Example[]> {
 }
 
 /**
- * Throws `COLUMN_MISSING` for those of `columns` that a row lacks; its path is the first.
+ * Throws `COLUMN_MISSING`, which names all of `columns` that a row lacks; the path of the error is the first.
  * @param path of the data set, for the message
  * @param remedy is added to the hint: what else may be done about a missing column
  */
@@ -113,7 +113,7 @@ export function assertColumns(
   if (column === undefined) return;
   const lacking = rows.find((row) => !Object.hasOwn(row, column))!;
   const has = Object.keys(lacking);
-  // Rows may be only some of the file's, so that their numbers would mislead.
+  // A row's number could mislead, since `rows` may be only some of the file's.
   const where = rows.some((row) => Object.hasOwn(row, column)) ? `a row of ${path}, ${shownRow(lacking)},` : path;
   const isPreference = has.includes('chosen') && has.includes('rejected');
   throw new GradusError(

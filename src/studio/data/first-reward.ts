@@ -3,10 +3,10 @@ import { type Check, failed, passed, share } from '../checks.ts';
 import type { Task } from '../task.ts';
 import type { GoldVerdict } from './gold-answers.ts';
 
-/** The fraction of wrong answers with a score of 1 from which a reward judges something else than the answer. */
+/** A reward that gives 1 to this fraction of wrong answers judges something other than the answer. */
 const MISTAKEN = 0.8;
 
-/** @param verdicts on gold answers. Nothing where the environment has scores, which come before rewards. */
+/** Judges the first reward by its verdicts on gold answers. No check if the environment has scores, which come before rewards. */
 export function firstRewardCheck(
   { rewards, rewardNames }: Pick<Task, 'rewards' | 'rewardNames'>,
   verdicts: readonly GoldVerdict[],

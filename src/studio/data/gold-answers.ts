@@ -8,7 +8,7 @@ import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
 /** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {
   readonly reward: string;
-  /** With the answers. */
+  /** The column with the answers. */
   readonly column: string;
   /** Whether the reward is known to compare completions with the answer; a function of the user's may reward something else. */
   readonly compares: boolean;
@@ -18,11 +18,11 @@ export interface GoldVerdict {
   readonly full: number;
   readonly zero: number;
   readonly failed: number;
-  /** Of rows on which the right answer scores at least 1: how many were given another row's answer in the same words, and how many of those score at least 1, too. */
+  /** Rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those score at least 1, too. */
   readonly wrong: { readonly tried: number; readonly full: number };
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
-    /** The last message of its prompt. */
+    /** The last message of the row's prompt. */
     readonly prompt: string;
     readonly answer: string;
     readonly score: number | null;
@@ -123,8 +123,8 @@ function otherAnswer(answers: readonly (string | undefined)[], i: number): strin
 }
 
 /**
- * The best score of some completions, and which of them has it. Stops at the first that scores 1 or fails; mostly that is the first, the answer as
- * it is.
+ * The best score of some completions, and which of them has it. Stops at the first that scores 1 or fails, which mostly
+ * is the first of all, the answer as it is.
  */
 async function bestScore(
   { name, score }: OpenReward,

@@ -3,7 +3,7 @@ import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
 import { mean } from '../../statistics.ts';
 
-/** Lengths are in tokens. */
+/** How long prompts are, in tokens. */
 export interface LengthDistribution {
   /** The number of prompts that were measured. */
   readonly measured: number;

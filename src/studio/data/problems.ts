@@ -30,7 +30,7 @@ export interface Problems {
 }
 
 export interface ProblemSources {
-  /** Which may bring problems of its own. @default none */
+  /** An environment, which may bring problems of its own. @default none */
   readonly environment?: Environment;
   /** The rows that a program gave. @default none */
   readonly values?: ProgramValues | undefined;
@@ -176,7 +176,7 @@ function identityOf(config: Config): (row: Example) => string {
   if (config.environment !== null) return (row) => JSON.stringify(row);
   const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
   const columns = promptColumns(config);
-  // That a column is missing is reported later.
+  // A missing column is reported later.
   const isWhole = (row: Example) => columns.every((column) => Object.hasOwn(row, column));
   return (row) => JSON.stringify(isWhole(row) ? columns.map((column) => trimmed(row[column])) : row);
 }

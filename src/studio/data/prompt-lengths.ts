@@ -17,7 +17,7 @@ export interface PromptContext {
 }
 
 /**
- * Applies `overlong_prompts`: returns the problems whose prompts are short enough, and a renderer that truncates prompts if it is to.
+ * Applies `overlong_prompts`: returns the problems whose prompts are short enough, and the renderer, which truncates prompts if so configured.
  * Throws `PROMPT_TOO_LONG` with both ends of the prompt, `CONTEXT_TOO_SHORT` if a completion alone may fill the context, and `DATASET_EMPTY` if every prompt is
  * dropped.
  */
@@ -60,7 +60,7 @@ export function fitPrompts(
   return { problems, renderer };
 }
 
-/** A text by which people find it in their files: its line there is not known, since rows are chosen and drawn. */
+/** Both ends of a prompt, by which people find it in their files. Its line is not known, since rows are chosen and drawn. */
 function bothEnds(text: string): string {
   return text.length <= 2 * SHOWN ? text : `${text.slice(0, SHOWN)} … ${text.slice(-SHOWN)}`;
 }

@@ -52,7 +52,7 @@ function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value);
 }
 
-/** Undefined if it is not text, for example parts with images or audio. */
+/** The content as text; undefined if it is something else, for example parts with images or audio. */
 function textIn(content: unknown): string | undefined {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : undefined;
   const texts = content.map((part: unknown) => (isObject(part) && part.type === 'text' ? part.text : undefined));

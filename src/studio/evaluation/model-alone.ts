@@ -8,7 +8,7 @@ import { type Config, configDefaults } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { isRun } from '../../runs/read-run.ts';
 
-/** The defaults with this model, a folder or a .gguf file; `undefined` if the subject is none, or also the name of a run, which comes first. */
+/** The default configuration with this model, a folder or a .gguf file. Undefined if the subject is no model, or also names a run, which comes first. */
 export function modelAlone(subject: unknown): { readonly config: Config } | undefined {
   if (typeof subject !== 'string' || !existsSync(subject) || isRun(join('runs', subject))) return undefined;
   const isModel = existsSync(join(subject, 'config.json')) || ggufAt(subject) !== undefined;
@@ -16,7 +16,7 @@ export function modelAlone(subject: unknown): { readonly config: Config } | unde
 }
 
 /**
- * Opens the model of a configuration, and tells whether it takes messages. One that is alone may be a base model, which only continues texts:
+ * Opens the model of a configuration, and tells whether it takes messages. A model without a run may be a base model, which only continues texts:
  * without a chat template, there is no format for messages.
  */
 export async function openModel(

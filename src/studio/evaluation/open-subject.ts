@@ -36,7 +36,7 @@ export interface SubjectOptions {
 }
 
 /**
- * The caller disposes of the subject's setup. Throws the errors of `findSubject` and of opening a configuration.
+ * Opens a run or a configuration. The caller disposes of the subject's setup. Throws the errors of `findSubject` and of opening a configuration.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
 export async function openSubject(subject: string | ProgramConfig, options: SubjectOptions = {}): Promise<Subject> {

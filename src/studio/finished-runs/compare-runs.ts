@@ -10,7 +10,7 @@ import { ACCURACY_MARGIN, classifyProblems, metricWindows } from '../../runs/ver
 import { mean } from '../../statistics.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
-/** How runs differ, and what they came to. */
+/** How runs differ, and their results. */
 export interface Comparison {
   readonly runs: readonly ComparedRun[];
   /** Keys of the configuration that are not the same in all runs, with the value of each run; null where a run has no such key. */
@@ -62,11 +62,11 @@ const heldOutKeys = [
   'max_prompt_tokens',
 ] as const satisfies readonly (keyof Config)[];
 
-/** Of what problems they are drawn: of those that are trained on, or of a data set of their own. */
+/** The keys that decide where held-out problems come from: the problems to train on, or a data set of their own. */
 const trainedOn = ['dataset', 'dataset_config', 'dataset_split', 'eval_split', 'taskset', 'taskset_config'] as const;
 const heldOutApart = ['eval_dataset', 'eval_split'] as const;
 
-/** Those of them that refer to files. */
+/** The keys among these that refer to files. */
 const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies readonly (keyof Config)[];
 
 /** Compares runs, as `inspectRun` returns them, with the first: configurations, metrics and held-out results. */
@@ -141,8 +141,8 @@ function decisiveReward(run: InspectedRun): unknown {
 }
 
 /**
- * What a value of the configuration stood for: for references to the user's files their hashes, so that a file that was changed between two runs
- * is another one, and its copy in another folder the same.
+ * What a value of the configuration stood for. A reference to a file of the user's becomes the file's hash, so that a file that was changed between
+ * two runs differs, and a copy in another folder does not.
  */
 function contentOf(run: InspectedRun, value: unknown): unknown {
   if (isObject(value)) return Object.entries(value).map(([name, reference]) => [name, contentOf(run, reference)]);
@@ -154,7 +154,7 @@ function contentOf(run: InspectedRun, value: unknown): unknown {
   return hashes.length > 0 ? [name, ...hashes] : value;
 }
 
-/** The caveat for runs whose held-out problems are drawn from different ones: one set may be easier. Another draw of the same ones is none. */
+/** The caveat for runs whose held-out problems come from different sources, of which one may be easier. Another draw from one source needs none. */
 function otherPopulation(a: InspectedRun, b: InspectedRun): string | undefined {
   if (!a.config || !b.config) return undefined;
   const named = (config: Config) => (config.eval_dataset === null ? trainedOn : heldOutApart);

@@ -71,7 +71,7 @@ const COMPANIONS =
  * @param subject a run: its directory, its name under `runs/`, or `latest`
  */
 export async function exportRun(subject: string, options: ExportOptions): Promise<ExportResult> {
-  // An option that is absent passes, and this one may not be.
+  // The schema lets absent options pass, but `out` is required.
   assertValid(optionSchema, { ...options, out: options.out ?? null });
   const { out, format = 'merged', dtype = format === 'gguf' ? 'float16' : 'float32' } = options;
   const directory = findRun(subject);
@@ -114,7 +114,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
 }
 
 interface Exported {
-  /** Of the run. */
+  /** The directory of the run. */
   readonly directory: string;
   readonly config: Config;
   /** The folder of the checkpoint, and its step. */
@@ -144,7 +144,7 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
   writeFileSync(join(target, 'README.md'), modelCard(exported, licence));
 }
 
-/** A complete model as a folder for transformers. */
+/** Writes a complete model as a folder for transformers. */
 async function writeMerged(
   target: string,
   { modelPath, checkpoint, config, dtype }: Exported,
@@ -154,18 +154,18 @@ async function writeMerged(
   const { writeMergedModel } = await import('../../backends/model-files/write-merged.ts');
   await writeMergedModel({ modelPath, checkpoint, directory: target, dtype: dtype as WrittenDtype });
   for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
-    // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
+    // Written, not copied: copies of read-only files would be read-only, and the export is the user's own.
     writeFileSync(join(target, name), readFileSync(join(base, name)));
   }
   if (gguf) writeTokenizer(target, gguf);
   if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
-    // The template that the model has learnt with: for transformers the file goes before that of tokenizer_config.json.
+    // The template that the model was trained with. transformers prefers this file to the template in tokenizer_config.json.
     writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
   }
   writeGenerationConfig(target, gguf ? ggufTokenRoles(gguf).endIds : []);
 }
 
-/** A complete model as one file for llama.cpp. */
+/** Writes a complete model as one file for llama.cpp. */
 async function writeGguf(target: string, exported: Exported, licence: string | undefined): Promise<void> {
   const { modelPath, checkpoint, config, dtype } = exported;
   const { ggufTokenizerMetadata } = await import('../../backends/gguf-tokenizer-metadata.ts');
@@ -181,7 +181,7 @@ async function writeGguf(target: string, exported: Exported, licence: string | u
   await writeGgufModel({ modelPath, checkpoint, path: join(target, GGUF_FILE), dtype, metadata });
 }
 
-/** Only families with graphs of ours have weights of which all names and layouts are known. */
+/** Throws `EXPORT_IMPOSSIBLE` for a family without graphs of ours: not all names and layouts of its weights are known. */
 async function assertMergeable(modelPath: string): Promise<void> {
   await readArchitecture(modelPath).catch((error) => {
     if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
@@ -195,7 +195,7 @@ function impossible(message: string, hint: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
 }
 
-/** The tokenizer of a GGUF file, as files for transformers, as far as they did not lie beside it. */
+/** Writes the tokenizer of a GGUF file as files for transformers, except those that lay beside it. */
 function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
   const write = (name: string, value: object) =>
     writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
@@ -255,14 +255,14 @@ function modelCard(exported: Exported, licence: string | undefined): string {
   return `---\n${header.join('\n')}\n---\n\n# ${titleOf(exported)}\n\n${text}\n\n${howToLoad(format, base, id)}\n\n${card}`;
 }
 
-/** @param id of the base on the hub; `undefined` if it is a path */
+/** How to load the export, in Markdown. @param id of the base on the hub; `undefined` if `base` is a path */
 function howToLoad(format: ExportFormat, base: string, id: HubId | undefined): string {
   if (format === 'gguf') return `\`\`\`sh\nllama-cli -m ${GGUF_FILE}\n\`\`\``;
   const lines = ['from transformers import AutoModelForCausalLM', ''];
   if (format === 'merged') lines.push('model = AutoModelForCausalLM.from_pretrained(folder)');
   if (format === 'peft') {
     const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
-    // transformers reads a GGUF file of a folder, or of a repository, that is told apart from it.
+    // transformers wants the name of a GGUF file apart from its folder or repository.
     const gguf = id ? id.file : ggufAt(base);
     const file = gguf === undefined ? '' : `, gguf_file=${JSON.stringify(id ? gguf : basename(gguf))}`;
     const folder = gguf === undefined ? base : dirname(gguf);

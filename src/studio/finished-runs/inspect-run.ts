@@ -6,7 +6,7 @@ import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
 import { healthSettings } from '../training/health-settings.ts';
 
-/** What a run’s directory says of it. */
+/** The state of a run, as read from its directory. */
 export interface InspectedRun {
   readonly directory: string;
   readonly record: RunRecord;

@@ -7,7 +7,7 @@ import type { TrainEvent } from '../events.ts';
 
 export type PreflightWarning = Required<Pick<Check, 'id' | 'detail' | 'hint'>>;
 
-/** Empty if there are none or the checks were skipped. Read from the run's first events, since a resumed run is not checked again. */
+/** The warnings of preflight; empty if there are none or the checks were skipped. They are read from the run's first events, since a resumed run is not checked again. */
 export function preflightWarnings(directory: string): PreflightWarning[] {
   for (const { value: event } of eachLine<TrainEvent>(join(directory, runFiles.events))) {
     if (event.type === 'step') break;

@@ -31,12 +31,12 @@ export interface Replay {
   readonly mean?: Change;
   /** The fraction of groups whose scores are not all equal, from which something can be learnt. */
   readonly frac_mixed?: Change;
-  /** Pearson's; absent if one of the two scores is constant. */
+  /** Pearson's correlation; absent if one of the two scores is constant. */
   readonly correlation?: number;
   readonly steps: readonly ({ readonly step: number } & Change)[];
   /** The largest differences, at most ten. */
   readonly differences: readonly (Place & Change & { readonly text: string })[];
-  /** How often the reward failed, and the first ten times. */
+  /** How often the reward failed; `errors` has the first ten failures. */
   readonly failures: number;
   readonly errors: readonly (Place & { readonly message: string })[];
 }
@@ -50,7 +50,7 @@ interface Place {
   readonly step: number;
   /** The group's id. */
   readonly group: string;
-  /** Its index in the group. */
+  /** The index of the completion in its group. */
   readonly index: number;
 }
 
@@ -63,7 +63,7 @@ interface Rescored extends Place {
 const SHOWN = 10;
 
 /**
- * Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
+ * Scores rollouts again. Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
  * Throws `RUN_NOT_FOUND`, `ROLLOUTS_MISSING`, and what `rewardByName` throws.
  * @param run its directory, its name under `runs/`, or `latest`
  */

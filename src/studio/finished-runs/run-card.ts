@@ -27,7 +27,7 @@ export function runCard(run: InspectedRun): string {
   return `# Run card: ${run.record.id}\n\n${body}\n`;
 }
 
-/** Cards are published: paths are told from the project, the folder of `runs`, or from the home directory. */
+/** The configuration with paths relative to the project (the folder of `runs`) or to the home directory, since cards are published. */
 function withoutPlaces(config: Config, project: string): Config {
   const places = [
     [project, ''],
@@ -137,7 +137,7 @@ function limits({ record, evaluations, config }: InspectedRun): string {
   ]);
 }
 
-/** `0.520 (0.431 to 0.607)` */
+/** A metric with its interval: `0.520 (0.431 to 0.607)`. */
 function figure({ metrics, intervals }: EvaluationRecord, name: string): string {
   const [value, interval] = [metrics[name], intervals[name]];
   if (value === undefined || !interval) return '';

@@ -18,7 +18,7 @@ export interface HandoffPrompts {
   readonly chatTemplate: string | null;
 }
 
-/** No weights are read or downloaded. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
+/** Opens the problems and prompts without reading or downloading weights. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   const { problems: all } = await openTask(config);
   const { path } = await describableModel(config.model!);
@@ -61,7 +61,7 @@ export interface PlainMessage {
   readonly content: string;
 }
 
-/** Throws `HANDOFF_UNSUPPORTED` for calls of tools, which the column has no place for; `where` names the row. */
+/** Messages with role and content alone. Throws `HANDOFF_UNSUPPORTED` for calls of tools, which have no place there; `where` names the row. */
 export function plainMessages(messages: readonly Message[], where: string): PlainMessage[] {
   return messages.map(({ role, content, toolCalls = [] }) => {
     if (toolCalls.length === 0 && role !== 'tool') return { role, content };

@@ -39,7 +39,7 @@ export interface HandoffRow {
   readonly writes?: Readonly<Record<string, (given: Given) => Override>>;
   /** What else acts on the key, or why nothing does. */
   readonly by?: string;
-  /** Why its value cannot be handed over; undefined if it can. */
+  /** Why the value of the key cannot be handed over; undefined if it can. */
   readonly refusal?: (config: Config, isDefault: boolean) => string | undefined;
   /** The values that are refused, in words for the document. */
   readonly refuses?: string;
@@ -60,7 +60,7 @@ export function none(why: string): HandoffRow {
   return { refusal: (_, isDefault) => (isDefault ? undefined : why), refuses: `any value but the default: ${why}` };
 }
 
-/** The row for configurations that `why` gives no reason against; others are refused. */
+/** The same row, but configurations for which `why` gives a reason are refused. */
 export function unless(row: HandoffRow, refuses: string, why: (config: Config) => string | undefined): HandoffRow {
   return { ...row, refuses, refusal: why };
 }

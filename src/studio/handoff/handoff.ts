@@ -81,7 +81,7 @@ function evaluation(file: string, settings: readonly string[]): string {
   return ['gradus eval', shellWord(file), ...settings.map((setting) => `--set ${shellWord(setting)}`)].join(' ');
 }
 
-/** verl and TRL leave out rows that do not fill a step. */
+/** Throws `DATASET_TOO_SMALL` for fewer rows than a step takes: verl and TRL leave out rows that do not fill one. */
 function assertFillsStep({ prompts_per_step }: Config, rows: number): void {
   if (rows >= prompts_per_step) return;
   throw new GradusError('DATASET_TOO_SMALL', `${rows} problems fill no step of ${prompts_per_step} prompts`, {

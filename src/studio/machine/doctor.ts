@@ -24,10 +24,10 @@ export interface DoctorOptions {
 export interface CheckResult {
   readonly id: CheckId;
   readonly ok: boolean;
-  /** Whether training fails without it. */
+  /** Whether training fails unless the check is ok. */
   readonly required: boolean;
   readonly detail: string;
-  /** What to do if it is not ok. */
+  /** What to do if the check is not ok. */
   readonly fix?: string;
   /** Present and true if a command of `--fix` has made it ok. */
   readonly fixed?: boolean;
@@ -78,7 +78,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   };
 }
 
-/** Whether a check is worth making: no advice is given about what nothing here would use. */
+/** Whether a check is worth making: no advice is given about what neither backend nor configuration would use. */
 function concerns(id: CheckId, backend: Backend, config: Config | undefined): boolean {
   if (id === 'model') return config !== undefined;
   if (id === 'vllm') return backend === 'trl';

@@ -11,7 +11,7 @@ export interface GpuWorkload {
   readonly completionTokens: number;
   /** The number of parameters that are trained. */
   readonly trainable: number;
-  /** Whether these belong to adapters, or else to the model itself. */
+  /** Whether the trained parameters belong to adapters, or else to the model itself. */
   readonly adapters: boolean;
   /** Whether the KL divergence from the initial model is measured, which needs a second copy of it if it has no adapters. */
   readonly reference: boolean;

@@ -49,7 +49,7 @@ interface Place {
   readonly description: (config: Config) => string;
   /** Values of keys, which are paths with dots. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The checks that it requires in addition to those of its backend. */
+  /** The checks that the place requires in addition to those of its backend. */
   readonly needs: readonly CheckId[];
   readonly rented?: boolean;
   /** The other system that trains, from a hand-off folder. */
@@ -157,7 +157,7 @@ export async function explainGpuPath(
   };
 }
 
-/** The command line that trains there. */
+/** The command line that trains at a place. */
 function commandFor({ handedOff, rented }: Place, file: string, settings: readonly string[]): string {
   const words = [
     'gradus',

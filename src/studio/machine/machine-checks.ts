@@ -27,9 +27,9 @@ export interface Finding {
   readonly ok: boolean;
   /** What was found or is missing, in one line and without secrets. */
   readonly detail: string;
-  /** What the user can do to make it ok. */
+  /** What the user can do if the check is not ok. */
   readonly fix?: string;
-  /** The program and arguments that make it ok, if no decision is needed. `doctor --fix` runs them. */
+  /** The program and arguments that mend what is not ok, if no decision is needed. `doctor --fix` runs them. */
   readonly fixCommand?: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export const machineChecks = {
       const gpus = stdout.trim().split('\n').filter(Boolean);
       if (gpus.length > 0) return { ok: true, detail: gpus.join('; ') };
     } catch {
-      // There is no driver or no GPU, or the GPU does not respond. None of them can train.
+      // Without a driver, without a GPU, or with a GPU that does not respond, nothing can be trained.
     }
     return {
       ok: false,

@@ -57,7 +57,7 @@ export async function vllmPackage(environment: Variables): Promise<Finding> {
   };
 }
 
-/** What a program prints in TRL's Python, as JSON, or in one line why there is nothing. */
+/** Runs a program in TRL's Python: the JSON that it prints, or one line that says why there is none. */
 async function ask<T>(
   environment: Variables,
   script: string,

@@ -78,7 +78,7 @@ export async function* trainAtModal(
   });
 
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
-  if (options.resume) for (const _ of events.next()); // these events were told before
+  if (options.resume) for (const _ of events.next()); // these events were yielded before
   const running = runApp(app, directory, options);
   let ended: Report | undefined;
   while (!ended) {

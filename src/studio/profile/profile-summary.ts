@@ -19,9 +19,9 @@ export interface MemorySample {
 /** A phase of all recorded steps together, such as sampling or the update. */
 export interface PhaseSummary {
   milliseconds: number;
-  /** Milliseconds of these in which sessions ran. */
+  /** The part of `milliseconds` in which sessions ran. */
   sessions: number;
-  /** Milliseconds of these in which profiles were written. */
+  /** The part of `milliseconds` in which profiles were written. */
   recording: number;
   /** The most resident memory; absent if the phase was too short for a measurement. */
   peakBytes?: number;

@@ -2,7 +2,7 @@
 import type { SessionRun } from '../../runtime/recording.ts';
 import type { RecordedStep } from './profile-summary.ts';
 
-/** The maximum number of operators in the trace, about 25 MB. Of runs after these, only the whole run is in it. */
+/** The maximum number of operators in the trace, about 25 MB. Later runs are in it without their operators. */
 const OPERATOR_EVENTS = 200_000;
 
 /** The first rows of the display; each session has one of its own after them. */

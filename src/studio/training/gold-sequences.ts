@@ -8,7 +8,7 @@ import { promptOf } from '../data/row-prompt.ts';
 import { openConfiguredText } from '../model-text.ts';
 import type { Setup } from '../setup.ts';
 
-/** The returned function throws `ANSWER_TOO_LONG`. */
+/** Returns a function from a row to its sequence, which throws `ANSWER_TOO_LONG`. */
 export async function goldSequences(
   { config, renderer, model }: Setup,
   { completionTemplate }: Stage,

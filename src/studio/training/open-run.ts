@@ -135,7 +135,7 @@ function assertResumable(directory: string, config: Config): void {
   });
 }
 
-/** How a new run goes on with the weights of another one, if they are a model's. */
+/** How a new run can start from the weights of this one, as the end of a hint; empty if the run has no model. */
 function fromThere({ backend, lora }: Config, directory: string): string {
   if (backend === 'builtin') return '';
   const run = shellWord(directory);

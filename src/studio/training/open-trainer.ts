@@ -73,7 +73,7 @@ async function supervisedTrainer(
   return new SupervisedTrainer({
     ...options,
     sequence: await goldSequences(setup, stage),
-    // Backends without it were refused when the configuration was loaded.
+    // Backends without `updateSupervised` were refused when the configuration was loaded.
     model: { updateSupervised: (batch, options) => setup.model.updateSupervised!(batch, options) },
   });
 }

@@ -10,7 +10,7 @@ const METRIC = 'sampling/sampling_logp_difference/mean';
 const tolerances = { exact: 0.05, rounded: 0.5 } as const;
 const STOP_FACTOR = 5;
 
-/** Undefined if the two differ for another reason: dropout, which only the trainer applies. */
+/** The tolerance of a configuration; undefined if sampler and trainer differ for another reason: dropout, which only the trainer applies. */
 export function samplerTolerance(config: Config): number | undefined {
   const { backend, lora } = config;
   if (lora && lora.dropout > 0) return undefined;

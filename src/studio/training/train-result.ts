@@ -20,7 +20,7 @@ export interface TrainResult {
     readonly step: number;
   };
   /**
-   * The last step's metrics, and over all: `mean_reward` (of the last 10 steps), `final_success_rate` and `random_baseline` (sampled
+   * The last step's metrics, and those of the whole run: `mean_reward` (of the last 10 steps), `final_success_rate` and `random_baseline` (sampled
    * accuracy on held-out problems after the last step, and of the policy that training started from) and `lift`, their difference.
    */
   readonly metrics: Readonly<Record<string, number>>;

@@ -112,7 +112,7 @@ export class TrainingRun {
   async *#train(stage: Stage, countErrors: ReturnType<typeof errorBudget>): Events {
     const { config } = this.#setup;
     const trainer = await this.#enter(stage).catch((error) => {
-      // Stopped while the stage's code and data were being loaded: what has been trained so far is what the run comes to.
+      // The run was stopped while the stage's code and data were being loaded, and ends with what has been trained so far.
       if (codeOf(error) === 'CANCELLED') return undefined;
       throw error;
     });

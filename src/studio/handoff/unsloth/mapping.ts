@@ -44,7 +44,7 @@ const same = Object.fromEntries(sameNames.map((key) => [key, trlField(key)])) as
 /** TRL counts updates, of which a step has `num_iterations`. */
 const updates = (steps: number, { config }: Given) => steps * config.num_iterations;
 
-/** The number of updates between two of something; all updates, so only at the end, if `every` is null. */
+/** The updates in `every` steps; all updates of the run if `every` is null, for what happens only at the end. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
 
 /** An argument of `get_peft_model`, which is called for adapters alone. */

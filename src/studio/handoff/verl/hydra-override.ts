@@ -17,12 +17,12 @@ function written(value: Override): string {
   return String(value);
 }
 
-/** Lists of numbers are of fractions, such as AdamW's betas, among which PyTorch takes no integer. */
+/** An entry of a list. Whole numbers get a decimal point, since lists hold fractions, such as AdamW's betas, and PyTorch takes no integers there. */
 function listItem(value: Override): string {
   return Number.isInteger(value) ? `${value}.0` : written(value);
 }
 
-/** Words need no quotes. Within them a backslash only escapes a quote, or a backslash before one; `${` would begin an interpolation. */
+/** A text; only words need no quotes. Within quotes, a backslash only escapes a quote, or a backslash before one; `${` would begin an interpolation. */
 function quoted(text: string): string {
   if (/^[a-z][\w-]*$/i.test(text) && !/^(true|false|null|nan|inf)$/i.test(text)) return text;
   const escaped = text.replaceAll(

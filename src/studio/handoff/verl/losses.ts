@@ -13,7 +13,7 @@ export interface VerlLoss {
 
 const clippedTokenMean: VerlLoss = { mode: 'vanilla', averaging: 'token-mean' };
 
-/** By loss and level of the ratios. verl has nothing like the missing ones. */
+/** verl's losses by our loss and level of the ratios. verl has no counterpart of the missing ones. */
 const verlLosses: Readonly<Record<LossType, Partial<Record<Level, VerlLoss>>>> = {
   grpo: {
     token: { mode: 'vanilla', averaging: 'seq-mean-token-mean' },
@@ -37,7 +37,7 @@ export function verlLoss({
   return verlLosses[loss_type][importance_sampling_level];
 }
 
-/** A bound above all ratios of verl's, which are at most e²⁰: it bounds the loss of negative advantages in every run, so one must be given. */
+/** A bound above all ratios of verl's, which are at most e²⁰. verl bounds the loss of negative advantages in every run, so a bound must be given. */
 const UNBOUNDED = 1e9;
 
 /** `actor.clip_ratio_low`, `_high` and `_c`: the ranges within which ratios count. */

@@ -36,7 +36,7 @@ const refusedLoss = (config: Config) =>
 /** verl’s schedules count steps, −1 and 0 are none. */
 const NEVER = -1;
 
-/** The number of steps between two of something; all steps, so only at the end, if `every` is null. */
+/** `every`, or all steps of the run if it is null, for what happens only at the end. */
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
 
 const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' } as const;
@@ -282,7 +282,7 @@ function epochs({ steps, rows, config }: Given): number {
   return Math.ceil(steps / Math.max(1, Math.floor(rows / config.prompts_per_step)));
 }
 
-/** verl’s sampler tells the log-probabilities after its filters, which the correction would take for a difference of the engines. */
+/** Why a filter is refused: verl’s sampler reports log-probabilities after filters, which the correction would take for a difference of the engines. */
 function filtered(key: 'top_p' | 'top_k'): (config: Config) => string | undefined {
   return (config) =>
     config[key] !== configDefaults[key] && config.importance_sampling_correction

@@ -11,7 +11,7 @@ function fixedOverrides({ config, promptTokens }: Given): Record<string, Overrid
   return {
     [`${ROLLOUT}.name`]: 'vllm',
     [`${ROLLOUT}.tensor_model_parallel_size`]: 1,
-    // Sizes of micro-batches by tokens: they change no result, and need no setting for each machine.
+    // Micro-batches are sized by tokens, which changes no result and needs no setting for each machine.
     [`${ACTOR}.use_dynamic_bsz`]: true,
     [`${ACTOR}.ppo_max_token_len_per_gpu`]: Math.max(16_384, 2 * longest),
     'trainer.project_name': 'gradus',

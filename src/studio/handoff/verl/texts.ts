@@ -12,7 +12,7 @@ export const VERL_VERSION = '0.9.1';
 function pathOverrides({ evaluates, keepsRollouts }: ScriptParts): Record<string, string> {
   return {
     'data.train_files': 'train.parquet',
-    // verl opens some file, even if it never evaluates.
+    // verl opens this file even if it never evaluates.
     'data.val_files': evaluates ? 'eval.parquet' : 'train.parquet',
     'reward.custom_reward_function.path': 'reward.py',
     'reward.reward_manager.module.path': 'reward_manager.py',
