@@ -8,7 +8,7 @@ const installed = /^file:.*\/node_modules\/.*\.[cm]?ts$/;
 
 let allowed = false;
 
-/** From now on Node imports such files too, which it otherwise refuses, their types left out as everywhere else. */
+/** From now on, Node also imports TypeScript inside node_modules, which it otherwise refuses; types are left out as everywhere else. */
 export function allowInstalledTypeScript(): void {
   if (allowed) return;
   allowed = true;

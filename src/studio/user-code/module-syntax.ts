@@ -7,7 +7,7 @@ import { withoutTypes } from './without-types.ts';
 
 const ambiguous = /^file:(?!.*\/node_modules\/).*\.([jt]s)$/;
 
-/** What V8 says of an ES module that it reads as a script, as Node itself tells them apart. */
+/** V8's errors for an ES module that is read as a script, by which Node itself tells them apart. */
 const ofModules =
   /^(Cannot use import statement outside|Unexpected token 'export'|Cannot use 'import\.meta' outside|await is only valid)/;
 
@@ -20,7 +20,7 @@ export function goByModuleSyntax(): void {
   registerHooks({
     load(url, context, nextLoad) {
       const [, language] = ambiguous.exec(url) ?? [];
-      // Without a format the package says nothing; Node would find out by itself, with a warning.
+      // Without a format, package.json says nothing, and Node would find out by itself, with a warning.
       const isOpen = /^commonjs/.test(context.format ?? 'commonjs');
       if (!language || !isOpen || !isModule(readFileSync(fileURLToPath(url), 'utf8'), language)) {
         return nextLoad(url, context);

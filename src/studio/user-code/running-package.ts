@@ -22,7 +22,7 @@ export function offerRunningPackage(): void {
         const found = nextResolve(specifier, context);
         if (!found.url.startsWith(root)) return found;
       } catch (error) {
-        // `require` has a code of its own.
+        // `import` and `require` have different codes for this.
         if (!/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
       }
       const module = `../../${match[1] ?? 'index'}${extname(import.meta.filename)}`;

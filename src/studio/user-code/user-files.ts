@@ -29,7 +29,7 @@ export function hashUserFiles(config: Config, values: ProgramValues = new Map())
   return Object.fromEntries([...read, ...weighed, ...given]);
 }
 
-/** Rows as JSON, functions as they are written, of other objects their functions. What functions refer to is not in it. */
+/** A value as text, to be hashed: rows as JSON, functions as their source, other objects as their functions. What functions refer to is not included. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return JSON.stringify(value);
   return typeof value === 'function'
@@ -39,7 +39,7 @@ function textOf(value: unknown): string {
         .join('\n');
 }
 
-/** A file, or of a folder those that count: the ones with rows of a data set. None of what comes from the hub. */
+/** The file at a path, or those of a folder that count, by default the ones with rows; none if it comes from the hub. */
 function filesOf(path: string | null, namesIn: (folder: string) => readonly string[] = dataFilesIn): string[] {
   const found = path === null ? undefined : statSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [path!] : [];

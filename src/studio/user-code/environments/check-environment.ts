@@ -24,7 +24,7 @@ import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';
 
 export interface EnvironmentCheck {
-  /** Rows of data that were played. */
+  /** The number of rows that were played. */
   readonly rows: number;
   readonly players: Readonly<Record<PlayerName, PlayerReport>>;
   readonly checks: readonly Check[];
@@ -46,7 +46,7 @@ export interface PlayerReport {
   readonly errors: readonly { readonly message: string; readonly count: number }[];
 }
 
-/** What is done in a turn of an episode. */
+/** Decides what is done in a turn of an episode. */
 type Player = (turn: number, state: State) => Action;
 
 interface Played {
@@ -56,7 +56,7 @@ interface Played {
 }
 
 /**
- * Throws what opening environments, rewards and data throws.
+ * Plays an environment with right answers and without skill. Throws what opening environments, rewards and data throws.
  * @param rows how many problems to play at most
  */
 export async function checkEnvironment(config: Config, rows: number): Promise<EnvironmentCheck> {
@@ -82,7 +82,7 @@ export async function checkEnvironment(config: Config, rows: number): Promise<En
   };
 }
 
-/** So many of the rows, from the first to the last, for data sets may be sorted. */
+/** Rows at equal distances, since data sets may be sorted. */
 function spread(rows: readonly Example[], count: number): Example[] {
   const every = Math.max(1, rows.length / count);
   return Array.from({ length: Math.min(count, rows.length) }, (_, i) => rows[Math.floor(i * every)]!);
@@ -100,14 +100,14 @@ function playGold(task: Task, config: Config, examples: readonly Example[]): Pro
   });
 }
 
-/** What the environment says that its right turns are, or else the answer that the data has. */
+/** The right turns of a problem: those that the environment knows, or else the answer in the data. */
 async function goldTurns({ environment }: Task, { answer_column }: Config, example: Example): Promise<Turns> {
   const answer = example[answer_column];
   const known = typeof answer === 'string' || typeof answer === 'number';
   return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
 }
 
-/** Episodes that are waited for until their time is over: those after them would be no different. */
+/** The number of episodes out of time after which no more are played, since they would be no different. */
 const PATIENCE = 2;
 
 async function playAll(
@@ -165,7 +165,7 @@ function randomText(...keys: readonly number[]): string {
   return Array.from({ length: 1 + random.integer(40) }, () => LETTERS[random.integer(LETTERS.length)]).join('');
 }
 
-/** Calls that cannot be read, of a tool that there is not, and of one that there is, with arguments that it does not take. */
+/** Actions with malformed calls: one that cannot be read, one of an unknown tool, and one with arguments that its tool does not take. */
 const malformedCalls: readonly ((state: State) => Action)[] = [
   () => ({
     message: { role: 'assistant', content: '<tool_call>{"name": "search", "arguments": {"query": "the' },
@@ -241,7 +241,7 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   return failed(id, 'error', detail, `${shown(wrong)}: ${seen}`);
 }
 
-/** What tools answered in an episode: a call of the right turns may have failed. */
+/** What tools answered in an episode, since a call of the right turns may have failed. */
 function toolAnswers(trajectory: Trajectory): string {
   const answers = exchange(trajectory).filter(({ role }) => role === 'tool');
   if (answers.length === 0) return '';

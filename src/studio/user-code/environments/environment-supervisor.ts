@@ -14,7 +14,7 @@ export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof Env
 export interface Call {
   readonly method: Method;
   readonly given?: unknown;
-  /** Milliseconds that it may take from its turn on. */
+  /** Milliseconds that the call may take once it is its turn. */
   readonly timeLimit: number;
   /** The number of the episode that the call belongs to. @default a number of its own */
   readonly owner?: number;
@@ -53,7 +53,7 @@ interface Sent {
   readonly owner: number;
   readonly resolve: (answer: Timed<unknown>) => void;
   readonly reject: (error: Error) => void;
-  /** Limits its time. It is set when the call begins, that is when all calls before it have been answered or are waiting. */
+  /** Ends the time limit. Set when the call begins, that is when all calls before it have been answered or are waiting. */
   stopClock?: () => void;
   waits: boolean;
 }

@@ -30,7 +30,7 @@ const generate = z.strictObject({
 });
 
 export class PolicyCalls {
-  /** Once there is a model: the policy as far as it has learnt. */
+  /** The policy in its present state; undefined until there is a model. */
   policy: (() => Policy) | undefined;
   readonly handlers: Readonly<Record<string, CallHandler>>;
   readonly #config: Config;
@@ -86,7 +86,7 @@ export class PolicyCalls {
     return turn;
   }
 
-  /** Opened when it is first asked for: environments may want the tokenizer before there is a model. */
+  /** The tokenizer and the renderer, opened on first use: environments may want the tokenizer before there is a model. */
   #text(): Promise<ModelText> {
     this.#opened ??= openConfiguredText(this.#config);
     return this.#opened;

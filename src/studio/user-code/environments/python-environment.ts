@@ -31,8 +31,8 @@ const observation = z.string().nullable();
 const prompt = z.union([z.string(), z.array(message).nonempty()]).default('');
 
 /**
- * Milliseconds that loading the file, or making its data set, may take; that the tools of a turn may where whoever calls sets no limit; and that a
- * score may, whatever limit is set: it may sample from the model.
+ * Milliseconds for loading the file or making its data set; for the tools of a turn, if the caller sets no limit; and for a score, whatever limit is
+ * set, since it may sample from the model.
  */
 const limits = { load: 120_000, step: 10_000, score: 300_000 };
 
@@ -85,7 +85,7 @@ export async function loadPythonEnvironment(
     return toolEnvironment({
       prompt: () => withObservation(promptOf(row), said ?? ''),
       tools: answering,
-      // A call has what is left of the time of its turn.
+      // Each call has what is left of the time of its turn.
       limits: { timeLimit: Number.POSITIVE_INFINITY },
       ...(scored && { scores: { [name]: async () => score.parse(await ask('finish', { path, episode })) } }),
     }).build(row);
@@ -128,7 +128,7 @@ function goldFailed(fault: string): GradusError {
   });
 }
 
-/** Its time is that of its own calls: others may be waiting for the same process. */
+/** An episode in the process. Only its own calls count towards its time, since other episodes may be waiting for the same process. */
 class PythonEpisode implements RemoteEnv {
   readonly #python: PythonCode;
   readonly #make: (ask: Ask) => Env | Promise<Env>;
@@ -158,7 +158,7 @@ class PythonEpisode implements RemoteEnv {
       if (clock.isOver) throw tookLonger(method, clock.limit);
       return { answer: answerChecks[method](answer), took: clock.took };
     } catch (error) {
-      // What `reset` and `get_reward` throw is that their process was ended.
+      // Out of time, `reset` and `get_reward` throw only that their process was ended.
       throw clock.isOver ? tookLonger(method, clock.limit) : error;
     }
   }
@@ -193,7 +193,7 @@ function promptOf(row: Example): readonly Message[] {
   return typeof data === 'string' ? [{ role: 'user', content: data }] : data;
 }
 
-/** What an environment says first is the end of the last message. */
+/** The messages with what an environment says first at the end of the last one. */
 function withObservation(messages: readonly Message[], observation: string): readonly Message[] {
   const last = messages.at(-1)!;
   return [...messages.slice(0, -1), { ...last, content: last.content + observation }];

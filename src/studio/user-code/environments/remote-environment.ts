@@ -15,7 +15,7 @@ import {
 import type { NamedEnvironment } from './load-environment.ts';
 import { type SentState, SharedMessages } from './shared-messages.ts';
 
-/** Milliseconds: for a method of an episode where whoever calls it sets no limit, for the data set, and for scores of a group. */
+/** Milliseconds: for a method of an episode if its caller sets no limit, for the data set, and for the scores of a group. */
 const limits = { call: 10_000, buildDataset: 600_000, scoreGroup: 30_000 };
 
 /** Throws what `EnvironmentSupervisor.open` throws. */
@@ -58,9 +58,9 @@ class RemoteEpisode implements RemoteEnv {
   readonly #example: Example;
   readonly #owner: number;
   readonly #messages = new SharedMessages();
-  /** All that it was asked and has answered. */
+  /** All calls that the episode has answered, with the answers. */
   readonly #past: { readonly call: Call; readonly answer: unknown }[] = [];
-  /** The number of the process that knows of it. */
+  /** The number of the process that holds the episode. */
   #process: number | undefined;
 
   constructor(host: EnvironmentSupervisor, environment: NumberedEnvironment, example: Example) {
@@ -90,7 +90,7 @@ class RemoteEpisode implements RemoteEnv {
     this.#host.release(this.#owner);
   }
 
-  /** A process that takes the place of another is told of all that was, and must answer the same. */
+  /** Repeats all calls in a process that takes the place of another, which must answer the same. */
   readonly #catchUp: CatchUp = async (process, make) => {
     if (this.#process === process) return;
     for (const { call, answer } of this.#past) {

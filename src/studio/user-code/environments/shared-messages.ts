@@ -7,7 +7,7 @@ export interface SentState extends Omit<State, 'messages'> {
   readonly messages: readonly (number | Message)[];
 }
 
-/** Either side has one, and tells it the same in the same order. */
+/** Numbers messages. Each side has an instance of its own, which is told the same messages in the same order. */
 export class SharedMessages {
   readonly #all: Message[] = [];
   readonly #sent = new Map<Message, { readonly number: number; readonly content: string }>();
@@ -21,7 +21,7 @@ export class SharedMessages {
     return {
       messages: messages.map((message) => {
         const sent = this.#sent.get(message);
-        // One that was written into since is another.
+        // A message that has been changed since counts as another one.
         if (sent?.content === message.content) return sent.number;
         this.add(message);
         return message;

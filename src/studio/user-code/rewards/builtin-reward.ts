@@ -16,7 +16,7 @@ import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 const matching = ['regex_match', 'style', 'json_schema'];
 
 export interface BuiltinRewardOptions {
-  /** Where it runs if it may take for ever. @default in this process */
+  /** Where the reward runs if it may take for ever. @default in this process */
   readonly processes?: RewardProcessPool | undefined;
   /** Names that might have been meant besides those of rewards that ship. @default none */
   readonly known?: readonly string[];
@@ -66,7 +66,7 @@ function configured(
   };
 }
 
-/** What limits the time of each of its requests or programs itself, and lets them wait for those of other groups, has no limit for a group. */
+/** A reward without a time limit for a group: it limits each of its requests or programs itself, and lets them wait for those of other groups. */
 function withOwnLimits(score: RewardFunction): RemoteReward {
   return { call: async (judged) => callReward(score, judged) };
 }

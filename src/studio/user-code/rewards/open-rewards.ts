@@ -12,7 +12,7 @@ import type { createBuiltinReward } from './builtin-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
 
 export interface OpenReward extends NamedReward {
-  /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
+  /** What decides the score: the right answer of the row, the form of the completion alone, or something unknown, as with tests and functions of the user's. */
   readonly judges: 'answer' | 'form' | 'unknown';
   /** The column with the right answer. */
   readonly answerColumn: string;
@@ -21,7 +21,7 @@ export interface OpenReward extends NamedReward {
 }
 
 export interface OpenRewards {
-  /** The first decides what counts as correct: where it gives at least 1. */
+  /** The rewards. A completion is correct if the first of them gives it at least 1. */
   readonly rewards: readonly OpenReward[];
   /** The columns of the data that built-in rewards compare with. */
   readonly columns: readonly string[];
@@ -30,14 +30,14 @@ export interface OpenRewards {
 }
 
 export interface RewardSources {
-  /** What the environment scores itself: under these names the configuration only tells weights. @default nothing */
+  /** The names of the scores that the environment gives itself, for which the configuration only has weights. @default none */
   readonly scores?: readonly string[];
   /** The functions that a program gave. @default none */
   readonly values?: ProgramValues | undefined;
 }
 
 /**
- * Those that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
+ * Opens the rewards that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
  * of the user's, run in `native.reward_workers` processes of their own, where an endless loop can be stopped. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
  * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's, `SANDBOX_UNAVAILABLE` for code that cannot be run.
  */
@@ -82,7 +82,7 @@ function keepsItsName(score: string, path: string): GradusError {
   });
 }
 
-/** Functions of the user's are given none. */
+/** Throws `CONFIG_INVALID` for settings of a user's function, which takes none. */
 function assertNoSettings({ config }: Config['reward'][number], path: string): void {
   if (Object.keys(config).length === 0) return;
   throw new GradusError(
@@ -106,13 +106,13 @@ async function overlongPunishment({
   return [await builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
 }
 
-/** Loaded only where something may run in them. */
+/** The pool of processes, whose module is loaded only if something may run in them. */
 async function openProcesses({ native, reward, reward_fn }: Config): Promise<RewardProcessPool | undefined> {
   if (reward.length === 0 && reward_fn === null) return undefined;
   return (await import('./reward-process-pool.ts')).rewardProcessPool(native.reward_workers);
 }
 
-/** Loaded only where one is named: there are many of them. */
+/** A built-in reward. Their modules are loaded only if one is named, since there are many. */
 async function builtinReward(...given: Parameters<typeof createBuiltinReward>): Promise<OpenReward> {
   return (await import('./builtin-reward.ts')).createBuiltinReward(...given);
 }
@@ -145,7 +145,7 @@ interface UserRewardOptions {
   readonly values?: ProgramValues | undefined;
 }
 
-/** A function of the user's, called what it is exported as, or else as its file. */
+/** Opens a function of the user's, which has the name of its export or else of its file. */
 export async function userReward(
   reference: string,
   answerColumn: string,

@@ -57,7 +57,7 @@ export function wantsTexts(message: string): boolean {
   return /(got|not) 'list'|'list' object/.test(message);
 }
 
-/** Adds what a completion is to an error of code that takes it for the other. */
+/** An error's message; if code takes messages for a text or the reverse, it also says which of them completions are. */
 function explained(message: string, conversational: boolean): string {
   if (conversational && wantsTexts(message)) {
     return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
@@ -78,7 +78,7 @@ function asMessages({ prompts, completions, completionIds, columns, progress }: 
   };
 }
 
-/** The messages of a prompt are joined with empty lines between them. */
+/** Prompts and completions as texts. The messages of a prompt are joined with empty lines between them. */
 function asTexts({ prompts, completions, completionIds, columns, progress }: RewardData) {
   return {
     prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
@@ -89,7 +89,7 @@ function asTexts({ prompts, completions, completionIds, columns, progress }: Rew
   };
 }
 
-/** Where no run asks, as in tests of rewards: TRL gives every function a state, and some cannot do without. */
+/** The progress outside of runs, as in tests of rewards: TRL gives every function a state, and some need it. */
 const beforeAnyRun: Progress = { step: 0, maxSteps: 1 };
 
 /** The fields of TRL's trainer state that a run has. */

@@ -12,9 +12,9 @@ import { killGroup } from '../../../workers/kill-group.ts';
 
 interface Interpreter {
   readonly command: readonly string[];
-  /** Folders that it reads, besides those of the system. */
+  /** Folders that the interpreter reads, besides those of the system. */
   readonly folders: readonly string[];
-  /** Megabytes that it takes before it runs anything. */
+  /** Megabytes that the interpreter takes before it runs anything. */
   readonly overheadMb: number;
 }
 
@@ -28,9 +28,9 @@ const MOST_PROCESSES = 40;
 const START_TIME = 2000;
 
 /**
- * With namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its interpreter, all
- * read-only, an empty folder to write to, no environment and no process but its own; all of them die with it. Memory, files, processes and
- * time are limited. Where that cannot be had, `allowUnsandboxed` leaves nothing but the limits.
+ * Runs a program with namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its
+ * interpreter, all read-only, an empty folder to write to, no environment and no process but its own; all of them die with it. Memory, files,
+ * processes and time are limited. Without a sandbox, `allowUnsandboxed` leaves nothing but the limits.
  */
 export const runProgram: RunProgram = async (program) => {
   if (await isSandboxed(program.language)) return runSandboxed(program);
@@ -133,13 +133,13 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
   }
 }
 
-/** A user of its own for each program, for the limit on processes is one of all that a user has. */
+/** A user of its own for each program, since the limit on processes counts all that a user has. */
 function becomeNobody(): string {
   const id = 2 ** 30 + randomInt(2 ** 30);
   return `--reuid=${id} --regid=${id} --clear-groups`;
 }
 
-/** Without a sandbox: limits, an empty environment and a folder of its own, which it need not stay in. */
+/** Runs a program without a sandbox: with limits, an empty environment and a folder of its own, which it can leave. */
 export async function runLimited(program: Program): Promise<ProgramEnd> {
   const cwd = mkdtempSync(join(tmpdir(), 'gradus-code-'));
   try {
@@ -155,7 +155,7 @@ export async function runLimited(program: Program): Promise<ProgramEnd> {
   }
 }
 
-/** Memory is what a process may write to; reserving addresses, as Node does by the gigabyte, is free. Of time the clock decides: processor time is a second line. */
+/** Memory is what a process may write to; reserving addresses, as Node does by the gigabyte, is free. The clock limits time; processor time is a second line. */
 function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: Interpreter): string[] {
   const run = [...interpreter.command, source];
   if (process.platform !== 'linux') return run;
@@ -172,7 +172,7 @@ function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: 
   ];
 }
 
-/** Feeds a process and waits for its end, or brings it about, with all the processes of its group. */
+/** Feeds a process and waits for its end; out of time, ends it with all the processes of its group. */
 function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: number): Promise<ProgramEnd> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -194,11 +194,11 @@ function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: nu
     });
     child.on('close', () => {
       clearTimeout(timer);
-      // What it started and left running, where no sandbox ends it.
+      // Ends what the program started and left running, which without a sandbox outlives it.
       killGroup(child.pid);
       resolve({ output: String(Buffer.concat(chunks)), ...(stopped && { stopped }) });
     });
-    // It may end without reading.
+    // A program may end without reading its input.
     child.stdin!.on('error', () => {});
     child.stdin!.end(input);
   });

@@ -98,7 +98,7 @@ async function scoreEach(cases: readonly Case[], reward: NamedReward): Promise<R
   return verdicts;
 }
 
-/** Cases that hold messages are also given as texts where others hold texts. */
+/** A note for an error that comes from giving messages as texts, as happens if other cases hold texts. */
 function mixedNote(error: string): string {
   return wantsMessages(error) ? '; some of these cases are texts, others messages: all were given as texts' : '';
 }
@@ -106,7 +106,7 @@ function mixedNote(error: string): string {
 interface Case {
   readonly columns: Example;
   readonly trajectory: Trajectory;
-  /** Absent if the case does not say. */
+  /** The expected score; absent if the case has none. */
   readonly expected?: number | null;
 }
 
@@ -150,7 +150,7 @@ function caseInvalid(file: string, index: number, fault: string): GradusError {
   });
 }
 
-/** A failure agrees with nothing, not even with `null`. */
+/** Counts the cases that got the score that they expect. A failure agrees with nothing, not even with `null`. */
 function agreementOf(cases: readonly Case[], verdicts: readonly Reward[]): Agreement | undefined {
   const judged = cases.flatMap(({ expected }, index) =>
     expected === undefined ? [] : [{ index, expected, score: verdicts[index]!.score }],
