@@ -21,7 +21,7 @@ export interface TrainableModel extends Model {
 }
 
 export interface LoadOptions {
-  /** Leave the optimiser as it is: it starts afresh. @default false */
+  /** Load only weights, so that the optimiser starts afresh. @default false */
   readonly weightsOnly?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface TimeEstimate {
   readonly start: number;
   /** Sampling the completions of a step, to their full length. */
   readonly generate: number;
-  /** One update with them. */
+  /** One update with the completions of a step. */
   readonly update: number;
 }
 
@@ -60,7 +60,7 @@ export interface ModelDescription extends ModelInterface {
   /** The `rolloutDtype` that the `TrainableModel` would have. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** The hardware that it computes on, in words. */
+  /** The hardware that the model computes on, in words. */
   readonly device: string;
   /** Absent where there is no language model. */
   readonly architecture?: Architecture;

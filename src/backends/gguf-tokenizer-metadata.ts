@@ -1,4 +1,4 @@
-// The tokenizer of a model as GGUF's metadata: that of its own GGUF file, or the kind that makes of texts what its tokenizer.json makes of them.
+// The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that makes of texts what its tokenizer.json makes of them.
 import { GradusError } from '../errors.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { ggufVocabularies } from '../formats/gguf-vocabulary.ts';
@@ -9,7 +9,7 @@ import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 import { openModelText } from './open-renderer.ts';
 
 /**
- * Throws `EXPORT_IMPOSSIBLE` for a tokenizer that GGUF has no name for, and the errors of `openRenderer`.
+ * The metadata of a model's tokenizer. Throws `EXPORT_IMPOSSIBLE` for a tokenizer that GGUF has no name for, and the errors of `openRenderer`.
  * @param chatTemplate `auto` and `none`: the model's own; or the path of a Jinja file
  * @param size how many tokens the model has, of which the tokenizer may lack some
  */

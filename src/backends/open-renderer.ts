@@ -22,14 +22,14 @@ export interface ModelText {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
-  /** The Jinja source of the chat template: the model's own, whether it is used or not, unless another one is. */
+  /** The Jinja source of the chat template in use; with plain text, of the model's own. */
   readonly templateSource: string | undefined;
   /** The tokenizer.json; `undefined` if the tokenizer is in a GGUF file. */
   readonly description: Json | undefined;
 }
 
 /**
- * The tokenizer comes from tokenizer.json or, if there is none, from a GGUF file.
+ * Opens the renderer of a model. The tokenizer comes from tokenizer.json or, if there is none, from a GGUF file.
  * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
  * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
@@ -39,7 +39,7 @@ export async function openRenderer(modelPath: string, chatTemplate: string): Pro
   return (await openModelText(modelPath, chatTemplate)).renderer;
 }
 
-/** The same, and whether a chat template is used. */
+/** Like `openRenderer`, but also returns the tokenizer and tells whether a chat template is used. */
 export async function openModelText(modelPath: string, chatTemplate: string): Promise<ModelText> {
   const kind = statSync(modelPath, { throwIfNoEntry: false });
   if (!kind) {
@@ -72,7 +72,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
   const description = readJson(folder, 'tokenizer.json');
   const gguf = ggufAt(modelPath);
   if (description) {
-    // A GGUF file tells the roles of tokens and the template where nothing but a tokenizer.json lies beside it.
+    // If nothing but a tokenizer.json lies beside a GGUF file, the GGUF file tells the roles of tokens and the template.
     const beside = readJson(folder, 'tokenizer_config.json');
     const inside = gguf === undefined || beside ? undefined : await rolesInside(gguf);
     const config = beside ?? inside?.config ?? {};

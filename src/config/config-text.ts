@@ -14,7 +14,7 @@ export interface ConfigText {
  */
 export function parseConfigText(text: string, name: string): ConfigText {
   const lines = new LineCounter();
-  // Its warnings would come on stderr after our error, which is the last line there.
+  // The parser's warnings would follow our error on stderr, which has to be the last line there.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error) throw syntaxError(name, faults[error.code] ?? error.message, lines.linePos(error.pos[0]).line);
@@ -48,7 +48,7 @@ export function parseConfigText(text: string, name: string): ConfigText {
   }
 }
 
-/** Parts of the library's messages that are about itself. */
+/** Our words for errors that the library explains by its own functions. */
 const faults: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'it holds several documents' };
 
 /** Parses one value in YAML, as in `--set key=VALUE`. Throws `CONFIG_SYNTAX`. */

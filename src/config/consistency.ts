@@ -162,7 +162,7 @@ const contradictions: readonly Contradiction[] = [
 ];
 
 interface Requirement {
-  /** At least one of them. */
+  /** The keys of which at least one must be given. */
   readonly keys: readonly Key[];
   readonly what: string;
   readonly hint: string;
@@ -180,14 +180,14 @@ const required: readonly Requirement[] = [
     keys: ['dataset', 'taskset'],
     what: 'the problems',
     hint: 'add dataset or taskset',
-    // It may have its own problems; if it has none, it is refused when it is opened.
+    // An environment may have its own problems; one that has none is refused when it is opened.
     unless: ({ environment }) => environment !== null,
   },
   {
     keys: ['reward', 'reward_fn'],
     what: 'how answers are scored',
     hint: 'add reward or reward_fn: gradus rewards list shows those that ship, gradus agent-docs rewards how to write one',
-    // They may have their own rewards; those that do not are refused when they are opened.
+    // Task sets and environments may have their own rewards; those that have none are refused when they are opened.
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
 ];

@@ -14,7 +14,7 @@ export const regularExpression = z.string().refine(isRegularExpression, 'expecte
 /** A list of names, or one regular expression. */
 export const names = z.union([z.string(), z.array(z.string()).nonempty()]);
 
-/** Timers of JavaScript go up to 2^31 ms, 596 hours. */
+/** Whether a timer of JavaScript can wait for so many milliseconds: at most 2^31, 596 hours. */
 function isWaitable(time: number): boolean {
   return time > 0 && time <= 500 * 3_600_000;
 }

@@ -13,7 +13,7 @@ export interface Stage {
   readonly to: number;
   /** The step counts at which the first of the stages that share its optimiser and schedules begins, and the last ends. */
   readonly schedule: { readonly from: number; readonly to: number };
-  /** Whether it continues with the optimiser of the previous stage. */
+  /** Whether the stage continues with the optimiser of the previous one. */
   readonly keepOptimizer: boolean;
   /** The template of the completions to learn, for method sft. */
   readonly completionTemplate: string;
@@ -54,7 +54,7 @@ const supervisedKeys: readonly StageKey[] = [
   'max_grad_norm',
 ];
 
-/** @param steps of the whole run, if there are no stages */
+/** The stages of a run, at least one. @param steps of the whole run, if there are no stages */
 export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[] {
   if (config.stages.length === 0) {
     const whole = { from: 0, to: steps };

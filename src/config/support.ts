@@ -8,7 +8,7 @@ export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
 interface MissingEngine {
   readonly why: string;
-  /** What can be done with it. @default nothing */
+  /** What can be done with such a configuration. @default nothing */
   readonly instead?: string;
 }
 

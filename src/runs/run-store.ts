@@ -55,7 +55,7 @@ import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 1000;
 
-/** The files of a run to which lines are appended, as `runFiles` calls them. */
+/** The names in `runFiles` of the files to which lines are appended. */
 const lineFiles = ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const;
 
 type LineFile = (typeof lineFiles)[number];

@@ -31,15 +31,15 @@ export function findModel(name: string, environment: EnvironmentVariables = proc
   });
 }
 
-/** The same, but `undefined` for what is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
+/** Like `findModel`, but `undefined` for what is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
 export function modelHere(name: string, environment: EnvironmentVariables = process.env): string | undefined {
   const found = lookFor(name, environment);
   return typeof found === 'string' ? found : undefined;
 }
 
 /**
- * The name under which other programs find the model: the same, but for a folder of `$GRADUS_MODELS` that is named without its organisation. That
- * is hardly an id on the hub, where others would look for it, so that its path stands in place of it.
+ * The name under which other programs find the model: the same, except for a folder of `$GRADUS_MODELS` that is named without its organisation.
+ * Such a name is hardly an id on the hub, where others would look for it, so that the folder's path takes its place.
  */
 export function nameForOthers(name: string, environment: EnvironmentVariables = process.env): string {
   const id = existsSync(name) || isAbsolute(name) ? undefined : parseHubId(name);

@@ -12,7 +12,7 @@ import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.t
 const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
 
 /**
- * Throws `EXPORT_IMPOSSIBLE` for what llama.cpp would compute in another way.
+ * The metadata of a model. Throws `EXPORT_IMPOSSIBLE` for what llama.cpp would compute in another way.
  * @param json the config.json
  */
 export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
@@ -54,7 +54,7 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
   };
 }
 
-/** For the tensor `ROPE_FACTORS`, with which Llama 3's scaling is written: by what each lane's frequency is divided. */
+/** The divisor of each lane's frequency, for the tensor `ROPE_FACTORS`, with which Llama 3's scaling is written. */
 export function ropeFactors({ rope, headSize }: ModelConfig): Float32Array | undefined {
   if (rope.scaling?.type !== 'llama3') return undefined;
   return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
@@ -73,7 +73,7 @@ function scaling({ scaling }: RopeSettings): GgufMetadata {
   };
 }
 
-/** What all models of an architecture have in common is not in the file, so that a model which differs in it cannot be written. */
+/** Throws `EXPORT_IMPOSSIBLE` for a model that differs in what all models of its architecture have in common, since that is not in the file. */
 function assertKnown(
   config: DecoderConfig,
   architecture: GgufArchitecture,

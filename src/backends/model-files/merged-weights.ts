@@ -25,7 +25,7 @@ export interface MergedWeights extends AsyncDisposable {
   read(parameter: ParameterSpec): Promise<Float32Array>;
 }
 
-/** Throws like `openModelFiles`. */
+/** Opens the weights of a checkpoint, complete. Throws like `openModelFiles`. */
 export async function openMergedWeights({ modelPath, checkpoint }: MergedSource): Promise<MergedWeights> {
   await using opened = new AsyncDisposableStack();
   const isWhole = existsSync(join(checkpoint, MODEL_WEIGHTS));

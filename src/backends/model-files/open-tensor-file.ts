@@ -6,7 +6,7 @@ import type { TensorFile } from '../../formats/tensor-file.ts';
 import { fileError } from './file-error.ts';
 import { fileSource } from './file-source.ts';
 
-/** Disposing of it closes the file. */
+/** An open file; disposing of it closes the file. */
 export interface OpenTensorFile extends TensorFile, AsyncDisposable {}
 
 /** Opens a .safetensors or .gguf file. Errors of its format name the file. */

@@ -7,7 +7,7 @@ import { volume } from '../../tensor/shape.ts';
 import { loraSettings } from './lora-settings.ts';
 
 export interface ParameterCounts {
-  /** Including adapters. */
+  /** All parameters, adapters included. */
   readonly total: number;
   readonly trainable: number;
   /** Whether the model is trained as a whole, without adapters. */

@@ -34,7 +34,7 @@ export type GgufDtype = keyof typeof dtypes;
 export const ggufDtypes = Object.keys(dtypes) as readonly GgufDtype[];
 
 export interface WriteGgufOptions extends MergedSource {
-  /** The file. */
+  /** The path of the file to write. */
   readonly path: string;
   readonly dtype: GgufDtype;
   /** What the file says of the model, in the words of `ggufModelMetadata`, and of its tokenizer. */

@@ -20,7 +20,7 @@ export interface Mapping {
   readonly name: string;
   /** @default the key's own value */
   readonly value?: (config: Config) => unknown;
-  /** Present if it has never been run, because the hardware was missing. */
+  /** Present if the key has never been tried, for lack of the hardware. */
   readonly unmeasured?: true;
 }
 

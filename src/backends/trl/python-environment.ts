@@ -11,7 +11,7 @@ import { trainingProcesses } from './mapping.ts';
 /** Milliseconds to import PyTorch and TRL: it takes seconds on an idle machine, minutes on a busy one or from a network disk. */
 const START_LIMIT = 600_000;
 
-/** The hint if it is missing. */
+/** The hint if the environment is missing. */
 export const TRL_FIX = 'gradus doctor --backend trl --fix';
 
 /** Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. */

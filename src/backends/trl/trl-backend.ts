@@ -72,7 +72,7 @@ function trainedNames({ trainable }: Config, { parameters }: Architecture): stri
   return whole ? null : own.map(({ name }) => name);
 }
 
-/** transformers reads folders. */
+/** The path; throws `MODEL_UNSUPPORTED` for a GGUF file, since TRL trains folders. */
 function withoutGguf(path: string): string {
   if (!holdsGguf(path)) return path;
   throw new GradusError('MODEL_UNSUPPORTED', `${path} is a GGUF file, which TRL does not train`, {

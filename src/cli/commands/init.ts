@@ -125,7 +125,7 @@ function nextBeside(packageFile: string, next: readonly string[]): readonly stri
   return next.flatMap((command) => others[command] ?? [command]);
 }
 
-/** Empty for a malformed package.json, which npm will report. */
+/** The contents of a package.json; empty for a malformed one, which npm will report. */
 function parsedPackage(file: string): Record<string, unknown> {
   try {
     const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -135,7 +135,7 @@ function parsedPackage(file: string): Record<string, unknown> {
   }
 }
 
-/** Texts by their paths in the project. */
+/** The texts of a project's files, by their paths in it. */
 function projectFiles(template: TemplateName, name: string): Record<string, string> {
   const folder = packagePath('templates', template);
   const files = globSync('**/*', { cwd: folder }).filter((file) => statSync(join(folder, file)).isFile());
