@@ -12,7 +12,7 @@ import { median } from './watched.ts';
 export interface ProductSizes {
   /** Tokens that go through the layers. */
   readonly rows: number;
-  /** Those of them that predict a token which is learnt. */
+  /** The number of rows that predict a token to learn. */
   readonly predicted: number;
   readonly threads: number;
 }

@@ -13,11 +13,11 @@ export interface StepTask extends Required<Pick<NativeModelOptions, 'rolloutDtyp
   readonly repeats: number;
 }
 
-/** What it prints: seconds, medians. */
+/** What the worker prints: medians, in seconds. */
 export interface StepTimes {
   readonly sample: number;
   readonly update: number;
-  /** Of ONNX Runtime alone, for the products of the update, forward and backward, on pre-packed weights. */
+  /** The time of ONNX Runtime alone for the products of the update, forward and backward, on pre-packed weights. */
   readonly products: number;
 }
 

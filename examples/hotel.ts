@@ -92,7 +92,7 @@ function bookings(places: readonly string[]): Booking[] {
   return places.flatMap((city) => [1, 2, 3, 4, 5, 6, 7].map((nights) => ({ city, nights })));
 }
 
-/** No two are equal. */
+/** The price of each hotel in a city; no two are equal. */
 function prices(city: string): Record<string, number> {
   const random = randomStream(streamSeed(0, city));
   return Object.fromEntries(hotels.map((hotel, i) => [hotel, 60 + 4 * random.integer(20) + i]));

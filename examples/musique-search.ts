@@ -47,7 +47,7 @@ export const MusiqueSearch = configurable('questions over several paragraphs, wi
       exact_match: (episode) =>
         bestMatch(episode, (said, right) => Number(normaliseQaText(said) === normaliseQaText(right))),
       f1: (episode) => bestMatch(episode, wordF1),
-      /** −1 for each search that was made before. */
+      /** −1 for each search that repeats an earlier one. */
       looping: ({ calls }) => new Set(calls.map(({ arguments: { query } }) => query)).size - calls.length,
     },
     async buildDataset({ seed }) {
@@ -75,7 +75,7 @@ function searchTool({ paragraphs }: Question, results: number) {
   });
 }
 
-/** How well the answer matches the likest of the right ones; 0 for an episode that ended in a call. */
+/** How well the answer matches the most similar of the right ones; 0 for an episode that ended in a call. */
 function bestMatch(
   { example, messages }: ToolEpisode<Question>,
   match: (said: string, right: string) => number,

@@ -10,11 +10,11 @@ const { values: flags } = parseArgs({ options: { steps: { type: 'string', defaul
 const numbers = Array.from({ length: 90 }, (_, i) => i + 10);
 const rows = numbers.flatMap((a) => numbers.map((b) => ({ question: `${a}+${b}=`, answer: String(a + b) })));
 
-/** 1 for the right sum. */
+/** 1 for an answer with the right sum. */
 const right: RewardFunction = ({ completions, columns }) =>
   completions.map((text, i) => Number(text.trim() === columns.answer![i]));
 
-/** For its last digit alone, which needs no carry. */
+/** 1 for an answer with the right last digit, which needs no carry. */
 const lastDigit: RewardFunction = ({ completions, columns }) =>
   completions.map((text, i) => Number(text.trim().at(-1) === String(columns.answer![i]).at(-1)));
 

@@ -20,7 +20,7 @@ import { trainExample } from './training-program.ts';
 interface Opening extends Example {
   /** The first moves, X's first: `51` is X in the middle, O in a corner. */
   readonly moves: string;
-  /** Of the player who moves at random. */
+  /** The seed of the player who moves at random. */
   readonly seed: number;
 }
 

@@ -19,17 +19,17 @@ import {
 } from '../src/index.ts';
 
 export interface TrainingProgram {
-  /** Brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
+  /** An environment that brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
   readonly environment: Environment | ((flags: TrainingFlags) => Environment);
   /** Makes the rollouts of training; evaluations play the environment. @default episodes of the environment */
   readonly generator?: (renderer: Renderer, flags: TrainingFlags) => Generator;
   /** What is added to the environment's scores. */
   readonly rewards?: readonly WeightedReward[];
-  /** Of the environment's scores; 1 for those that are not named. */
+  /** The weights of the environment's scores; 1 for scores that are not named. */
   readonly weights?: Readonly<Record<string, number>>;
   /** Whether all weights are trained, as suits tiny models, in place of adapters. @default false */
   readonly fullFineTuning?: boolean;
-  /** What flags are where the command line does not say. */
+  /** The values of flags that the command line does not give. */
   readonly defaults: Partial<TrainingFlags> & Pick<TrainingFlags, 'run-dir'>;
 }
 

@@ -68,7 +68,7 @@ ${markdown([
 `;
 }
 
-/** Where the formulas stand that an oracle computes as they are written. */
+/** The papers with the formulas that the oracle `definition` computes. */
 const papers: Readonly<Record<string, string>> = {
   leave_one_out: 'RLOO, arXiv:2402.14740',
   mean: 'MaxRL, arXiv:2602.02710',

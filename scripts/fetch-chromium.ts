@@ -16,7 +16,7 @@ const folder = join(import.meta.dirname, '..', '.cache', `chromium-${CHROMIUM_VE
 /** The program, and the folder with its libraries, once fetched. */
 export const chromium = { program: join(folder, 'chromium'), libraries: join(folder, 'al2023', 'lib') };
 
-/** Does nothing where it is. */
+/** Fetches Chromium, unless it is there already. */
 export function fetchChromium(): void {
   if (existsSync(chromium.program)) return;
   if (process.platform !== 'linux' || process.arch !== 'x64') {

@@ -15,7 +15,7 @@ export const llamaCppFolder = join(
   ...['..', '.cache', 'bench', `node-llama-cpp-${LLAMA_CPP_VERSION}`],
 );
 
-/** Does nothing where it is. */
+/** Fetches node-llama-cpp, unless it is there already. */
 export function fetchLlamaCpp(): void {
   if (existsSync(join(llamaCppFolder, 'node_modules', 'node-llama-cpp'))) return;
   const packages = ['node-llama-cpp', `@node-llama-cpp/linux-${process.arch}`].map(

@@ -19,7 +19,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-/** The introduction tells of these. */
+/** The keys that the introduction explains. */
 const common = ['ok', 'schema', 'command', 'type'];
 
 const introduction = `# What the command prints under \`--json\`

@@ -13,7 +13,7 @@ interface Contender {
   readonly name: string;
   /** Trains into a folder that is not there yet, and prints one JSON object. */
   command(folder: string): string[];
-  /** Of that object: the success rate that training reached. */
+  /** The success rate that training reached, from what was printed. */
   success(printed: string): number;
 }
 

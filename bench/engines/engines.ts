@@ -24,7 +24,7 @@ const engines: Readonly<Record<string, readonly string[]>> = {
 };
 const [reference] = Object.keys(engines) as [string];
 
-/** So that the end says more: no last step that decides where a swing ends, and more samples of each held-out problem. */
+/** Settings with which the end says more: no last step that decides where a swing ends, and more samples of each held-out problem. */
 const settled = ['lr_scheduler_type=linear', 'eval={every_steps: null, limit: 64, k: [1, 8]}'];
 
 /** Samples of each held-out problem that decide: more than a run takes itself, so that chance has little part in the difference. */
@@ -153,7 +153,7 @@ function runRow({ engine, seed, before, after }: Run): string[] {
 
 const sameHeader = ['engine', 'seeds', 'mean, after', `less ${reference}’s (95 %)`, `within ±${margin}`];
 
-/** Each engine against the first, over the seeds that both have: problem by problem, for a seed has the same in the same order everywhere. */
+/** Each engine against the first, over the seeds that both have: problem by problem, since a seed has the same problems in the same order everywhere. */
 function comparisons(runs: readonly Run[]): string[][] {
   const of = (name: string) => runs.filter(({ engine }) => engine === name);
   return Object.keys(engines).map((engine) => {

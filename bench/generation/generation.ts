@@ -116,11 +116,11 @@ const perSecond = ({ batch, seconds }: GenerationLine) => (batch * Number(flags.
 
 interface Speeds {
   readonly name: string;
-  /** For each batch. */
+  /** Tokens a second, for each batch. */
   readonly speeds: readonly number[];
 }
 
-/** Each of ours over each peer, whose fastest dtype counts. */
+/** The ratio of each of our speeds to each peer's, whose fastest dtype counts. */
 function ratios(all: readonly Speeds[]): string[][] {
   const of = (system: string) => all.filter(({ name }) => name.startsWith(system));
   return ['transformers', 'llama.cpp'].flatMap((peer) => {

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { median } from '../watched.ts';
 import type { GenerationLine, GenerationTask } from './generation.ts';
 
-/** Of node-llama-cpp, which is not a dependency, what is used here. */
+/** The part of node-llama-cpp that is used here, since the package is not a dependency. */
 interface Library {
   getLlama(options: { gpu: false; build: 'never'; maxThreads: number }): Promise<{
     loadModel(options: { modelPath: string }): Promise<{

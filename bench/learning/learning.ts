@@ -127,10 +127,10 @@ interface Run {
   readonly seed: number;
   readonly metrics: readonly MetricsRecord[];
   readonly evaluations: readonly EvaluationRecord[];
-  /** From the start, in nats a token, at the last step. */
+  /** The divergence from the start at the last step, in nats a token. */
   readonly kl: number;
   readonly difference: number;
-  /** Of the difference, 95 %. */
+  /** The 95 % interval of the difference. */
   readonly interval: readonly [number, number];
 }
 
@@ -156,7 +156,7 @@ function runsOf(task: Task): Run[] {
   );
 }
 
-/** Of the accuracy of each problem's samples, which both evaluations have in the same order. */
+/** The change in accuracy of each problem's samples; both evaluations have the problems in the same order. */
 function changesOf(evaluations: readonly EvaluationRecord[]): number[] {
   const [before, after] = [evaluations[0]!.per_problem, evaluations.at(-1)!.per_problem];
   return after.map((value, i) => value! - before[i]!);

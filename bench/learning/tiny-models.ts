@@ -8,7 +8,7 @@ import { countdown, type Example, type RandomStream, randomStream, sort, streamS
 interface Teaching {
   /** Every character of the task's questions and answers. */
   readonly alphabet: string;
-  /** Training problems alone: of those held out nothing is ever said. */
+  /** Training problems, never held-out ones. */
   rows(count: number): Example[];
   /** What the teacher answers, right or wrong. */
   answer(row: Example, random: RandomStream): string;
@@ -21,14 +21,14 @@ const teachings: Readonly<Record<string, Teaching>> = {
     alphabet: 'abcdefgh=',
     rows: (count) =>
       sort({ shortest: 5, longest: 5, alphabet: 'abcdefgh', template: '{letters}=' }).rows('train', count, 0),
-    // Two of three times one pass of bubble sort is all.
+    // Two times out of three, the teacher makes only one pass of bubble sort.
     answer: ({ question, answer }, random) =>
       random.uniform() < 2 / 3 ? onePass(String(question).slice(0, -1)) : String(answer),
   },
   countdown: {
     alphabet: '0123456789+-*/() :=',
     rows: (count) => countdown({ operators: ['+', '-', '*'], template: '{numbers}:{target}=' }).rows('train', count, 0),
-    // Two of three times the numbers are joined by any operators, whatever they come to.
+    // Two times out of three, the teacher joins the numbers by any operators, whatever the result.
     answer: ({ numbers, answer }, random) =>
       random.uniform() < 2 / 3 ? anyExpression(numbers as number[], random) : String(answer),
   },

@@ -35,7 +35,7 @@ const usage = `node bench/main.ts passes [--rounds N] [--prompt TOKENS] [--gener
 
 interface Measurement {
   readonly update: number;
-  /** Only ours are measured. */
+  /** Seconds of the bare products, which are measured only for our side. */
   readonly products?: number;
 }
 

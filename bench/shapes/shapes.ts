@@ -81,7 +81,7 @@ function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>
   const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
   const random = randomStream(0);
   const ones = drawn(1000, () => 1);
-  // Repeated: 494M numbers take minutes to draw. A prime many, so that no two rows are alike.
+  // The same noise again and again, since 494M numbers take minutes to draw. Its length is prime, so that no two rows are alike.
   const noise = drawn(1_048_573, () => 0.02 * random.normal());
   const file = openSync(join(folder, 'model.safetensors'), 'w');
   writeSync(file, bytes);
@@ -95,7 +95,7 @@ function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>
   return folder;
 }
 
-/** What random weights say is never right; every group has to teach something all the same. */
+/** A reward of alternating scores: what random weights say is never right, but every group has to teach something. */
 const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
 
 /** A row of the table. The first step, which compiles and warms up, is left out. */

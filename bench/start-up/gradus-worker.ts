@@ -26,7 +26,7 @@ const promptIds = [1, 2, 3, 4];
 const sample = () => model.policy().sample([{ promptIds, seed: 0 }], { maxTokens: 1, stopIds: new Set() });
 const sequences = [1, -1].map((advantage) => ({ promptIds, completionIds: [5], mask: [true], advantage }));
 const update = () => model.update({ sequences }, { learningRate: 1e-5 });
-/** What the first call takes longer than the second. */
+/** The seconds by which a first call takes longer than a second one. */
 const preparing = async (run: () => Promise<unknown>) => (await seconds(run))[0] - (await seconds(run))[0];
 const times: StartUpTimes = {
   modules,

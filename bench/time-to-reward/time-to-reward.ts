@@ -17,7 +17,7 @@ import {
 } from '../peers.ts';
 import { median, watched } from '../watched.ts';
 
-/** The mean of the rewards of so many steps, 32 completions each, must come to the bar. */
+/** The number of steps, of 32 completions each, whose mean reward must come to the bar. */
 const window = 5;
 const bar = 0.9;
 const sizes = { prompts: 4, generations: 8, tokens: 24 };
@@ -33,7 +33,7 @@ interface StepLine {
 }
 
 interface Learning {
-  /** Until the bar was reached; undefined: it was not. */
+  /** The steps until the bar was reached; undefined if it was not. */
   readonly steps: number | undefined;
   readonly seconds: number;
   readonly stepSeconds: readonly number[];
@@ -146,7 +146,7 @@ function learningOf({ output }: { readonly output: string }): Learning {
   };
 }
 
-/** Medians over seeds; a seed that did not come to the bar counts with all of its steps, and is told. */
+/** Medians over seeds; a seed that did not come to the bar counts with all of its steps, and is marked. */
 function report(measured: ReadonlyMap<string, readonly Learning[]>): string {
   const seconds = (name: string) => median(measured.get(name)!.map((run) => run.seconds));
   const rows = [...measured].map(([name, runs]) => [

@@ -5,7 +5,7 @@ import { openModelText } from '../../src/backends/open-renderer.ts';
 import { randomStream } from '../../src/random.ts';
 import { jsonLines } from '../peers.ts';
 
-/** Of SmolLM2's folder and of GSM8K's. */
+/** The folders of SmolLM2 and of GSM8K. */
 export interface Material {
   readonly model: string;
   readonly gsm8k: string;
@@ -15,7 +15,7 @@ export interface Case {
   readonly title: string;
   readonly prompts: number;
   readonly generations: number;
-  /** Of every completion. */
+  /** The tokens of every completion. */
   readonly tokens: number;
   questions(count: number, material: Material): string[] | Promise<string[]>;
 }
@@ -48,7 +48,7 @@ function arithmetic(count: number): string[] {
   });
 }
 
-/** Worked problems, from another one on for each prompt, up to the last word that 1,024 tokens hold, the chat template's included. */
+/** Prompts of worked problems, each from another problem on, up to the last word that fits into 1,024 tokens, the chat template's included. */
 async function longPrompts(count: number, material: Material): Promise<string[]> {
   const worked = problems(material).map(({ question, answer }) => `${question}\n${answer}`);
   const length = await promptLength(material.model);
@@ -67,7 +67,7 @@ async function longPrompts(count: number, material: Material): Promise<string[]>
   });
 }
 
-/** Tells how many tokens a question becomes. */
+/** Returns a function that counts the tokens of a question, the chat template's included. */
 export async function promptLength(model: string): Promise<(question: string) => number> {
   const { renderer } = await openModelText(model, 'auto');
   return (question) => renderer.render({ messages: [{ role: 'user', content: question }] }).ids.length;
