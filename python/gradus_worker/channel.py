@@ -15,7 +15,7 @@ from .schema import check
 
 PROTOCOL = 1
 
-# Packages that a setting asks for, and that not every environment has → what installs them. Of all others the other side knows.
+# Packages that only some settings need → what installs them. The other side knows what installs all others.
 OPTIONAL = {
     "vllm": "gradus doctor --config CONFIG has the command that installs it",
     "bitsandbytes": f"uv pip install --python {sys.executable} bitsandbytes",
@@ -25,7 +25,7 @@ FAILURE = {"code": str, "message": str, "hint?": str, "kind?": str}
 
 
 class WorkerError(Exception):
-    """What the user is told. `kind` is what src/errors.ts knows: failed, invalid, not_ready, credentials."""
+    """An error that is shown to the user. `kind` is what src/errors.ts knows: failed, invalid, not_ready, credentials."""
 
     def __init__(self, code, message, hint=None, kind="failed"):
         super().__init__(message)
@@ -129,7 +129,7 @@ class Channel:
 
 
 def _end():
-    # The other side, which starts it in a group of its own, cannot end what it has forked once it is gone itself.
+    # The worker has a process group of its own; the other side cannot end what the worker has forked once that is gone itself.
     if hasattr(os, "killpg"):  # not on Windows
         os.killpg(0, signal.SIGKILL)
     os._exit(0)

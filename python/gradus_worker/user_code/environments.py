@@ -7,7 +7,7 @@ from .loading import LoadError, load
 from .rewards import finite
 from .tool_schema import tool_schema
 
-# An episode that broke off is never finished: of so many the oldest is forgotten.
+# The most episodes that are kept. Those that broke off are never finished, so the oldest is forgotten.
 MOST_EPISODES = 10_000
 
 
@@ -18,7 +18,7 @@ class Environments:
         self._resolve, self._model, self._tokenizer = resolve, model, tokenizer
         self._scorers = {}  # one instance of the first style for all episodes, by path, name and settings
         self._episodes = {}  # instances of TRL's style, by episode
-        self._idle = {}  # those that were finished and may be reset, by class: making one may be expensive
+        self._idle = {}  # instances whose episode is over and that may be reset, by class: making one may be expensive
 
     def describe(self, path, name, config):
         """`{"style", "scored", "has_dataset", "has_gold", "tools"}`; makes an instance, which shows whether it can be made."""
@@ -55,7 +55,7 @@ class Environments:
         return observation
 
     def gold(self, path, name, config, row):
-        """The turns of a perfect policy: texts and messages. None of them where none are known."""
+        """The turns of a perfect policy: texts and messages. Empty where they are not known."""
         kind = _class(path, name)
         instance = self._scorer(path, name, config) if hasattr(kind, "score_episode") else self._spare(kind, config)
         turns = self._resolve(instance.gold(**row))

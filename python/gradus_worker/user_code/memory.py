@@ -6,7 +6,7 @@ except ImportError:  # Windows
 
 
 def limit_memory(most):
-    """At most so many bytes of data; the address space is not limited, of which libraries reserve more than they use. User code may raise the limit."""
+    """Limits the data of this process to so many bytes, but not its address space, since libraries reserve more than they use. User code may raise the limit."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

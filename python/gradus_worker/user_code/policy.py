@@ -66,7 +66,7 @@ class Model:
         self._call = call
 
     def eval(self):
-        """Sampling uses no dropout anyway."""
+        """Changes nothing: sampling never uses dropout."""
         return self
 
     def generate(self, input_ids, max_new_tokens=256, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, **_options):
