@@ -24,7 +24,7 @@ function changed(model: string, description: object, config: object): string {
   return path;
 }
 
-test('a space that only the beginning of a text gets is none after the first token of a chat', {
+test('a tokenizer that adds a space only at the beginning of a text adds none after the first token of a chat', {
   skip: skipWithoutShared('models/stories260K'),
 }, async () => {
   const pre_tokenizer = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'first', split: false };

@@ -7,7 +7,7 @@ import { limitedTemplate } from './limited-template.ts';
 const messages = [{ role: 'user', content: 'Hello.' }] as const;
 const limited = (source: string) => limitedTemplate(createChatTemplate(source), source, 300);
 
-test('a template renders as it does without a limit, and refuses as it does', () => {
+test('a time limit changes neither what a template renders nor what it refuses', () => {
   for (const source of ['{{ messages[0].content }}', '{% for i in range(2) %}{{ i }}{% endfor %}']) {
     assert.equal(limited(source).render(messages), createChatTemplate(source).render(messages));
   }
@@ -18,7 +18,7 @@ test('a template renders as it does without a limit, and refuses as it does', ()
   });
 });
 
-test('one without an end is ended: nested loops, macros that call themselves', () => {
+test('an endless template is stopped: nested loops, macros that call themselves', () => {
   const loops = '{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}';
   const macro = '{% macro m(n) %}{% if n > 0 %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}';
   for (const source of [loops, macro]) {

@@ -15,7 +15,7 @@ function splitting(pattern: string, limit?: number) {
   return { tokenizer, limited: limitedTokenizer(tokenizer, description, limit) };
 }
 
-test('a tokenizer gives what it gives without a limit', () => {
+test('a time limit changes no token ids', () => {
   const { tokenizer, limited } = splitting('(?:a|b)+');
   assert.notEqual(limited, tokenizer);
   assert.deepEqual(limited.encode('abba'), tokenizer.encode('abba'));
@@ -24,7 +24,7 @@ test('a tokenizer gives what it gives without a limit', () => {
   assert.equal(simple.limited, simple.tokenizer, 'no limit where none is needed');
 });
 
-test('one that would backtrack for ever is ended', () => {
+test('a tokenizer that would backtrack for ever is stopped', () => {
   assert.throws(() => splitting('(a+)+b', 300).limited.encode(text), {
     code: 'TOKENIZER_TOO_SLOW',
     message: 'the tokenizer takes longer than 0.3 s for a text',

@@ -42,11 +42,11 @@ test('a GGUF file says which tokens end a completion, and has the chat template,
   assert.deepEqual([...renderer.stopIds], [], 'a tokenizer_config.json beside it that names none has the last word');
 });
 
-test('where there is no model there is no renderer', async () => {
+test('a renderer for a path without a model is an error', async () => {
   await assert.rejects(openRenderer('no-such-model', 'none'), { name: 'GradusError', code: 'MODEL_NOT_FOUND' });
 });
 
-test('without a tokenizer anywhere there is no renderer', async () => {
+test('a renderer for a model without a tokenizer is an error', async () => {
   await assert.rejects(openModelText(fixturePath('tiny-llama-a'), 'auto'), { code: 'TOKENIZER_NOT_FOUND' });
   await assert.rejects(openModelText(fixturePath('gguf-llama'), 'auto'), {
     code: 'GGUF_TOKENIZER_MISSING',

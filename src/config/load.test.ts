@@ -52,7 +52,7 @@ const defaultLora = {
   modules_to_save: [],
 };
 
-test('what is left out has its default', () => {
+test('keys that are left out have their defaults', () => {
   const { config, origins } = loadConfigObject(minimal);
   assert.equal(config.loss_type, 'dapo');
   assert.deepEqual(config.lora, { ...defaultLora, r: 16, alpha: 32 });
@@ -269,7 +269,7 @@ describe('a value of another system, or one where a list is expected, is told as
   }
 });
 
-test('a program in place of a configuration is told so, and where a script of TRL goes', () => {
+test('the error for a program in place of a configuration says so, and what to do with a script of TRL', () => {
   const file = join(folder, 'train.py');
   writeFileSync(file, 'from trl import GRPOTrainer\n');
   assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', hint: /agent-docs migrating/ });
@@ -289,7 +289,7 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
       );
     }
   });
-  test('what it would not read is fine at another engine’s key', () => {
+  test('settings under another engine’s key are accepted', () => {
     assert.equal(load(withLine('trl: {use_vllm: true}')).config.trl.use_vllm, true);
   });
 });
@@ -336,7 +336,7 @@ describe('keys that contradict or lack one another', () => {
     assert.match(bounds.message, /is above entropy_coef_max/);
     assert.match(twice.message, /divides each reward by its deviation already/);
   });
-  test('nothing to learn from, nothing to learn', () => {
+  test('a configuration without model, data or rewards', () => {
     assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');
     assert.equal(refusal('model: a\ndataset: b').code, 'CONFIG_MISSING');
     assert.match(refusal('dataset: b').message, /model is missing/);
@@ -421,14 +421,14 @@ describe('what YAML makes of a tag, or a program gives, and is no plain value is
   });
 });
 
-test('what holds itself or goes too deep is refused', () => {
+test('values that contain themselves or are nested too deep are refused', () => {
   assert.match(refusal(withLine('taskset_config: &a {digits: *a}')).message, /holds itself/);
   const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
   assert.match(refusal(withLine(`few_shot: ${deep}`)).message, /nested too deeply/);
   assert.equal(refusal(withLine('seed: 1'), [`a${'.b'.repeat(20_000)}=1`]).code, 'USAGE');
 });
 
-test('a wrong setting says that it is one', () => {
+test('the error for a wrong setting names --set', () => {
   assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
   assert.match(refusal(withLine('seed: 1'), ['trainer=grpo']).hint!, /^GRPO is what is trained/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');

@@ -48,7 +48,7 @@ test('memory: TRL takes the completions of a step one by one', () => {
   assert.deepEqual([sizeWith('trl'), sizeWith('native')], [1, null]);
 });
 
-test('parts of other backends are left out', () => {
+test('values of a preset for other backends are left out', () => {
   assert.equal(loadConfigObject({ ...minimal, preset: 'throughput' }).config.trl.use_vllm, false);
   const builtin: ConfigInput = { backend: 'builtin', taskset: 'digit-sum', taskset_config: { digits: 2 } };
   const { config } = loadConfigObject({ ...builtin, preset: 'max_rl' });

@@ -134,7 +134,7 @@ test('without a sandbox nothing runs, unless that is allowed', async () => {
   assert.deepEqual((await judge({ allow_unsandboxed: true }, [right.python], without)).scores, [0]);
 });
 
-test('outside of a sandbox there are limits still, and an empty environment; what is left running is ended', async () => {
+test('without a sandbox programs still have limits and an empty environment, and what they leave running is ended', async () => {
   const left = `import os, time\nif os.fork() == 0:\n    time.sleep(60)\n${right.python}`;
   const asked = `import os\nassert "GRADUS_TEST_SECRET" not in os.environ\n${right.python}`;
   const started = performance.now();
@@ -149,7 +149,7 @@ test('outside of a sandbox there are limits still, and an empty environment; wha
   assert.ok(performance.now() - started < 30_000);
 });
 
-test('a configuration that asks for it opens where there is a sandbox, or where none is asked for', async () => {
+test('a configuration with code_tests opens where there is a sandbox, or where it allows to do without', async () => {
   const base = { model: 'm', taskset: 'arithmetic' };
   const open = (config: Record<string, unknown>) =>
     openRewards(loadConfigObject({ ...base, reward: { name: 'code_tests', config } }).config);

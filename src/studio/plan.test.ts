@@ -21,7 +21,7 @@ writeFileSync(file, stringify(tiny));
 const plan = (settings: readonly string[] = [], argv = ['train', file]) =>
   planTraining(loadConfigFile(file, settings), { argv, root: join(folder, 'runs') });
 
-test('tells what a step is, and where each value comes from', async () => {
+test('a plan says what a step is, and where each value comes from', async () => {
   const { per_step, steps, parameters, origins, config, problems, backend, device, spend } = await plan([
     'num_generations=6',
     'native.threads=2',
@@ -51,7 +51,7 @@ test('adapters are counted apart', async () => {
   assert.ok(parameters.trainable < whole.total);
 });
 
-test('the type that weights have in sampling is told, as it is chosen', async () => {
+test('a plan names the type that is chosen for weights in sampling', async () => {
   const chosen = async (...settings: string[]) => (await plan(settings)).rollout_dtype;
   assert.equal(await chosen('lora={r: 4}'), 'float32', 'narrow models gain nothing from int8');
   assert.equal(await chosen('lora={r: 4}', 'native.rollout_dtype=int8'), 'int8');
@@ -74,7 +74,7 @@ test('the command that would run can be given to a shell', async () => {
   assert.equal(would_run, `gradus train ${file} --set 'reward=[it'\\''s, b]' --name a`);
 });
 
-test('a run that exists already is told', async () => {
+test('a plan says that the run exists already', async () => {
   assert.equal((await plan()).run.exists, false);
   mkdirSync(join(folder, 'runs', 'tiny'), { recursive: true });
   const { run, note } = await plan();
@@ -101,7 +101,7 @@ test('the built-in table has a plan, but no GPU', async () => {
   assert.deepEqual(per_step.prompt_tokens, { mean: 0, max: 0 });
 });
 
-test('more of anything takes more', async () => {
+test('estimates grow with prompts, completions and their length', async () => {
   const base = await plan();
   for (const setting of ['prompts_per_step=64', 'max_completion_length=50', 'num_generations=64']) {
     const more = await plan([setting]);

@@ -78,7 +78,7 @@ test('a run that can learn passes: all groups are mixed, sampler and trainer agr
   assert.ok(result.metrics['completions/clipped_ratio']! > 0.5);
 });
 
-test('rows at fault are told of, also those that are not sampled', async () => {
+test('faulty rows are reported, also those that are not sampled', async () => {
   const file = join(folder, 'rows.jsonl');
   const rows = Array.from({ length: 60 }, (_, i) => ({
     question: i === 50 ? ' ' : `${i}+0=`,
@@ -90,7 +90,7 @@ test('rows at fault are told of, also those that are not sampled', async () => {
   assert.deepEqual([of(result, 'prompt_empty'), of(result, 'usual_answer')], ['warning', 'warning']);
 });
 
-describe('of a file that is sorted', () => {
+describe('with a file that is sorted', () => {
   const sorted = (name: string, rows: readonly object[], changes: object = {}) => {
     const file = join(folder, name);
     writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -116,7 +116,7 @@ describe('of a file that is sorted', () => {
     assert.match(hint!, /if it is wrong, the reward gives points to anything/);
   });
 
-  test('completions that are all the same are told of: the sampling leaves no choice', async () => {
+  test('completions that are all the same are reported: the sampling leaves no choice', async () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` }));
     const groups = async (changes: object) =>
       (await sorted('alike.jsonl', rows, { reward: 'exact_match', ...changes })).checks.find(
@@ -126,7 +126,7 @@ describe('of a file that is sorted', () => {
     assert.doesNotMatch((await groups({})).hint!, /temperature/);
   });
 
-  test('prompts that do not tell what is asked are told of', async () => {
+  test('prompts that do not tell what is asked are reported', async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}`, tens: i % 4 }));
     const disputed = await sorted('sums.jsonl', rows, { prompt_template: '{tens}+1=' });
     const { detail } = disputed.checks.find(({ id }) => id === 'prompt_disputed')!;
@@ -136,13 +136,13 @@ describe('of a file that is sorted', () => {
   });
 });
 
-test('it is the same every time, and takes no more than a step does', async () => {
+test('preflight is the same every time, and samples no more than a step does', async () => {
   const [first, second] = [await report(), await report()];
   assert.deepEqual(first, second);
   assert.equal((await report({ prompts_per_step: 2, num_generations: 3 })).samples.length, 6);
 });
 
-test('learning rates at which little is learnt, or all is forgotten, are told of', async () => {
+test('learning rates at which little is learnt, or all is forgotten, are reported', async () => {
   const rate = async (changes: object) => of(await report(changes), 'learning_rate');
   const lora = { r: 4 };
   assert.deepEqual([await rate({}), await rate({ learning_rate: 1e-4, lora })], ['ok', 'ok']);
@@ -270,7 +270,7 @@ describe('ends', () => {
   });
 });
 
-test('a precision of rollouts that the model is too narrow for is told of', async () => {
+test('a precision of rollouts that the model is too narrow for is reported', async () => {
   for (const rollout_dtype of ['int8', 'int4'] as const) {
     const result = await report({ native: { rollout_dtype } });
     assert.equal(of(result, 'rollout_dtype'), 'warning');
@@ -288,7 +288,7 @@ test('a chat template that a base model lacks is refused', async () => {
   await assert.rejects(report({ chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
 });
 
-describe('a trainer that', () => {
+describe('a trainer', () => {
   /** The same model but for the log-probabilities that it tells. */
   const telling = (alter: (logprobs: number[]) => number[]) => (setup: Setup) => {
     const model: TrainableModel = {
@@ -298,7 +298,7 @@ describe('a trainer that', () => {
     };
     return { ...setup, model };
   };
-  test('differs from the sampler stops', async () => {
+  test('that differs from the sampler stops the run', async () => {
     const result = await report(
       { native: { rollout_dtype: 'float32' } },
       telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - 0.06 : value))),
@@ -306,7 +306,7 @@ describe('a trainer that', () => {
     assertBlocked(result, 'logprob_gap', /differ by at most 0\.06 nats/);
     assert.ok(Math.abs(result.metrics.logprob_gap! - 0.06) < 1e-4);
   });
-  test('differs from a sampler that rounds weights is a warning where nothing corrects that, or too little', async () => {
+  test('that differs from a sampler that rounds weights is a warning where nothing corrects that, or too little', async () => {
     const gapOf = async (nats: number, importance_sampling_correction: boolean) => {
       const result = await report(
         { native: { rollout_dtype: 'int8' }, importance_sampling_correction },
@@ -319,7 +319,7 @@ describe('a trainer that', () => {
       ['ok', 'warning', 'warning'],
     );
   });
-  test('tells what is no number stops', async () => {
+  test('with a log-probability of NaN stops the run', async () => {
     assertBlocked(
       await report(
         {},
@@ -329,7 +329,7 @@ describe('a trainer that', () => {
       /Infinity/,
     );
   });
-  test('knows fewer tokens than were sampled stops', async () => {
+  test('with log-probabilities of fewer tokens than were sampled stops the run', async () => {
     assertBlocked(
       await report(
         {},
@@ -341,7 +341,7 @@ describe('a trainer that', () => {
   });
 });
 
-test('who cancels it gets no report', async () => {
+test('a cancelled preflight returns undefined', async () => {
   const setup = await openSetup(loadConfigObject(tiny).config);
   try {
     assert.equal(await preflight(setup, AbortSignal.abort('SIGINT')), undefined);

@@ -27,7 +27,7 @@ test('a metric that no run can have is refused before training', () => {
   assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
 });
 
-test('all that is required must be met', () => {
+test('a run succeeds only if all requirements are met', () => {
   const check = (metrics: Record<string, number>, ...texts: string[]) =>
     requirementFailure(checkRequirements(texts.map(parseRequirement), metrics), metrics);
   const metrics = { lift: 0.25, kl: 0.1 };

@@ -39,16 +39,16 @@ function exactly(checkpoint: string): { success: number; reward: number } {
   return { success: sums[18]!, reward: sums.reduce((mean, p, sum) => mean + p * Math.exp(-Math.abs(sum - 18) / 4), 0) };
 }
 
-test('the task is what it is said to be: random digits succeed in 6.7 % of cases and earn 0.43', async () => {
+test('random digits succeed in 6.7 % of cases and earn 0.43, as documented', async () => {
   await trainToy('untrained', ['max_steps=1', 'learning_rate=0', 'eval=null', 'save.best=null']);
   const { success, reward } = exactly(join(place('untrained'), 'checkpoints', 'step_000001'));
   assert.ok(Math.abs(success - 0.067) < 1e-12);
   assert.ok(reward > 0.38 && reward < 0.45);
 });
 
-describe('with every one of ten seeds', () => {
+describe('training improves with each of ten seeds', () => {
   for (let seed = 0; seed < 10; seed++) {
-    test(`${seed}: from random to at least 0.95`, async () => {
+    test(`seed ${seed}: from random to at least 0.95`, async () => {
       const { metrics, verdict } = await trainToy(`seed-${seed}`, [`seed=${seed}`]);
       assert.ok(Math.abs(metrics.random_baseline! - 0.067) < 5 * Math.sqrt((0.067 * 0.933) / 256));
       assert.ok(metrics.mean_reward! >= 0.95, `mean reward ${metrics.mean_reward}`);
@@ -62,13 +62,13 @@ describe('with every one of ten seeds', () => {
   }
 });
 
-describe('a run', () => {
+describe('a run of the built-in backend', () => {
   let result: TrainResult;
   before(async () => {
     result = await trainToy('run');
   });
 
-  test('is a run like any other', () => {
+  test('has the result, versions and metrics of any run', () => {
     assert.deepEqual(result.run, { id: 'run', dir: place('run'), backend: 'builtin', status: 'completed', step: 300 });
     assert.deepEqual(Object.keys(readRun(place('run')).versions), ['gradus', 'node']);
     const metrics = readMetrics(place('run'));
@@ -80,14 +80,14 @@ describe('a run', () => {
     }
   });
 
-  test('tracks how far it is from its start: nothing at first, then more and more', () => {
+  test('measures its divergence from the start, which is 0 at first and grows', () => {
     const kl = readMetrics(place('run')).map((line) => line.kl!);
     assert.ok(Math.abs(kl[0]!) < 1e-12);
     assert.ok(kl[299]! > 1);
     for (const step of [50, 100, 200]) assert.ok(kl[step]! > kl[step - 50]!);
   });
 
-  test('is the same with the same seed, byte for byte, and another with another', async () => {
+  test('is the same with the same seed, byte for byte, and differs with another', async () => {
     await trainToy('again');
     for (const file of [['metrics.jsonl'], ['evals.jsonl'], ['checkpoints', 'step_000300', 'policy.npz']]) {
       assert.deepEqual(bytes('again', ...file), bytes('run', ...file));
@@ -96,7 +96,7 @@ describe('a run', () => {
     assert.notEqual(readMetrics(place('other'))[0]!.reward, readMetrics(place('run'))[0]!.reward);
   });
 
-  test('that goes on is the run that was never stopped', async () => {
+  test('that was stopped and resumed is the same as one that was not', async () => {
     await trainToy('stopped', ['max_steps=100']);
     await trainToy('stopped', ['max_steps=300'], { resume: true });
     for (const file of [['metrics.jsonl'], ['checkpoints', 'step_000300', 'policy.npz']]) {
@@ -104,12 +104,12 @@ describe('a run', () => {
     }
   });
 
-  test('is held back by beta', async () => {
+  test('stays nearer to its start with a larger beta', async () => {
     await trainToy('held', ['beta=1', 'eval=null', 'save.best=null']);
     assert.ok(readMetrics(place('held')).at(-1)!.kl! < readMetrics(place('run')).at(-1)!.kl! / 2);
   });
 
-  test('is evaluated and sampled from: what it learnt is read back', async () => {
+  test('can be evaluated and sampled from, which reads its checkpoint', async () => {
     const { evaluation, baseline, verdict } = await evaluate(place('run'));
     assert.equal(evaluation.metrics['eval/sampled_accuracy'], result.metrics.final_success_rate);
     assert.equal(baseline?.metrics['eval/sampled_accuracy'], result.metrics.random_baseline);
@@ -151,12 +151,12 @@ describe('what the table would ignore is refused, with the reason', () => {
     await assert.rejects((await backends.builtin()).open(config), { code: 'CONFIG_UNSUPPORTED', path: 'taskset' });
   });
 
-  test('but not what belongs to another backend’s key', () => {
+  test('but settings under another backend’s key are accepted', () => {
     assert.equal(loadConfigFile(toy, ['native.threads=2', 'trl.use_vllm=true']).config.backend, 'builtin');
   });
 });
 
-test('nothing that such a run imports reaches a native library', () => {
+test('no module that a run of the built-in backend imports reaches a native library', () => {
   const entries = [
     'cli/main.ts',
     'studio/train.ts',
@@ -180,7 +180,7 @@ test('nothing that such a run imports reaches a native library', () => {
   assert.ok(reached.size > 50);
 });
 
-test('such a run loads little', () => {
+test('a run of the built-in backend loads few modules', () => {
   const list = place('loaded.json');
   const spy = `
     import { writeFileSync } from 'node:fs';

@@ -76,7 +76,7 @@ test('metrics are exact: entropy and divergence of the uniform start, and of a r
   assert.ok(Math.abs(metrics.kl! - Math.log(4) / 3) < 1e-12);
 });
 
-test('a step that leads out of the numbers is not made', async () => {
+test('an update that would make logits infinite or NaN is refused', async () => {
   const model = await modelWith(start);
   for (const [advantage, code] of [
     [1e308, 'LOSS_NOT_FINITE'],
@@ -89,7 +89,7 @@ test('a step that leads out of the numbers is not made', async () => {
   }
 });
 
-test('log-probabilities of the start stay what they were', async () => {
+test('an update does not change the log-probabilities of the start', async () => {
   const model = await modelWith(start);
   const reference = await model.logprobs(sequences, 'reference');
   assert.deepEqual(reference[2], [-Math.log(4), -Math.log(4)]);
@@ -123,7 +123,7 @@ describe('sampling', () => {
     }
   });
 
-  test('takes the likeliest at temperature 0, whatever the seed', async () => {
+  test('takes the likeliest token at temperature 0, whatever the seed', async () => {
     const completions = await (await modelWith(start))
       .policy()
       .sample(requests.slice(0, 3), { ...options, temperature: 0 });

@@ -22,12 +22,12 @@ function changed(t: TestContext, change: (config: Config) => Config): string {
 
 const known = await readArchitecture(fixturePath('tiny-llama-b'));
 
-test('a known family is described as ever', async () => {
+test('a known family is described as readArchitecture describes it', async () => {
   const { config, parameters } = await readAnyArchitecture(fixturePath('tiny-llama-b'));
   assert.deepEqual([config, parameters], [known.config, known.parameters]);
 });
 
-test('an unknown one has the parameters of its files, and the sizes of its configuration', async (t) => {
+test('an unknown family has the parameters of its files, and the sizes of its configuration', async (t) => {
   const folder = changed(t, (config) => ({ ...config, model_type: 'olmo9' }));
   const { config, parameters, family } = await readAnyArchitecture(folder);
   const described = (all: typeof parameters) => all.map(({ name, shape, kind }) => `${name} ${shape} ${kind}`).sort();
@@ -55,7 +55,7 @@ test('sizes may have the names of GPT-2, or stand under text_config', async (t) 
   }
 });
 
-test('what is missing is one error', async (t) => {
+test('missing weights, or sizes missing from the configuration, are one error', async (t) => {
   const without = changed(t, (config) => ({ ...config, model_type: 'olmo9' }));
   rmSync(join(without, 'model.safetensors'));
   await assert.rejects(readAnyArchitecture(without), { code: 'MODEL_NOT_FOUND', kind: 'not_ready', hint: /download/ });

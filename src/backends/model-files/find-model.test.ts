@@ -26,7 +26,7 @@ writeFileSync(join(folder('hub', 'models--Org--Half', 'refs'), 'main'), 'abc');
 writeFileSync(join(folder('hub', 'models--Org--Half', 'snapshots', 'abc'), 'config.json'), '{}');
 const environment = { GRADUS_MODELS: models, HF_HUB_CACHE: cache };
 
-test('a path is itself', () => assert.equal(findModel(smol, {}), smol));
+test('an existing path is found as it is', () => assert.equal(findModel(smol, {}), smol));
 
 test('an id is found in Hugging Face’s cache', () => {
   assert.equal(findModel('Org/Cached', environment), snapshot);
@@ -41,7 +41,7 @@ test('an id is found in $GRADUS_MODELS, whole or by its last part, letter case a
   assert.equal(findModel('Org/Tiny', environment), tiny);
 });
 
-test('others are told the id, or the path where a name is hardly an id', () => {
+test('the name for other programs is the id, or the path if the name is hardly an id', () => {
   const same = ['HuggingFaceTB/SmolLM2-135M-Instruct', 'Org/Tiny@v2', 'Org/Cached', 'Org/Absent', 'absent', smol];
   for (const name of same) assert.equal(nameForOthers(name, environment), name);
   assert.equal(nameForOthers('SmolLM2-135M-Instruct', environment), smol);
@@ -52,13 +52,13 @@ test('half a download is not a model', () => {
   assert.throws(() => findModel('Org/Half', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
 });
 
-test('what is nowhere is not ready if it is an id, and wrong if it is a path', () => {
+test('an unknown id is not ready, an unknown path is wrong', () => {
   assert.throws(() => findModel('Org/Absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
   assert.throws(() => findModel('./models/absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
   assert.throws(() => findModel(join(root, 'absent'), environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
 });
 
-test('what is on this machine is obtained without asking anyone', async () => {
+test('a model on this machine is obtained without a request', async () => {
   const nobody = { ...environment, HF_ENDPOINT: 'http://127.0.0.1:9' };
   assert.equal(await obtainModel(smol, { environment: nobody }), smol);
   assert.equal(await obtainModel('Org/Cached', { environment: nobody }), snapshot);
@@ -68,7 +68,7 @@ test('what is on this machine is obtained without asking anyone', async () => {
   await assert.rejects(obtainModel('./absent', { environment: nobody }), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
 });
 
-test('what is not is downloaded, until a signal ends it', async (t) => {
+test('a model that is not on this machine is downloaded, until a signal cancels it', async (t) => {
   const files = { 'config.json': '{}', 'tokenizer.json': '{}', 'model.safetensors': 'weights' };
   const hub = await startHubServer({ 'models/Org/Absent': { files } });
   t.after(() => hub[Symbol.dispose]());

@@ -148,7 +148,7 @@ test('a GGUF file with fewer layers than weights is refused', async (t) => {
   });
 });
 
-test('weights in safetensors are no model without their folder', async () => {
+test('a .safetensors file alone is no model', async () => {
   await assert.rejects(openModelFiles(fixturePath('tiny-llama-a', 'model.safetensors')), {
     code: 'MODEL_CONFIG_INVALID',
   });

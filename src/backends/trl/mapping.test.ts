@@ -34,14 +34,14 @@ for (const [path, settings] of conflicts) {
   });
 }
 
-test('vLLM hides log-probabilities before filters: they go with it only where nothing is corrected by them', () => {
+test('vLLM has no log-probabilities before filters: filters are accepted only if nothing is corrected by them', () => {
   const filtered = { ...common, min_p: 0.1 };
   for (const settings of [{}, { trl: { use_vllm: true }, importance_sampling_correction: false }]) {
     assert.doesNotThrow(() => assertDivides(loadConfigObject({ ...filtered, ...settings }).config));
   }
 });
 
-test('refuses what does not divide in a later stage before the first begins', async (t) => {
+test('batches of a later stage that do not divide are refused before the first stage begins', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-mapping-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const { config } = loadConfigObject({

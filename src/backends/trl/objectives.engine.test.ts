@@ -255,7 +255,7 @@ test('an optimiser that a later stage keeps, with settings of its own', async (t
   await compareWeights(later, 'later', 'adapter_model.safetensors');
 });
 
-test('a step that leads out of the numbers is not made', async (t) => {
+test('an update that would make weights infinite or NaN is refused', async (t) => {
   for (const [advantage, code] of [
     [Number.MAX_VALUE, 'LOSS_NOT_FINITE'],
     [1e36, 'GRADIENT_NOT_FINITE'], // PyTorch adds its squares up in float32, the native engine in float64

@@ -11,7 +11,7 @@ const sequence = (completionIds: readonly number[]): TrainingSequence => ({
   advantage: 0.5,
 });
 
-test('a step has as many rows as it holds; of those that are missing nothing is learnt', () => {
+test('a step is filled up with rows from which nothing is learnt', () => {
   const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4);
   assert.deepEqual(rows[0], {
     prompt_ids: [1, 4],
@@ -25,6 +25,6 @@ test('a step has as many rows as it holds; of those that are missing nothing is 
   assert.deepEqual(rows.slice(2), [empty, empty]);
 });
 
-test('a step holds what it holds', () => {
+test('more sequences than a step has rows are refused', () => {
   assert.throws(() => stepRows([sequence([7]), sequence([8])], 1), { code: 'BATCH_TOO_LARGE' });
 });

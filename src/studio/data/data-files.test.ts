@@ -80,7 +80,7 @@ test('a folder has a file a split, perhaps in a subfolder for the configuration'
   );
 });
 
-test('splits are told by the card, or by the names of files and folders', async () => {
+test('splits are given by the card, or by the names of files and folders', async () => {
   const set = (name: string, files: Record<string, string>) => {
     for (const [path, text] of Object.entries(files)) write(`${name}/${path}`, text);
     return join(folder, name);
@@ -129,7 +129,7 @@ test('Parquet is read as the other formats are; a torn file says so', async () =
   await assert.rejects(loadRows(torn), isError('DATASET_MALFORMED', /torn\.parquet is no Parquet file/));
 });
 
-test('a data set of the hub is one by its id, and may be asked for a revision', async () => {
+test('a data set on the hub is named by its id, with or without a revision', async () => {
   const parquet = readFileSync(join(import.meta.dirname, '..', '..', 'formats', 'fixtures', 'rows-zstd.parquet'));
   using hub = await startHubServer({
     'datasets/org/sums': {

@@ -41,7 +41,7 @@ async function check(reward: object[]) {
 }
 
 describe('the first reward', () => {
-  test('judges the form: the one that compares should come first', async () => {
+  test('that judges the form is a warning: one that compares should come first', async () => {
     const form = { name: 'regex_match', as: 'form', config: { pattern: '####' } };
     const { level, hint } = await check([form, { name: 'numeric_match' }]);
     assert.deepEqual([level, hint], ['warning', 'put numeric_match first']);
@@ -50,26 +50,26 @@ describe('the first reward', () => {
     assert.equal((await check([form])).level, 'ok');
   });
 
-  test('is a function that calls wrong answers right', async () => {
+  test('that calls wrong answers right is a warning', async () => {
     const { level, detail, hint } = await check([own('format'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
     assert.match(detail, /^format is the first reward, .* calls 16 of 16 \(100 %\) wrong answers right$/);
     assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
   });
 
-  test('is graded and never gives 1, where a later one does', async () => {
+  test('that is graded and never gives 1 is a warning if a later one does', async () => {
     const { level, detail, hint } = await check([own('graded'), own('format'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
     assert.match(detail, /gives none of 20 right answers 1$/);
     assert.equal((await check([own('graded')])).level, 'ok');
   });
 
-  test('compares, or wants a wording that is not tried', async () => {
+  test('that compares, or wants a wording that is not tried, is ok', async () => {
     assert.equal((await check([own('correctness'), own('format')])).level, 'ok');
     assert.equal((await check([own('strict'), own('correctness')])).level, 'ok');
   });
 
-  test('is no reward but a score of the environment: nothing is said', async () => {
+  test('is not judged if the environment has scores', async () => {
     const environment = join(folder, 'environment.js');
     writeFileSync(
       environment,

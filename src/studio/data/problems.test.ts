@@ -97,7 +97,7 @@ test('turns in the form of ShareGPT are an error that says how to name one', asy
   });
 });
 
-test('all missing columns are told at once, and that preferences are none of them', async () => {
+test('one error names all missing columns, and says that preference data has no prompts', async () => {
   const list = saveList([{ prompt: 'a', chosen: 'b', rejected: 'c' }]);
   await assert.rejects(loadProblems(configOf({ dataset: list }), ['answer']), {
     message: /has no column "problem" or "answer"$/,
@@ -142,7 +142,7 @@ test('no row is trained on that asks what a held-out one asks, whatever else it 
   assert.deepEqual([other.train.length, other.eval.length, other.leftOut], [1, 3, 40]);
 });
 
-test('where an environment makes the prompts, rows are the same only if all of them is', async () => {
+test('where an environment makes the prompts, rows are the same only if all their columns are', async () => {
   const alike = rows.map((row) => ({ ...row, problem: 'Book a room.' }));
   const config = configOf({ dataset: saveList(alike), environment: 'env.ts:Env', eval: {}, prompt_column: 'question' });
   const problems = await loadProblems(config, [], {
@@ -279,7 +279,7 @@ test('rows that a program makes as it goes become a data set, whole or not at al
   assert.deepEqual(partialsIn(folder), []);
 });
 
-test('two that save the same file at once leave what one of them wrote', async () => {
+test('of two calls that save the same file at once, one determines its contents', async () => {
   const path = join(folder, 'twice.jsonl');
   const rowsOf = (letter: string, count: number) => Array.from({ length: count }, () => ({ problem: letter }));
   const [few, many] = [rowsOf('few', 50), rowsOf('many', 80)];
@@ -289,7 +289,7 @@ test('two that save the same file at once leave what one of them wrote', async (
   assert.deepEqual(partialsIn(folder), []);
 });
 
-test('rows are saved in a folder that is not there yet; what cannot be written says so', async () => {
+test('rows are saved in a folder that is not there yet; a path that cannot be written is an error', async () => {
   const rows = [{ problem: '1', answer: '2' }];
   const path = join(folder, 'new', 'deep', 'made.jsonl');
   assert.equal(await saveRows(path, rows), path);

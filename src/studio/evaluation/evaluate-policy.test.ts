@@ -88,7 +88,7 @@ test('rewards that are all 0 or 1 have the interval of a proportion: none right 
   }
 });
 
-test('what could not be judged at all is absent, not 0', async () => {
+test('a metric of completions that no reward could judge is absent, not 0', async () => {
   const { metrics, per_problem } = (await evaluatePolicy([{ samples: ['broken', 'broken'] }], 0, options))!;
   assert.ok(!('eval/accuracy' in metrics) && !('eval/sampled_accuracy' in metrics) && !('eval/pass@1' in metrics));
   assert.equal(metrics['eval/unscored'], 1);
@@ -105,7 +105,7 @@ test('what a reward logs under the name of an estimate does not take its place',
   );
 });
 
-test('a cancelled evaluation is none', async () => {
+test('a cancelled evaluation returns undefined', async () => {
   assert.equal(await evaluatePolicy(problems, 0, { ...options, signal: AbortSignal.abort() }), undefined);
   const controller = new AbortController();
   const rewardModel = { score: () => new Promise<never>(() => controller.abort()) };

@@ -57,7 +57,7 @@ function run(id: string, { settings = [], reward = (t) => t, right = [20, 60] }:
   };
 }
 
-test('the windows of metrics that all have, and what differs in the configurations', () => {
+test('a comparison has the windows of metrics that all runs have, and what differs in the configurations', () => {
   const { runs, config } = compareRuns([
     run('a'),
     run('b', { settings: ['lora.r=8', 'learning_rate=1e-4'], reward: (t) => 2 * t }),
@@ -86,7 +86,7 @@ test('held-out accuracy: better, worse, the same, or it cannot be told', () => {
   assert.ok(interval[0] > 0.15 && interval[1] < 0.45);
 });
 
-test('other problems are compared as a whole, which tells less', () => {
+test('accuracies on different problems are compared as a whole, which tells less', () => {
   const [first, second] = [run('a'), run('b', { settings: ['seed=1'], right: [20, 75] })];
   const apart = compareRuns([first, second]).held_out[0]!;
   const together = compareRuns([first, run('c', { right: [20, 75] })]).held_out[0]!;
@@ -116,7 +116,7 @@ test('accuracy before the last step, or by another reward, concludes nothing', (
   assert.deepEqual([conclusion, caveat, paired], ['better', undefined, true]);
 });
 
-test('problems of another kind may be easier: nothing is concluded', () => {
+test('nothing is concluded from problems of another kind, which may be easier', () => {
   const against = run('a');
   const caveatWith = (...settings: string[]) => {
     const [comparison] = compareRuns([against, run('b', { settings, right: [20, 95] })]).held_out;

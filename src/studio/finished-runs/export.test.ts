@@ -132,7 +132,7 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
   assert.ok(readFileSync(join(at('gguf-adapter'), 'README.md'), 'utf8').includes(loads), 'as transformers wants it');
 });
 
-test('as GGUF it is one file, which computes the same with the same tokens', async (t) => {
+test('an export as GGUF is one file, which computes the same with the same tokens', async (t) => {
   const [out, base] = [at('gguf'), at('from-gguf')]; // whose tokenizer is a byte-level one, in a tokenizer.json
   const changes = { model: base, chat_template: 'auto', lora };
   await train({ ...config, ...changes } as ConfigInput, { out: at('byte-level') });
@@ -197,7 +197,7 @@ test('a model that llama.cpp would compute in another way is not written as GGUF
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), dtype: 'q8_0' }), dtype);
 });
 
-test('a model with a number that is none is not exported', async () => {
+test('a model with a weight that is NaN is not exported', async () => {
   cpSync(at('from-gguf'), at('infinite'), { recursive: true });
   const changes = { model: at('infinite'), max_steps: 1, eval: null, lora };
   await train({ ...config, ...changes } as ConfigInput, { out: at('of-infinite') });
@@ -219,7 +219,7 @@ test('options of a program are checked', async () => {
   assert.ok(!existsSync(at('never')));
 });
 
-test('what cannot be exported says why', async () => {
+test('the error for a run that cannot be exported says why', async () => {
   const [out, full, nothing] = [at('new'), at('full'), at('nothing')];
   await assert.rejects(exportRun(full, { out, format: 'peft' }), { code: 'EXPORT_IMPOSSIBLE', hint: /--merge/ });
   await assert.rejects(exportRun(nothing, { out }), { code: 'RUN_NOT_FOUND' });
@@ -244,7 +244,7 @@ test('an export that fails or was killed leaves nothing that looks like a model'
   assert.ok(files.includes('model.safetensors') && files.every((name) => !name.startsWith('.')));
 });
 
-test('of two exports into one folder at once, one is there', async () => {
+test('of two exports into one folder at once, one succeeds', async () => {
   const out = at('contested');
   const both = await Promise.allSettled([
     exportRun(at('adapted'), { out }),

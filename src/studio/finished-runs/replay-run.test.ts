@@ -91,7 +91,7 @@ test('the last steps alone, settings, and functions of the user’s, which see t
   assert.equal(own.steps[1]!.after, 0);
 });
 
-test('a reward that fails is told where, and compares nothing', async () => {
+test('a replay says where a reward failed, and does not compare those completions', async () => {
   const file = join(folder, 'broken.js');
   writeFileSync(file, `export const score = () => { throw new Error('no luck'); };`);
   const replay = await replayRun(run, { reward: `${file}:score` });
@@ -100,7 +100,7 @@ test('a reward that fails is told where, and compares nothing', async () => {
   assert.deepEqual({ ...replay.errors[1], message: '' }, { step: 1, group: 'a', index: 1, message: '' });
 });
 
-test('nothing is written, and what has no rollouts is refused', async () => {
+test('a replay writes nothing, and a run without rollouts is refused', async () => {
   const file = rolloutsFile(run, 1);
   const before = readFileSync(file, 'utf8');
   await replayRun(run, { reward: 'exact_match' });

@@ -63,7 +63,7 @@ test('every check that is not ok says what would help', async () => {
   }
 });
 
-test('an engine that is not there is not ready, and named', async () => {
+test('an engine that does not exist is not ready, and named', async () => {
   const { ok, error } = await examine({ backend: 'unsloth' });
   assert.deepEqual([ok, error?.code], [false, 'NOT_READY']);
   assert.match(error!.message, /unsloth \(gradus .* has no backend unsloth\)/);
@@ -124,7 +124,7 @@ test('vLLM beside TRL is asked for where TRL samples with it, in the versions th
   assert.deepEqual([(await ask(true)).ok, (await ask(true)).detail], [true, 'vllm 1.5']);
 });
 
-test('nothing is said of what the backend has no use for', async () => {
+test('checks of what the backend has no use for are left out', async () => {
   const idsOf = async (options: DoctorOptions) => (await examine(options)).checks.map(({ id }) => id);
   assert.deepEqual(
     (await idsOf({})).filter((id) => ['vllm', 'tinker_key', 'model'].includes(id)),
@@ -133,7 +133,7 @@ test('nothing is said of what the backend has no use for', async () => {
   assert.ok((await idsOf({ backend: 'trl' })).includes('vllm'));
 });
 
-test('where nothing but credentials is missing, that is said', async () => {
+test('the error has a code of its own where nothing but credentials is missing', async () => {
   stage('uv', 'echo uv 9.9.9');
   const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });
   const without = await examine({ config });
@@ -143,7 +143,7 @@ test('where nothing but credentials is missing, that is said', async () => {
   assert.equal(withTokens.ok, true);
 });
 
-test('credentials are told to be there, never what they are', async () => {
+test('the result says whether there are credentials, never what they are', async () => {
   const environment = { ...bare, HF_TOKEN: 'hf_secret', TINKER_API_KEY: 'tml-secret' };
   const result = await examine({ backend: 'tinker', environment });
   assert.equal(found(result, 'hf_token').detail, 'found in HF_TOKEN');
@@ -183,7 +183,7 @@ test('a configuration that is wrong is an error of its own', async () => {
   await assert.rejects(examine({ config: join(folder, 'none.yaml') }), GradusError);
 });
 
-test('a platform that we have not been tested on is said to be one', () => {
+test('a platform on which Gradus has not been tested is named as such', () => {
   const cpus = [{ model: 'Apple M4 ' }, { model: 'Apple M4 ' }];
   assert.deepEqual(hardwareFinding('linux', 'x64', cpus), { ok: true, detail: 'linux x64, Apple M4, 2 cores' });
   assert.deepEqual(hardwareFinding('darwin', 'arm64', cpus), {

@@ -16,7 +16,7 @@ const work: GpuWork = {
   timeout: 3600,
 };
 
-test('by hand', () => {
+test('a cost is what the formula gives when computed by hand', () => {
   // Sampling 200 × 0.03 s; learning 8 × 5e8 × 1e4 / (0.3 × 70e12) = 1.90476 s; 180 s to start.
   const { hours, usd, usd_at_most } = gpuCost('A10G', work)!;
   assertNear(hours * 3600, 180 + 100 * (6 + 1.9047619));

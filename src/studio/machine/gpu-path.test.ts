@@ -80,7 +80,7 @@ test('a hand-off to verl needs nothing here, and is refused where verl has no co
   assert.match(place(await explain({ model: gguf }), 'verl-handoff').refused!, /is a GGUF model/);
 });
 
-test('without the model there is no estimate, and it is missing where it would be trained', async () => {
+test('without the model there are no estimates, and places that need it lack it', async () => {
   const result = await explain({ model: 'Org/No-Such-Model' });
   assert.equal(place(result, 'trl-modal').cost, undefined);
   assert.ok(missing(result, 'trl-local').includes('model'));

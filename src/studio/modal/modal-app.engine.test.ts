@@ -48,7 +48,7 @@ function uvx(...args: string[]): string {
   return execFileSync('uvx', ['--from', 'modal==1.6.4', ...args], options);
 }
 
-test('what is trained there is the same configuration with the paths that files have there', () => {
+test('Modal trains the same configuration with the paths that files have there', () => {
   const there = JSON.parse(readFileSync(join(folder, 'app', 'config.json'), 'utf8'));
   assert.deepEqual(
     [there.compute, there.model, there.dataset, there.reward_fn, there.environment],
@@ -63,7 +63,7 @@ test('what is trained there is the same configuration with the paths that files 
   assert.equal(loadConfigObject({ ...there, dataset: 'x' }).config.learning_rate, config.learning_rate);
 });
 
-test('the client reads it and lists what it can be told', () => {
+test('the client reads the app and lists its options', () => {
   const help = uvx('modal', 'run', app, '--help');
   for (const option of ['--directory', '--mode', '--pid']) assert.ok(help.includes(option), help);
 });

@@ -52,7 +52,7 @@ ${program}
 const out = (name: string) => join(folder, 'runs', name);
 const rent = (name: string, options: TrainOptions = {}) => train(file, { out: out(name), yes: true, ...options });
 
-test('nothing is rented without being agreed to: the command shows the plan', () => {
+test('the command rents nothing without consent and shows the plan', () => {
   const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'gradus');
   for (const more of [[], ['--detach']]) {
     const args = [launcher, 'train', file, '--out', out('unasked'), '--json', ...more];
@@ -68,7 +68,7 @@ test('nothing is rented without being agreed to: the command shows the plan', ()
   }
 });
 
-test('programs are refused too', async () => {
+test('nothing is rented for a program that has not agreed to the cost', async () => {
   await assert.rejects(rent('unasked', { yes: false }), { code: 'CONFIRMATION_REQUIRED', kind: 'invalid' });
 });
 
@@ -98,7 +98,7 @@ for (const [what, changes, code, message] of [
   });
 }
 
-test('a run there is a run here: events as they come, files, result', async () => {
+test('a run at Modal has the events as they come, the files and the result of a local run', async () => {
   withCredentials();
   stageClient(`
     report({ call: 'fc-1' });
@@ -122,7 +122,7 @@ test('a run there is a run here: events as they come, files, result', async () =
   assert.match(readFileSync(join(out('done'), 'modal', 'app.py'), 'utf8'), /^SPEC = json\.loads\(".*A10G/m);
 });
 
-test('going on asks for the same run again', async () => {
+test('resuming asks for the same run again', async () => {
   withCredentials();
   stageClient(`
     writeFileSync(join(directory, 'mode'), option('--mode'));
@@ -136,7 +136,7 @@ test('going on asks for the same run again', async () => {
   assert.equal(readFileSync(join(out('again'), 'mode'), 'utf8'), 'overwrite');
 });
 
-test('a signal cancels what goes on there', async () => {
+test('a signal cancels the run at Modal', async () => {
   withCredentials();
   stageClient(`
     record({ step: 1 });
@@ -151,7 +151,7 @@ test('a signal cancels what goes on there', async () => {
   assert.deepEqual([result.run.status, result.error?.code], ['stopped', 'RUN_STOPPED']);
 });
 
-test('a run that its time limit ends can go on', async () => {
+test('a run that its time limit ended can be resumed', async () => {
   withCredentials();
   stageClient("record({ step: 1 }); report({ stopped: 'modal.timeout' });");
   const { error } = await rent('late');

@@ -34,7 +34,7 @@ test('a model that is trained further, or has another tokenizer, has changed', (
   assert.deepEqual(changedFiles(before, hashUserFiles(config)), [join(model, 'tokenizer.json')]);
 });
 
-test('of a large file the size and samples throughout are looked at', () => {
+test('a change of a large file shows in its size or in samples throughout', () => {
   const model = join(folder, 'large.gguf');
   writeFileSync(model, '');
   truncateSync(model, 64 * 2 ** 20);
@@ -61,7 +61,7 @@ test('of a large file the size and samples throughout are looked at', () => {
   assert.equal(changed(), true, 'a byte longer');
 });
 
-test('what comes from the hub, or from nowhere, is not looked at', () => {
+test('models and data from the hub, and missing files, are not hashed', () => {
   assert.deepEqual(hashUserFiles({ ...configDefaults, model: 'Org/No-Such-Model' }), {});
   assert.deepEqual(hashUserFiles(configDefaults), {});
 });

@@ -75,14 +75,14 @@ test('an environment brings problems and scores; paths are relative to the confi
   assert.equal((await env.start()).messages[0]!.content, 'a number?');
 });
 
-test('its data is split like a data set, by the seed of the run', async () => {
+test('the problems of an environment are split like a data set, by the seed of the run', async () => {
   const { problems } = await open({ environment: 'game.ts:game', eval: {}, seed: 3, eval_fraction: 0.25 });
   assert.equal(problems.train.length, 15);
   assert.equal(problems.eval.length, 5);
   assert.ok([...problems.train, ...problems.eval].every(({ secret }) => Number(secret) >= 3));
 });
 
-test('settings are checked by its schema, with defaults', async () => {
+test('settings of an environment are checked by its schema, and get defaults', async () => {
   const counts = await Promise.all(
     [{}, { high: 4 }].map(async (settings) => {
       const { problems } = await open({ environment: 'game.ts:game', environment_config: settings });
@@ -125,7 +125,7 @@ for (const [reference, message] of Object.entries({
     assert.rejects(open({ environment: reference }), { code: 'ENVIRONMENT_LOAD_FAILED', message }));
 }
 
-test('a module as Python names it is answered with its file', async () => {
+test('the error for a module as Python names it has the name of its file', async () => {
   mkdirSync(join(folder, 'envs'));
   writeFileSync(join(folder, 'envs', 'hotel.py'), '');
   const hint = `write it as ${join(folder, 'envs', 'hotel.py')}:Hotel`;
@@ -152,21 +152,21 @@ test('without problems, or without anything that scores, there is nothing to lea
   assert.deepEqual(rewardNames, ['think_format']);
 });
 
-test('rewards add to its scores, and weigh them by name', async () => {
+test('rewards add to an environment’s scores, and weigh them by name', async () => {
   const reward: ConfigInput['reward'] = [{ name: 'short', weight: 0.5 }, 'think_format'];
   const { rewardNames, rewardWeights } = await open({ environment: 'game.ts', reward });
   assert.deepEqual(rewardNames, ['found', 'short', 'think_format']);
   assert.deepEqual(rewardWeights, { found: 1, short: 0.5, think_format: 1 });
 });
 
-test('a name that is none of its scores and no reward is refused, with what might be meant', () =>
+test('a name that is neither a score of the environment nor a reward is refused, with what might be meant', () =>
   assert.rejects(open({ environment: 'game.ts', reward: [{ name: 'shorts', weight: 0.5 }] }), {
     code: 'CONFIG_INVALID',
     path: 'reward.0',
     hint: /did you mean "short"/,
   }));
 
-test('several are chosen from by a column of the data', async () => {
+test('a column of the data chooses among several environments', async () => {
   const several = { environment: { low: 'game.ts:bare', high: 'game.ts:game' }, environment_column: 'task' };
   const { problems, environment } = await open({ ...several, dataset: 'rows.jsonl' });
   for (const row of problems.train.slice(0, 2)) await environment.build(row);

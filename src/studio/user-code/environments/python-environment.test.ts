@@ -157,7 +157,7 @@ test('an environment that scores completions brings its problems and its tools',
   }
 });
 
-test('it may ask the model and the tokenizer, as transformers has them', async () => {
+test('an environment may use the model and the tokenizer, as transformers has them', async () => {
   const file = write(`
 class Judge:
     def score_episode(self, model, tokenizer, completion, **row):
@@ -197,7 +197,7 @@ class Judge:
   ]);
 });
 
-test('methods are tools of an episode of its own, and instances are used again', async () => {
+test('each episode has an instance whose methods are tools, and instances are used again', async () => {
   const { build, scores } = await loadPythonEnvironment(`${write(counter)}:Counter`, { step: 2 });
   assert.deepEqual(scores, ['Counter']);
   const row = { prompt: [{ role: 'user', content: 'Reach 7.' }], start: 1 };
@@ -389,7 +389,7 @@ for (const [what, text, message, hint] of [
   });
 }
 
-test('rows and scores that are none are refused', async () => {
+test('rows that are no objects and scores that are no numbers are refused', async () => {
   const { build, buildDataset } = await loadPythonEnvironment(
     `${write('class Env:\n    def build_dataset(self): return [1]\n    def score_episode(self, completion): return "good"')}:Env`,
     {},

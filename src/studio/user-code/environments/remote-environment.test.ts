@@ -124,7 +124,7 @@ test('a process that the system refuses is an error that says so, and the next m
   assert.equal((await play(await open('honest', own), [{}]))[0]!.stopReason, 'completed');
 });
 
-test('episodes are what they are in this process', async () => {
+test('episodes in a child process are the same as in this one', async () => {
   const here = await play(await loadEnvironment(named('honest')), slowRows);
   const there = await play(await open('honest'), slowRows);
   assert.deepEqual(asData(there), asData(here));
@@ -154,7 +154,7 @@ const faults: Record<string, [stopReason: string, message: RegExp]> = {
 /** Those in which several episodes wait when it happens. */
 const together = ['loopsInStep', 'loopsLater', 'exitsLater', 'leavesTimer', 'waits'];
 
-describe('what an episode does is recorded, and the others are as they would be without it', { concurrency: 4 }, () => {
+describe('a fault of an episode is recorded, and disturbs no other episode', { concurrency: 4 }, () => {
   const cases = [
     ...Object.keys(faults).map((name) => [name, rows] as const),
     ...together.map((name) => [name, slowRows] as const),
@@ -187,7 +187,7 @@ test('what a new process cannot repeat is an error, not another episode', async 
   assert.match(trajectories[0]!.error!.message, /^start: .* it answers differently$/);
 });
 
-test('problems, right turns and scores of groups come from there', async () => {
+test('problems, right turns and scores of groups come from the child process', async () => {
   const environment = await open('groups');
   assert.deepEqual(environment.scores, ['turns', 'first']);
   assert.deepEqual(await environment.buildDataset!({ seed: 7 }), { train: [{ seed: 7 }] });

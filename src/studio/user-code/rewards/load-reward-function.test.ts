@@ -45,7 +45,7 @@ test('TypeScript in an installed package is loaded too, along with what it impor
   assert.equal(warnings.mock.callCount(), 0);
 });
 
-test('without a name it is the export reward, or else the default', async () => {
+test('without a name, the function is the export reward, or else the default', async () => {
   const both = await loadRewardFunction(write('both.ts', typed), folder);
   assert.deepEqual(await both(input), [7, 7]);
   const only = await loadRewardFunction(write('only.js', 'export default () => [5, 6];'), folder);
@@ -82,7 +82,7 @@ test('a CommonJS file works too', async () => {
   assert.deepEqual(await reward(input), [1, 2]);
 });
 
-test('the package that is running is there by its name without being installed, unless it is installed', async () => {
+test('the running package can be imported by its name without being installed; an installed one comes first', async () => {
   const file = write(
     'own.ts',
     `import { GradusError } from 'gradus';

@@ -60,7 +60,7 @@ test('a change of a function is noticed', () => {
   assert.deepEqual(changedFiles(before, hashUserFiles(config)), [code]);
 });
 
-test('so is one of a chat template', () => {
+test('a change of a chat template is noticed', () => {
   writeFileSync(join(folder, 'chat.jinja'), '{{ messages[0].content }}');
   const { chat_template, ...config } = configure('mine.ts:calm', { chat_template: 'chat.jinja' });
   assert.ok(chat_template in hashUserFiles({ ...config, chat_template }));

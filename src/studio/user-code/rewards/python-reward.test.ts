@@ -51,7 +51,7 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
   assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
 });
 
-test('an argument that no column fills is an error that names the columns and what makes one of them it', async () => {
+test('an argument that no column fills is an error that names the columns and how to rename one', async () => {
   const score = await load('def fn(completions, solution, *, level=None):\n    return [0 for _ in completions]');
   const message = /it takes solution, .* there is: answer; columns: \{solution: NAME\} gives it to one/;
   assert.match(String(await scores(score, '2')), message);
@@ -59,7 +59,7 @@ test('an argument that no column fills is an error that names the columns and wh
   assert.match(String(await scores(one, '2')), /it takes prompt, but lists of them: prompts/);
 });
 
-test('it gets how far the run is, as trainer_state; where no run asks, the state before one', async () => {
+test('a function gets the progress of the run as trainer_state; outside of runs, the state before the first step', async () => {
   const score = await load(
     'def fn(completions, trainer_state, **kwargs):\n    return [trainer_state.global_step / trainer_state.max_steps]',
   );
@@ -109,7 +109,7 @@ def fn(completions, **kwargs):
   assert.deepEqual(await scores(score, 'a'), [0]);
 });
 
-test('files beside it can be imported, whatever they are called', async () => {
+test('files beside a function can be imported, whatever they are called', async () => {
   write('VALUE = 7', 'rewards.py');
   const score = await load('import rewards\ndef fn(completions): return [rewards.VALUE]');
   assert.deepEqual(await scores(score, 'a'), [7]);
@@ -184,7 +184,7 @@ for (const [what, line] of [
   });
 }
 
-test('a score that is none is the fault of its completion alone', async () => {
+test('a score that is no number fails its completion alone', async () => {
   const score = await load('def fn(completions): return [1, float("nan"), "1"]');
   assert.deepEqual(await scores(score, 'a', 'b', 'c'), [
     1,

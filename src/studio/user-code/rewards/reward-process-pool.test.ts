@@ -129,7 +129,7 @@ test('calls wait for their turn, and the time that they wait is not counted', as
   assert.ok(groups.flat().every((reward) => reward.score === 1));
 });
 
-test('what a reward says itself is no answer, and what it left behind fails no other call', async () => {
+test('a message that a reward sends itself is no answer, and what it left behind fails no other call', async () => {
   const [speaks, sleeps] = [await open('speaks'), await open('sleeps')];
   const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
   assert.deepEqual(await speaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
@@ -153,7 +153,7 @@ test('several processes share the calls, and one does all that it can', async ()
   assert.equal(new Set(groups.flat().map((reward) => reward.score)).size, 2);
 });
 
-test('a built-in reward runs there too', async () => {
+test('a built-in reward runs in a process, too', async () => {
   const score = await processes.open({ builtin: 'regex_match', config: { pattern: '^(a+)+$' } });
   const rewards = await weightedRewards([{ name: 'regex', score }], { timeLimit: 900 }).score(
     {},

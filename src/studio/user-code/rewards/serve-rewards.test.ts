@@ -72,7 +72,7 @@ test('hundreds of questions are all answered', async () => {
   );
 });
 
-test('what is no question ends it', async () => {
+test('a line that is no question ends the server', async () => {
   for (const line of ['{', '[]', '{"id": 1}', JSON.stringify({ ...question(1, '4'), more: 1 })]) {
     const server = await serveRewards(loadConfigObject(config, [], folder).config);
     await assert.rejects(

@@ -151,7 +151,7 @@ describe('agreement', () => {
   });
 });
 
-describe('what is no test of a reward', () => {
+describe('refused tests of a reward', () => {
   const refused = (options: Partial<Parameters<typeof testReward>[0]>, code: string, message: RegExp) =>
     assert.rejects(testReward({ reward: 'numeric_match', input: cases({ completion: '4' }), ...options }), {
       name: 'GradusError',
