@@ -43,7 +43,8 @@ export async function openRemoteEnvironment(
         given: [example, trajectories],
         timeLimit: limits.scoreGroup,
       })) as EpisodeScore[],
-    gold: async (example) => (await ask({ method: 'gold', given: example, timeLimit: limits.call })) as Turns | undefined,
+    gold: async (example) =>
+      (await ask({ method: 'gold', given: example, timeLimit: limits.call })) as Turns | undefined,
   };
   return {
     build: (example) => new RemoteEpisode(host, environment, example),
