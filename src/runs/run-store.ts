@@ -1,19 +1,6 @@
-// Writes a run directory. All files of a run are written here.
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+// Writes a run directory. All files of a run are written here, those of lines through line-files.ts.
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
@@ -28,7 +15,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
-import { damaged, eachLine, fileChunks, isTemporaryOf, replaceFile, replaceJson } from './files.ts';
+import { isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,
@@ -38,6 +25,7 @@ import {
   stepName,
   stepOf,
 } from './layout.ts';
+import { bytesUpTo, cutOff, type KeptBytes, LineFiles } from './line-files.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
@@ -55,11 +43,6 @@ import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 1000;
 
-/** The names in `runFiles` of the files to which lines are appended. */
-const lineFiles = ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const;
-
-type LineFile = (typeof lineFiles)[number];
-
 export interface CreateRunOptions {
   readonly directory: string;
   /** Whether to remove a run that exists in the directory. @default false */
@@ -76,14 +59,12 @@ export class RunStore {
   #record: RunRecord;
   /** When run.json was last written, by the clock of this process. */
   #updated = 0;
-  /** Open files to which lines are appended, since opening one may take longer than a small step. */
-  readonly #appending = new Map<LineFile, number>();
-  /** Files whose last lines may not have reached the disk yet. */
-  readonly #unsettled = new Set<number>();
+  readonly #lines: LineFiles;
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
     this.#record = record;
+    this.#lines = new LineFiles(directory);
   }
 
   /** Starts a run in a new directory. Throws the errors of `assertFree`. */
@@ -183,29 +164,29 @@ export class RunStore {
   /** @returns the line that was written */
   metrics(step: number, metrics: Metrics): MetricsRecord {
     const record = numbersOf(step, metrics);
-    this.#append('metrics', record);
+    this.#lines.append('metrics', record);
     return record;
   }
 
   timings(step: number, seconds: Metrics): void {
-    this.#append('timings', numbersOf(step, seconds));
+    this.#lines.append('timings', numbersOf(step, seconds));
   }
 
   evaluation(record: EvaluationRecord): void {
-    this.#append('evals', record);
+    this.#lines.append('evals', record);
   }
 
   alert(alert: Alert): void {
-    this.#append('alerts', alert);
+    this.#lines.append('alerts', alert);
   }
 
   /** Records the samples of a step with one write, so that a process that is killed leaves all of them or none. */
   samples(records: readonly SampleRecord[]): void {
-    this.#append('samples', ...records);
+    this.#lines.append('samples', ...records);
   }
 
   event(event: object): void {
-    this.#append('events', event);
+    this.#lines.append('events', event);
   }
 
   rollouts(step: number, groups: readonly GroupOutcome[]): void {
@@ -220,11 +201,9 @@ export class RunStore {
     }
   }
 
-  /** Returns when all lines have reached the disk. Several files at once take little longer than one. */
-  async settle(): Promise<void> {
-    const descriptors = [...this.#unsettled];
-    this.#unsettled.clear();
-    await Promise.all(descriptors.map((descriptor) => promisify(fsync)(descriptor)));
+  /** Returns when all lines have reached the disk. */
+  settle(): Promise<void> {
+    return this.#lines.settle();
   }
 
   profile(contents: Readonly<Record<keyof typeof profileFiles, string>>): void {
@@ -243,7 +222,7 @@ export class RunStore {
    * @returns the checkpoint's folder
    */
   async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
-    this.#assertThere();
+    this.#lines.assertThere();
     await this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
@@ -272,41 +251,17 @@ export class RunStore {
   /** Closes all files; nothing may be written afterwards. */
   close(): void {
     endWriting(this.directory);
-    for (const descriptor of this.#appending.values()) closeSync(descriptor);
-    this.#appending.clear();
+    this.#lines.close();
   }
 
-  #append(file: LineFile, ...values: readonly object[]): void {
-    let descriptor = this.#appending.get(file);
-    if (descriptor === undefined) {
-      descriptor = openSync(join(this.directory, runFiles[file]), 'a');
-      this.#appending.set(file, descriptor);
-    }
-    appendFileSync(descriptor, values.map(stringifyLine).join(''));
-    this.#unsettled.add(descriptor);
-  }
-
-  /** Throws `DIRECTORY_LOST` if a file to which lines are appended is gone: without them, the next checkpoint could not be resumed from. */
-  #assertThere(): void {
-    for (const file of this.#appending.keys()) {
-      const path = join(this.directory, runFiles[file]);
-      if (existsSync(path)) continue;
-      throw new GradusError('DIRECTORY_LOST', `${path} was removed or moved during the run`, {
-        hint: 'put it back and continue with --resume, or start a new run',
-        path,
-        kind: 'failed',
-      });
-    }
-  }
-
-  #rewind(step: number, kept: ReadonlyMap<LineFile, number>): void {
+  #rewind(step: number, kept: KeptBytes): void {
     for (const folder of ['rollouts', 'checkpoints'] as const) {
       mkdirSync(join(this.directory, runFiles[folder]), { recursive: true });
     }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
     if (step >= 0) this.point('latest', step);
-    for (const [file, bytes] of kept) cutOff(join(this.directory, runFiles[file]), bytes);
+    cutOff(this.directory, kept);
     for (const name of readdirSync(this.directory)) {
       const isLeftOver = Object.values(runFiles).some((file) => isTemporaryOf(file, name));
       if (isLeftOver) rmSync(join(this.directory, name), { force: true });
@@ -315,40 +270,6 @@ export class RunStore {
       if ((stepOf(name) ?? step) > step) rmSync(join(this.directory, runFiles.rollouts, name));
     }
   }
-}
-
-/**
- * How many bytes a run keeps of its files when it is resumed from this step: the lines before the first one of a later step; all events. An incomplete
- * last line, to which the next one would be appended, is not kept. Throws `RUN_DAMAGED`, also unless metrics have a line for each step up to this one:
- * a resumed run would never write the missing ones.
- */
-function bytesUpTo(directory: string, step: number): Map<LineFile, number> {
-  const kept = new Map<LineFile, number>();
-  for (const file of lineFiles) {
-    const path = join(directory, runFiles[file]);
-    let [lines, bytes, isOver] = [0, 0, false];
-    // The file is read to its end, although no more lines may be kept: if it is damaged, the run stays as it is.
-    for (const { value, end } of eachLine<{ step: number }>(path)) {
-      isOver ||= file !== 'events' && !(value.step <= step);
-      if (isOver) continue;
-      [lines, bytes] = [lines + 1, end];
-      if (file === 'metrics' && value.step !== lines) throw lacksStep(path, lines);
-    }
-    if (file === 'metrics' && lines < step) throw lacksStep(path, lines + 1);
-    if (existsSync(path)) kept.set(file, bytes);
-  }
-  return kept;
-}
-
-function lacksStep(path: string, step: number): GradusError {
-  return damaged(path, `its line for step ${step} is missing, or not in its place`);
-}
-
-/** Cuts a file off behind a line, and adds the line's line feed if it was missing. */
-function cutOff(path: string, bytes: number): void {
-  truncateSync(path, bytes);
-  const [last] = fileChunks(path, Math.max(0, bytes - 1));
-  if (last && last[0] !== 0x0a) appendFileSync(path, '\n');
 }
 
 /** The step, which no metric can replace, then all finite numbers in alphabetical order, so that equal metrics give equal bytes. */
