@@ -6,9 +6,10 @@ import { GradusError, isObject } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import { shellWord } from '../../shell-word.ts';
+import { gradusVersion } from '../../studio/versions.ts';
 import type { Cli } from '../cli.ts';
 import { isCheckoutScript } from '../own-name.ts';
-import { packagePath, readPackageFile } from '../package-files.ts';
+import { packagePath } from '../package-files.ts';
 
 const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
@@ -147,7 +148,6 @@ function projectFiles(template: TemplateName, name: string): Record<string, stri
 }
 
 function packageJson(name: string): string {
-  const { version } = JSON.parse(readPackageFile('package.json')) as { version: string };
   const content = {
     name:
       name
@@ -157,7 +157,7 @@ function packageJson(name: string): string {
     private: true,
     type: 'module',
     scripts: { test: 'node --test' },
-    dependencies: { gradus: version },
+    dependencies: { gradus: gradusVersion() },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
 }
