@@ -108,7 +108,7 @@ type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
 export class GrpoTrainer<E extends Example = Example> {
-  readonly #options: ReturnType<typeof withDefaults<E>>;
+  readonly #options: CompleteOptions<E>;
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
@@ -299,6 +299,9 @@ export class GrpoTrainer<E extends Example = Example> {
     return metrics;
   }
 }
+
+/** The options of a trainer with a value for each that has a default. */
+type CompleteOptions<E extends Example> = ReturnType<typeof withDefaults<E>>;
 
 function withDefaults<E extends Example>(options: GrpoTrainerOptions<E>) {
   const {

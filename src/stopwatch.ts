@@ -8,20 +8,26 @@ export interface Phase {
   readonly milliseconds: number;
 }
 
-export type Stopwatch = ReturnType<typeof stopwatch>;
+export interface Stopwatch {
+  /** The phases that have ended, in order. */
+  readonly phases: readonly Phase[];
+  /** Ends the current phase, which has this name, and begins the next. */
+  lap(name: Phase['name']): void;
+  /** Seconds by metric: `step_time`, and `time/<phase>` for each phase. */
+  timings(): Record<string, number>;
+}
 
-export function stopwatch() {
+/** A stopwatch whose first phase begins now. */
+export function stopwatch(): Stopwatch {
   const phases: Phase[] = [];
   let last = performance.now();
   return {
     phases,
-    /** Ends the current phase and begins the next. */
-    lap(name: Phase['name']) {
+    lap(name) {
       const now = performance.now();
       phases.push({ name, start: last, milliseconds: now - last });
       last = now;
     },
-    /** Seconds by metric: `step_time`, and `time/<phase>` for each phase. */
     timings() {
       const seconds: Record<string, number> = { step_time: 0 };
       for (const { name, milliseconds } of phases) {

@@ -4,8 +4,11 @@ import type { Example, Group } from '../../rl.ts';
 
 const WINDOW_STEPS = 10;
 
-/** Returns a function that counts failures step by step, and throws `ERROR_BUDGET_SPENT` once more than `fraction` of the rollouts of 10 steps failed. */
-export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
+/** Counts the failures of a step. Throws `ERROR_BUDGET_SPENT` once too many rollouts of the last 10 steps have failed. */
+export type ErrorBudget = (groups: readonly Group[]) => void;
+
+/** @param fraction of the rollouts of 10 steps that may fail */
+export function errorBudget(fraction: number): ErrorBudget {
   const recent: { failed: number; all: number }[] = [];
   return (groups) => {
     const faults = groups.flatMap(faultsOf);

@@ -20,7 +20,7 @@ import { type StartEvent, type StepEvent, speed, type TrainEvent } from '../even
 import type { PreflightReport } from '../preflight.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import type { Setup } from '../setup.ts';
-import { errorBudget } from './error-budget.ts';
+import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
@@ -109,7 +109,7 @@ export class TrainingRun {
     this.#best = evaluations.find(({ step }) => step === best);
   }
 
-  async *#train(stage: Stage, countErrors: ReturnType<typeof errorBudget>): Events {
+  async *#train(stage: Stage, countErrors: ErrorBudget): Events {
     const { config } = this.#setup;
     const trainer = await this.#enter(stage).catch((error) => {
       // The run was stopped while the stage's code and data were being loaded, and ends with what has been trained so far.
