@@ -36,8 +36,18 @@ const prompt = z.union([z.string(), z.array(message).nonempty()]).default('');
  */
 const limits = { load: 120_000, step: 10_000, score: 300_000 };
 
+/** A class of the user's with its settings, as calls of Python name it. */
+interface PythonClass {
+  readonly path: string;
+  readonly name: string;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
 /** Calls Python for an episode. */
 type Ask = (call: string, params: object) => Promise<unknown>;
+
+/** Makes the episode of a row. */
+type MakeEpisode = (row: Example, ask: Ask) => Env | Promise<Env>;
 
 /**
  * One process plays all episodes, one call at a time. When a call hangs or ends it, the episodes under way break off and the next begin in another.
@@ -53,45 +63,12 @@ export async function loadPythonEnvironment(
 ): Promise<Environment> {
   const { path, name } = parsePython(reference, 'Environment');
   const python = new PythonCode({ handlers });
-  const { style, scored, has_dataset, has_gold, tools } = described.parse(
-    await loadPythonModule(path, 'ENVIRONMENT_LOAD_FAILED', () =>
-      python.call('describe', { path, name, config }, limits.load),
-    ),
-  );
   const code = { path, name, config };
-
-  const scorer = (row: Example, ask: Ask): Env => {
-    let completion = '';
-    return {
-      start: () => ({ messages: promptOf(row), ...(tools.length > 0 && { tools }) }),
-      step({ message }: Action) {
-        completion = textOf(message);
-        return null;
-      },
-      score: async () => ({ [name]: score.parse(await ask('score_episode', { ...code, completion, row })) }),
-    };
-  };
-
-  let episodes = 0;
-  const player = async (row: Example, ask: Ask): Promise<Env> => {
-    const episode = ++episodes;
-    const said = observation.parse(await ask('reset', { ...code, episode, row }));
-    const answering = tools.map(
-      (spec): Tool => ({
-        ...spec,
-        call: (args) => ask('call_tool', { path, episode, tool: spec.name, arguments: args as object }),
-      }),
-    );
-    return toolEnvironment({
-      prompt: () => withObservation(promptOf(row), said ?? ''),
-      tools: answering,
-      // Each call has what is left of the time of its turn.
-      limits: { timeLimit: Number.POSITIVE_INFINITY },
-      ...(scored && { scores: { [name]: async () => score.parse(await ask('finish', { path, episode })) } }),
-    }).build(row);
-  };
-
-  const make = style === 'scorer' ? scorer : player;
+  const description = described.parse(
+    await loadPythonModule(path, 'ENVIRONMENT_LOAD_FAILED', () => python.call('describe', code, limits.load)),
+  );
+  const { style, scored, has_dataset, has_gold } = description;
+  const make = style === 'scorer' ? scoredEpisodes(code, description) : toolEpisodes(code, description);
   return {
     build: (row) => new PythonEpisode(python, (ask) => make(row, ask)),
     scores: scored ? [name] : [],
@@ -110,6 +87,44 @@ export async function loadPythonEnvironment(
         ),
       }),
     }),
+  };
+}
+
+/** Episodes of one turn, whose completion the class scores itself. */
+function scoredEpisodes(code: PythonClass, { tools }: z.output<typeof described>): MakeEpisode {
+  return (row, ask) => {
+    let completion = '';
+    return {
+      start: () => ({ messages: promptOf(row), ...(tools.length > 0 && { tools }) }),
+      step({ message }: Action) {
+        completion = textOf(message);
+        return null;
+      },
+      score: async () => ({ [code.name]: score.parse(await ask('score_episode', { ...code, completion, row })) }),
+    };
+  };
+}
+
+/** Episodes in TRL's style, each with an instance of the class, whose methods are tools. */
+function toolEpisodes(code: PythonClass, { scored, tools }: z.output<typeof described>): MakeEpisode {
+  const { path, name } = code;
+  let episodes = 0;
+  return async (row, ask) => {
+    const episode = ++episodes;
+    const said = observation.parse(await ask('reset', { ...code, episode, row }));
+    const answering = tools.map(
+      (spec): Tool => ({
+        ...spec,
+        call: (args) => ask('call_tool', { path, episode, tool: spec.name, arguments: args as object }),
+      }),
+    );
+    return toolEnvironment({
+      prompt: () => withObservation(promptOf(row), said ?? ''),
+      tools: answering,
+      // Each call has what is left of the time of its turn.
+      limits: { timeLimit: Number.POSITIVE_INFINITY },
+      ...(scored && { scores: { [name]: async () => score.parse(await ask('finish', { path, episode })) } }),
+    }).build(row);
   };
 }
 
