@@ -11,7 +11,7 @@ import { type Plan, planTraining } from '../plan.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
 import type { GpuCost } from './gpu-cost.ts';
 import type { GpuEstimate } from './gpu-memory.ts';
-import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
+import { type CheckId, type CheckSubject, type Finding, findOut } from './machine-checks.ts';
 
 export interface GpuPlace {
   readonly id: PlaceId;
@@ -120,25 +120,10 @@ export async function explainGpuPath(
   const found = new Map(
     await Promise.all(ids.map(async (id) => [id, await findOut(id, { environment, config })] as const)),
   );
-  const described = placeIds.map((id): GpuPlace => {
-    const place: Place = places[id];
-    const missing = [...needsOf(id, config)].flatMap((check) => {
-      const { ok, detail, fix } = found.get(check)!;
-      return ok ? [] : [{ id: check, detail, ...(fix !== undefined && { fix }) }];
-    });
-    const refused = refusal(place, config, file);
-    const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
-    return {
-      id,
-      description: place.description(config),
-      settings,
-      command: commandFor(place, file, settings),
-      ready: missing.length === 0 && refused === undefined,
-      missing,
-      ...(refused !== undefined && { refused }),
-      ...(place.rented && rentedEstimates(config, plan)),
-    };
-  });
+  const described = placeIds.map((id) => ({
+    ...describePlace(id, config, file, found),
+    ...((places[id] as Place).rented && rentedEstimates(config, plan)),
+  }));
   const chosen = choiceOf(config);
   const { ready, missing, refused } = described.find(({ id }) => id === chosen)!;
   return {
@@ -154,6 +139,26 @@ export async function explainGpuPath(
     ...(refused !== undefined && {
       error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },
     }),
+  };
+}
+
+/** What would run at a place and what is missing there, without estimates. @param found the results of all checks that places need */
+function describePlace(id: PlaceId, config: Config, file: string, found: ReadonlyMap<CheckId, Finding>): GpuPlace {
+  const place: Place = places[id];
+  const missing = [...needsOf(id, config)].flatMap((check) => {
+    const { ok, detail, fix } = found.get(check)!;
+    return ok ? [] : [{ id: check, detail, ...(fix !== undefined && { fix }) }];
+  });
+  const refused = refusal(place, config, file);
+  const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
+  return {
+    id,
+    description: place.description(config),
+    settings,
+    command: commandFor(place, file, settings),
+    ready: missing.length === 0 && refused === undefined,
+    missing,
+    ...(refused !== undefined && { refused }),
   };
 }
 
