@@ -17,6 +17,7 @@ import { healthMonitor } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { eachMetrics, readEvaluations, readRun, runArtifacts } from '../../runs/read-run.ts';
+import type { RunRecord } from '../../runs/records.ts';
 import { emptyRun, endReserved, reserveRun } from '../../runs/reservation.ts';
 import type { TimedEvent } from '../events.ts';
 import { findOut } from '../machine/machine-checks.ts';
@@ -62,11 +63,34 @@ export async function* trainAtModal(
   options: ModalRunOptions,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
-  const { config, text } = loaded;
   const reference = runDirectory(loaded, options);
   const directory = resolve(reference);
+  const app = prepareDirectory(loaded, directory, options);
+  const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
+  if (options.resume) for (const _ of events.next()); // these events were yielded before
+  const running = runApp(app, directory, options);
+  let ended: Report | undefined;
+  while (!ended) {
+    ended = await Promise.race([running, sleep(LOOK_EVERY, undefined)]);
+    yield* events.next();
+  }
+  const record = recordOfEnded(directory, ended, options.signal);
+  const result = trainResult({
+    directory,
+    record,
+    requirements: options.requirements,
+    reference,
+    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(loaded.config)).alerts,
+    artifacts: runArtifacts(directory),
+  });
+  replaceJson(join(directory, runFiles.result), result);
+  return result;
+}
+
+/** Writes the app and the configuration into the directory of the run, and reserves it. Returns the path of the app. */
+function prepareDirectory({ config, text }: LoadedConfig, directory: string, { resume }: ModalRunOptions): string {
   makeFolder(directory);
-  if (!options.resume) emptyRun(directory);
+  if (!resume) emptyRun(directory);
   const app = modalApp(config, basename(directory)).write(join(directory, runFiles.modal));
   writeFileSync(join(directory, runFiles.config), text);
   writeFileSync(join(directory, runFiles.resolvedConfig), `${JSON.stringify(config, null, 2)}\n`);
@@ -76,35 +100,22 @@ export async function* trainAtModal(
     started: new Date().toISOString(),
     max_steps: config.max_steps ?? 0,
   });
+  return app;
+}
 
-  const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
-  if (options.resume) for (const _ of events.next()); // these events were yielded before
-  const running = runApp(app, directory, options);
-  let ended: Report | undefined;
-  while (!ended) {
-    ended = await Promise.race([running, sleep(LOOK_EVERY, undefined)]);
-    yield* events.next();
-  }
+/** The record of a run that was completed, or was stopped, which is recorded here. Throws `RUN_EXISTS`, and the error with which the run failed. */
+function recordOfEnded(directory: string, ended: Report, signal: AbortSignal | undefined): RunRecord {
   if (ended.error !== undefined) {
     const hint = 'choose another --name, or give --resume or --overwrite';
     throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
   }
   if (ended.stopped) {
-    const reason = ended.stopped === 'cancelled' ? stopReasonOf(options.signal?.reason) : ended.stopped;
+    const reason = ended.stopped === 'cancelled' ? stopReasonOf(signal?.reason) : ended.stopped;
     endReserved(directory, { status: 'stopped', stop_reason: reason });
   }
   const record = readRun(directory);
   if (record.status !== 'completed' && record.status !== 'stopped') throw failureOf(ended);
-  const result = trainResult({
-    directory,
-    record,
-    requirements: options.requirements,
-    reference,
-    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
-    artifacts: runArtifacts(directory),
-  });
-  replaceJson(join(directory, runFiles.result), result);
-  return result;
+  return record;
 }
 
 /** Runs Modal's client with the app, writes its output to a log, and returns what the app has reported. Throws `MODAL_FAILED`. */
