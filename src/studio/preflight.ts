@@ -4,11 +4,12 @@
 
 import { unlessAborted } from '../cancellation.ts';
 import { rewardName } from '../config/reward-names.ts';
+import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
 import { shuffled, streamSeed } from '../random.ts';
-import type { Example, Group } from '../rl.ts';
+import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, isBlocking } from './checks.ts';
@@ -49,9 +50,7 @@ const CHECKED_ROWS = 5000;
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model } = setup;
-  // Files are often sorted, by difficulty or by topic: their first rows would be no sample. Those of a task set, maybe millions, are drawn at random.
-  const drawn = config.taskset !== null;
-  const rows = drawn ? problems.train : shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+  const rows = rowsToSample(setup);
   const examples = rows.slice(0, Math.min(SAMPLED_PROMPTS, config.prompts_per_step));
   const samplesPerExample = Math.min(SAMPLES_PER_PROMPT, config.num_generations);
   const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
@@ -60,13 +59,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);
-  const reasons = groups.map((group) =>
-    groupReason(group, {
-      maskTruncated: config.mask_truncated_completions,
-      objectives: config.multi_objective_aggregation === 'normalize_then_sum' ? config.reward.map(rewardName) : [],
-      minGroup: 2,
-    }),
-  );
+  const reasons = reasonsOf(groups, config);
   const metrics = { ...rolloutMetrics(groups), ...reasonMetrics(reasons) };
   const answered = rows.slice(0, GOLD_ROWS);
   const opening = await openings(setup.environment, answered);
@@ -97,6 +90,22 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
     ),
   };
+}
+
+/**
+ * Training problems in random order. Files are often sorted, by difficulty or by topic, so that their first rows would be no sample; those of a
+ * task set, maybe millions, are drawn at random already.
+ */
+function rowsToSample({ config, problems }: Setup): readonly Example[] {
+  if (config.taskset !== null) return problems.train;
+  return shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+}
+
+/** Why each group would be trained on or not. */
+function reasonsOf(groups: readonly Group[], config: Config): GroupReason[] {
+  const objectives = config.multi_objective_aggregation === 'normalize_then_sum' ? config.reward.map(rewardName) : [];
+  const settings = { maskTruncated: config.mask_truncated_completions, objectives, minGroup: 2 };
+  return groups.map((group) => groupReason(group, settings));
 }
 
 interface Sampling {
