@@ -7,6 +7,7 @@ import sys
 
 from ..channel import Channel, WorkerError
 from .environments import Environments
+from .forks import children_end
 from .loading import LoadError, load, place_of, told
 from .memory import lift_limit
 from .policy import Model, Tokenizer
@@ -56,7 +57,8 @@ def guarded(handler):
 
     def answer(params, _call):
         try:
-            return handler(**params)
+            with children_end():
+                return handler(**params)
         except LoadError as error:
             raise WorkerError("LOAD_FAILED", str(error), error.hint) from error
         except MemoryError as error:

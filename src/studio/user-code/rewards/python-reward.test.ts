@@ -109,6 +109,28 @@ def fn(completions, **kwargs):
   assert.deepEqual(await scores(score, 'a'), [0]);
 });
 
+test('a child that a function forks ends with it, and its parent answers', async () => {
+  const ends = {
+    'return [9.0 for _ in completions]': 0,
+    'sys.exit(3)': 3,
+    'raise ValueError("in the child")': 1,
+    'os._exit(4)': 4,
+  };
+  for (const [end, status] of Object.entries(ends)) {
+    const score = await load(`
+import os, sys
+def fn(completions, **kwargs):
+    child = os.fork()
+    if child == 0:
+        ${end}
+    ended, status = os.waitpid(child, 0)
+    return [float(os.waitstatus_to_exitcode(status)) for _ in completions]
+`);
+    assert.deepEqual(await scores(score, 'a', 'b'), [status, status], end);
+    assert.deepEqual(await scores(score, 'c'), [status], `${end}, again`);
+  }
+});
+
 test('files beside a function can be imported, whatever they are called', async () => {
   write('VALUE = 7', 'rewards.py');
   const score = await load('import rewards\ndef fn(completions): return [rewards.VALUE]');
