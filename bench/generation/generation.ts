@@ -59,20 +59,46 @@ export async function benchmarkGeneration(): Promise<void> {
   preparePython();
   const { renderer } = await openModelText(model, 'auto');
   const question = { role: 'user' as const, content: 'Why is the sky blue? Explain it to a child.' };
-  const shared = {
+  const shared: SharedTask = {
     promptIds: renderer.render({ messages: [question] }).ids,
     tokens: Number(flags.tokens),
     batches: flags.batches.split(',').map(Number),
     threads: availableParallelism(),
     repeats: 3,
   };
-  type Run = () => Promise<GenerationLine[]>;
+  const { systems, absent } = await contenders(model, shared);
+  const describe = (lines: readonly GenerationLine[]) => lines.map((line) => perSecond(line).toFixed(1)).join(', ');
+  const measured = await inTurn(Number(flags.rounds), systems, describe);
+  const speeds = [...measured].map(([name, runs]) => ({
+    name,
+    speeds: shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines[i]!)))),
+  }));
+  const lengths = `${shared.promptIds.length} tokens read, ${shared.tokens} sampled in each completion`;
+  console.log(`${machine}; tokens a second, medians of ${flags.rounds}; ${lengths}\n`);
+  const header = shared.batches.map((batch) => `batch ${batch}`);
+  const rows = speeds.map(({ name, speeds }) => [name, ...speeds.map((speed) => speed.toFixed(1))]);
+  const gaps = absent.map((reason) => [reason, ...header.map(() => '')]);
+  console.log(table(['system', ...header], [...rows, ...gaps]));
+  console.log(table(['ratio to the faster', ...header], ratios(speeds)));
+}
+
+/** What all contenders are told. */
+type SharedTask = Omit<GenerationTask, 'model'>;
+
+interface Contenders {
+  /** Runs of each system's worker, by the system's name. */
+  readonly systems: Readonly<Record<string, () => Promise<GenerationLine[]>>>;
+  /** Why systems are missing, in one line each. */
+  readonly absent: readonly string[];
+}
+
+async function contenders(model: string, shared: SharedTask): Promise<Contenders> {
   const worker = (command: string, file: string, task: object) => async () => {
     const argument = JSON.stringify({ ...shared, ...task });
     const { output } = await watched(command, [join(import.meta.dirname, file), argument]);
     return jsonLines<GenerationLine>(output);
   };
-  const systems: Record<string, Run> = {};
+  const systems: Record<string, () => Promise<GenerationLine[]>> = {};
   const bfloat16 = 'library' in kernelLibrary() ? ['bfloat16'] : [];
   for (const rolloutDtype of ['float32', ...bfloat16, 'int8', 'int4'])
     systems[`gradus, ${rolloutDtype}, with adapters`] = worker(process.execPath, 'gradus-worker.ts', {
@@ -88,28 +114,15 @@ export async function benchmarkGeneration(): Promise<void> {
   const [gguf] = globSync(join(model, '*.gguf'));
   const llamaCpp = (sizes: object) =>
     worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder, ...sizes });
-  const absent: string[][] = [];
   try {
     fetchLlamaCpp();
     await llamaCpp({ tokens: 1, batches: [1], repeats: 1 })();
     systems[`llama.cpp, node-llama-cpp ${LLAMA_CPP_VERSION}, Q4_1`] = llamaCpp({});
   } catch (error) {
     const reason = messageOf(error).trim().split('\n').at(-1)!;
-    absent.push([`llama.cpp cannot run here: ${reason}`, ...shared.batches.map(() => '')]);
+    return { systems, absent: [`llama.cpp cannot run here: ${reason}`] };
   }
-
-  const describe = (lines: readonly GenerationLine[]) => lines.map((line) => perSecond(line).toFixed(1)).join(', ');
-  const measured = await inTurn(Number(flags.rounds), systems, describe);
-  const speeds = [...measured].map(([name, runs]) => ({
-    name,
-    speeds: shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines[i]!)))),
-  }));
-  const lengths = `${shared.promptIds.length} tokens read, ${shared.tokens} sampled in each completion`;
-  console.log(`${machine}; tokens a second, medians of ${flags.rounds}; ${lengths}\n`);
-  const header = shared.batches.map((batch) => `batch ${batch}`);
-  const rows = speeds.map(({ name, speeds }) => [name, ...speeds.map((speed) => speed.toFixed(1))]);
-  console.log(table(['system', ...header], [...rows, ...absent]));
-  console.log(table(['ratio to the faster', ...header], ratios(speeds)));
+  return { systems, absent: [] };
 }
 
 const perSecond = ({ batch, seconds }: GenerationLine) => (batch * Number(flags.tokens)) / seconds;
