@@ -1,4 +1,4 @@
-// What GGUF says of a tokenizer is what its tokenizer.json does to the texts that the model sees.
+// The metadata of a tokenizer in GGUF stands for one that treats the model's texts as its tokenizer.json does.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ test('a tokenizer that adds a space only at the beginning of a text adds none af
   ];
   for (const text of ['<s>Once upon', '<s> Once', '<s>  a</s>b</s> c'])
     assert.deepEqual(ours.encode(text), own.encode(text));
-  // A text of its own begins with a space, except if it has one: SentencePiece in GGUF adds a second one.
+  // Without a chat, texts begin with a space unless they have one, whereas SentencePiece in GGUF would add a second one.
   await assert.rejects(ggufTokenizerMetadata(model, 'none', 512), { code: 'EXPORT_IMPOSSIBLE' });
 });
 

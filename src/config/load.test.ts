@@ -1,4 +1,4 @@
-// What a configuration may say, what it becomes, and how it is refused: always one line with a code, a place and a hint.
+// Loading a configuration: defaults, origins, and refusals, which are always one line with a code, a place and a hint.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ function load(text: string, settings?: string[]) {
   return loadConfigFile(file, settings);
 }
 
-/** The error that a configuration meets, with the folder taken out of its message. */
+/** The error with which a configuration is refused, without the folder in its message. */
 function refusal(text: string, settings?: string[]): GradusError {
   try {
     load(text, settings);
@@ -437,7 +437,7 @@ test('the error for a wrong setting names --set', () => {
 
 test('the defaults of the loss are those that the library has', () => {
   const { config } = load(withLine('seed: 0'));
-  // What the configuration says of the correction is in keys of its own.
+  // The configuration has keys of their own for the correction.
   const { sampling_correction: _, ...settings } = defaultLossSettings;
   for (const [key, value] of Object.entries(settings)) assert.deepEqual(valueAt(config, [key]), value, key);
 });

@@ -1,4 +1,4 @@
-// Presets: each is a valid configuration, and whatever is said besides wins.
+// Presets: each is a valid configuration, and keys of the configuration override it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigObject } from './load.ts';

@@ -1,4 +1,4 @@
-// Code that is judged by tests: right and wrong code, and code that fights the sandbox, of which other completions notice nothing.
+// Code that is judged by tests: right and wrong code, and code that attacks the sandbox, which must not affect other completions.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -52,7 +52,7 @@ writeFileSync(secret, 'secret');
 process.env.GRADUS_TEST_SECRET = 'secret';
 const outside = (name: string) => join(folder, name);
 
-/** Code that goes on to be right, if it is let: what it tries must fail, or be seen to have failed. */
+/** Code that tries something forbidden and then solves the problem: what it tries must fail, or the code must be stopped. */
 const hostile: Readonly<Record<CodeLanguage, Readonly<Record<string, string>>>> = {
   python: {
     'an endless loop': 'while True: pass',
@@ -108,7 +108,7 @@ for (const language of ['python', 'javascript'] as const) {
       });
       assert.equal(scores.at(-1), 1);
       assert.ok(timeouts >= 1);
-      // Node queues what is not read yet, and may run out of memory before the limit of output is seen.
+      // Node queues output that is not read yet, and may run out of memory before the limit of output is reached.
       assert.ok(timeouts + floods >= (language === 'python' ? 2 : 1));
       assert.equal(connections, 0);
       assert.ok(!existsSync(outside(language)));

@@ -127,7 +127,7 @@ describe('the memory that is foreseen is within a factor of 1.5 of what training
   for (const [name, settings] of Object.entries(cases)) {
     const skip = settings.length > 0 && skipWithoutShared('models/stories260K');
     test(name, { skip }, async () => {
-      // An entropy bonus, for a model that earns no reward would learn nothing otherwise, and need less.
+      // The entropy bonus gives the model something to learn: without a reward it would need less memory.
       const all = [...settings, 'max_steps=2', 'eval=null', 'save.best=null', 'entropy_coef=0.001'];
       const { memory } = await plan(all);
       const args = ['train', file, '--no-preflight', '--name', name.replaceAll(/\W+/g, '-')];

@@ -1,4 +1,4 @@
-// What a few completions of a tiny random model tell before training, and what stops it.
+// Checks before training, on a few completions of a tiny random model.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ writeFileSync(
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
 
-/** @param alter stands between the setup and what is looked at */
+/** Preflight of a configuration. @param alter changes the setup before it is checked */
 async function report(
   changes: object = {},
   alter: (setup: Setup) => Setup = (setup) => setup,
@@ -289,7 +289,7 @@ test('a chat template that a base model lacks is refused', async () => {
 });
 
 describe('a trainer', () => {
-  /** The same model but for the log-probabilities that it tells. */
+  /** A setup whose model tells altered log-probabilities. */
   const telling = (alter: (logprobs: number[]) => number[]) => (setup: Setup) => {
     const model: TrainableModel = {
       ...setup.model,

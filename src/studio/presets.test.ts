@@ -1,4 +1,4 @@
-// Every preset learns: a random model, asked for digits, in a few steps with two updates each.
+// A random model that is asked for digits learns with every preset, in a few steps with two updates each.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Rows, functions and environments of a program in place of names: a run with them, what goes on from it, and what is refused.
+// Rows, functions and environments of a program in place of names: runs with them, resuming and evaluating these, and refusals.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

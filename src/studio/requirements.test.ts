@@ -1,4 +1,4 @@
-// What a run must reach: read, refused where no run can have it, checked.
+// Requirements of a run: parsing them, refusing metrics that no run can have, and checking results.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigObject } from '../config/load.ts';
@@ -23,7 +23,7 @@ test('a metric that no run can have is refused before training', () => {
     code: 'METRIC_UNKNOWN',
     hint: /did you mean "final_success_rate"/,
   });
-  // A reward function of the user's may log it.
+  // A reward function of the user's may log this metric.
   assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
 });
 

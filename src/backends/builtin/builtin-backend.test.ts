@@ -1,4 +1,4 @@
-// Whole runs of configs/toy-grpo.yaml: it learns with every seed, repeats itself, goes on, and loads no native library.
+// Whole runs of configs/toy-grpo.yaml: they learn with every seed, can be repeated and resumed, and load no native library.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -199,6 +199,6 @@ test('a run of the built-in backend loads few modules', () => {
     loaded.filter((url) => needless.test(url)),
     [],
   );
-  // Half of them are those of zod and yaml.
+  // Half of the modules are those of zod and yaml.
   assert.ok(loaded.length > 200 && loaded.length <= 350, `${loaded.length} modules`);
 });

@@ -111,7 +111,7 @@ describe('sampling', () => {
         const total = weights.reduce((a, b) => a + b);
         for (const [id, weight] of weights.entries()) {
           const share = completions.filter(({ ids }) => ids[t] === id).length / requests.length;
-          // Five standard errors.
+          // The tolerance is five standard errors.
           assert.ok(
             Math.abs(share - weight / total) < 5 * Math.sqrt(0.25 / requests.length),
             `position ${t} token ${id}`,

@@ -1,4 +1,4 @@
-// Where a model's name leads.
+// Models found by their names: paths, ids on this machine, and ids on the hub.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -140,7 +140,7 @@ test('a GGUF file with fewer layers than weights is refused', async (t) => {
   await writeGgufModel(path);
   const bytes = readFileSync(path);
   const key = 'llama.block_count';
-  bytes.writeUInt32LE(1, bytes.indexOf(key) + key.length + 4); // behind the type
+  bytes.writeUInt32LE(1, bytes.indexOf(key) + key.length + 4); // after the type of the value
   writeFileSync(path, bytes);
   await assert.rejects(openModelFiles(path), {
     code: 'MODEL_WEIGHTS_MISMATCH',

@@ -108,7 +108,7 @@ test('an adapter of the hub is downloaded once, its two files alone', async (t) 
   for (const out of ['hub', 'again'])
     await train({ ...config, adapter: 'org/lora' }, { out: join(folder, out), ...options });
   const downloads = server.requests.filter((request) => request.includes('/resolve/'));
-  // What lies in large-file storage is asked for twice: it is elsewhere.
+  // Files in large-file storage are requested twice, since the hub redirects to another place.
   assert.deepEqual(
     downloads.map((request) => request.split('/').at(-1)),
     ['adapter_config.json', 'adapter_model.safetensors', 'adapter_model.safetensors'],

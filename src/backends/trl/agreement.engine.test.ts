@@ -115,11 +115,11 @@ for (const settings of [
       for (const step of ['first', 'second']) {
         const ours = await native.model.update({ sequences: batch }, { learningRate });
         const theirs = await trl.update({ sequences: batch }, { learningRate });
-        const divergence = 'kl' in theirs.metrics ? ['kl'] : []; // log_kl measures it before the first step
+        const divergence = 'kl' in theirs.metrics ? ['kl'] : []; // log_kl measures the divergence before the first step
         for (const name of ['loss', 'grad_norm', 'entropy', 'clip_ratio/region_mean', ...divergence]) {
           near(theirs.metrics[name], ours.metrics[name], `${name} of the ${step} step`);
         }
-        // A run that starts from the adapter is compared with it.
+        // If a run starts from an adapter, that is its reference.
         if (step === 'first' && config.adapter !== null) assert.ok(Math.abs(theirs.metrics.kl!) < 1e-6);
         else if ('kl' in theirs.metrics) assert.ok(theirs.metrics.kl! > 0.001);
         if (step === 'second') assert.ok(ours.metrics['clip_ratio/region_mean']! > 0, 'nothing was clipped');

@@ -1,4 +1,4 @@
-// What TRL cannot be told is an error before anything is started, in whichever stage it is.
+// Settings that TRL cannot express are an error before anything is started, in every stage.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

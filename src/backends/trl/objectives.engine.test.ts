@@ -52,7 +52,7 @@ function common(): ConfigInput {
     reward: 'numeric_match',
     backend: 'trl',
     ...adam,
-    importance_sampling_correction: false, // in TRL that of vLLM alone
+    importance_sampling_correction: false, // TRL corrects for vLLM only
     prompts_per_step: 2,
     num_generations: 3,
     num_iterations: 2,
@@ -77,7 +77,7 @@ async function openBoth(
 
 type Both = Awaited<ReturnType<typeof openBoth>>;
 
-/** Makes a step with both and compares what they say of it. */
+/** Makes a step with both engines and compares their results. */
 async function compareStep(
   { native, trl }: Both,
   step: (model: TrainableModel) => Promise<UpdateResult>,
@@ -103,7 +103,7 @@ function near(actual: number, expected: number, what: string): void {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: TRL has ${actual}, the native engine ${expected}`);
 }
 
-/** Writes what both have learnt: the same tensors, with the same numbers. Answers where. */
+/** Saves the weights of both engines, which must be the same tensors with the same numbers. Returns the folders. */
 async function compareWeights({ native, trl }: Both, name: string, file: string) {
   const [ours, theirs] = [join(folder, `${name}-native`), join(folder, `${name}-trl`)];
   for (const [model, directory] of [
@@ -184,7 +184,7 @@ for (const [name, settings] of Object.entries<ConfigInput>({
     const file = settings.lora ? 'adapter_model.safetensors' : 'model.safetensors';
     if (settings.lora)
       for (const model of [both.native, both.trl]) await model.load(stepAdapter, { weightsOnly: true });
-    // Fewer than a step holds, and then as many.
+    // First fewer sequences than a step holds, then as many.
     for (const count of [2, 6]) {
       const taught: TrainingSequence[] = sequences
         .slice(0, count)
@@ -258,7 +258,7 @@ test('an optimiser that a later stage keeps, with settings of its own', async (t
 test('an update that would make weights infinite or NaN is refused', async (t) => {
   for (const [advantage, code] of [
     [Number.MAX_VALUE, 'LOSS_NOT_FINITE'],
-    [1e36, 'GRADIENT_NOT_FINITE'], // PyTorch adds its squares up in float32, the native engine in float64
+    [1e36, 'GRADIENT_NOT_FINITE'], // PyTorch adds up the squares of the gradient in float32, the native engine in float64
   ] as const) {
     const both = await openBoth(adapters);
     t.after(() => both.native.dispose());

@@ -9,5 +9,5 @@ useOraclePython();
 backendContract({
   backend: 'trl',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: [], // it acts on every key
+  ignored: [], // TRL acts on every key
 });

@@ -1,4 +1,4 @@
-// What is found in data before anything is sampled, on hand-made rows and the tokenizer of a tiny model.
+// Checks of data before anything is sampled, with hand-made rows and the tokenizer of a tiny model.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

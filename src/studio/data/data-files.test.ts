@@ -1,4 +1,4 @@
-// Data sets from files: every form that is read, every fault that is told, and what is held out.
+// Data sets from files: every format, every error, and the rows that are held out.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const isError =
 
 test('JSON lines, with blank lines, a byte order mark, CRLF or line separators inside text', async () => {
   assert.deepEqual(await loadRows(write('a.jsonl', '{"a":1}\n\n{"a":2}\n')), [{ a: 1 }, { a: 2 }]);
-  assert.deepEqual(await loadRows(write('a.ndjson', '{"a":1}\n')), [{ a: 1 }]); // as Polars and DuckDB name it
+  assert.deepEqual(await loadRows(write('a.ndjson', '{"a":1}\n')), [{ a: 1 }]); // the ending that Polars and DuckDB use
   assert.deepEqual(await loadRows(write('b.jsonl', '\uFEFF{"a":"\u2028"}\r\n{"a":2}')), [{ a: '\u2028' }, { a: 2 }]);
 });
 
@@ -173,7 +173,7 @@ test('data sets that are missing, empty or of another format', async () => {
     await assert.rejects(loadRows(missing), isError('DATASET_NOT_FOUND', /there is no data set at/, /path of a file/));
   const large = ['large.json', 'large.csv', 'large.parquet'].map((name) => write(name, ''));
   for (const file of large) {
-    truncateSync(file, 2 ** 31); // a hole, which takes no space
+    truncateSync(file, 2 ** 31); // a sparse file, which takes no space
     await assert.rejects(loadRows(file), isError('DATASET_TOO_LARGE', /too large to be read at once/, /\.jsonl/));
   }
   const pipe = join(folder, 'pipe.jsonl');

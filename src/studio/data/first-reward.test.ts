@@ -1,4 +1,4 @@
-// Whether the first reward, which decides what is correct, is the one that knows: by what it says of right and wrong answers.
+// The check of the first reward, which decides what is correct, by its scores of right and wrong answers.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -55,7 +55,7 @@ test('accuracy, rewards, pass@k and lengths', async () => {
   const { metrics, intervals } = record;
   assert.deepEqual([record.step, record.problems, record.samples_per_problem, record.temperature], [7, 4, 2, 0.7]);
   assert.deepEqual(record.per_problem, [1, 0.5, 0, 1]);
-  near(metrics['eval/accuracy'], 1 / 3); // greedy: right, wrong, wrong, and one that cannot be judged
+  near(metrics['eval/accuracy'], 1 / 3); // greedy answers: right, wrong, wrong, and one that cannot be judged
   near(metrics['eval/reward'], (1.2 + 0.2 + 0.2) / 3);
   near(metrics['eval/sampled_accuracy'], (1 + 0.5 + 0 + 1) / 4);
   near(metrics['eval/sampled_reward'], (1.2 + 0.7 + 0.1 + 1.2) / 4);

@@ -1,4 +1,4 @@
-// Runs beside one another, and their cards, from what their directories would say.
+// Comparisons of runs, and their cards, from what would be read from their directories.
 import assert from 'node:assert/strict';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { runCard } from './run-card.ts';
 interface Given {
   readonly settings?: readonly string[];
   readonly reward?: (progress: number) => number;
-  /** Of 100 problems, at the start and at the end. */
+  /** How many of 100 problems are solved, at the start and at the end. */
   readonly right?: readonly [number, number];
 }
 

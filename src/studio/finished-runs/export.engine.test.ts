@@ -1,4 +1,4 @@
-// Exports opened by transformers and PEFT: they say of every token what our model says.
+// Exports opened by transformers and PEFT, whose logits are those of our model.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

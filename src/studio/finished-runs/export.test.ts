@@ -133,7 +133,7 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
 });
 
 test('an export as GGUF is one file, which computes the same with the same tokens', async (t) => {
-  const [out, base] = [at('gguf'), at('from-gguf')]; // whose tokenizer is a byte-level one, in a tokenizer.json
+  const [out, base] = [at('gguf'), at('from-gguf')]; // the base has a byte-level tokenizer, in a tokenizer.json
   const changes = { model: base, chat_template: 'auto', lora };
   await train({ ...config, ...changes } as ConfigInput, { out: at('byte-level') });
   const { files, format } = await exportRun(at('byte-level'), { out, format: 'gguf', dtype: 'float32' });
@@ -186,7 +186,7 @@ test('a chat template of the configuration goes with the model', async () => {
 
 test('a model that llama.cpp would compute in another way is not written as GGUF', async () => {
   mkdirSync(at('qwen'));
-  const qwen = tinyConfig(at('qwen'), 'tiny-qwen3-untied'); // has biases
+  const qwen = tinyConfig(at('qwen'), 'tiny-qwen3-untied'); // the model has biases
   await train({ ...qwen, max_steps: 1, eval: null, lora } as ConfigInput, { out: at('of-qwen') });
   const refused = { code: 'EXPORT_IMPOSSIBLE', message: /attention_bias/, hint: /merged/ };
   await assert.rejects(exportRun(at('of-qwen'), { out: at('no-gguf'), format: 'gguf' }), refused);
@@ -238,7 +238,7 @@ test('an export that fails or was killed leaves nothing that looks like a model'
   assert.deepEqual(readdirSync(out), []);
   const { pid } = spawnSync(process.execPath, ['--version']);
   mkdirSync(join(out, `.incomplete-${pid}-abc`));
-  writeFileSync(join(out, `.incomplete-${pid}-abc`, 'model.safetensors'), 'half'); // its process was killed
+  writeFileSync(join(out, `.incomplete-${pid}-abc`, 'model.safetensors'), 'half'); // what a killed process leaves
   const { files } = await exportRun(at('full'), { out });
   assert.deepEqual(files, readdirSync(out).sort());
   assert.ok(files.includes('model.safetensors') && files.every((name) => !name.startsWith('.')));

@@ -1,4 +1,4 @@
-// Rollouts of a run, scored again: what changes is counted and shown, what fails is told, and the run itself stays as it was.
+// Rollouts of a run, scored again: changes are counted and shown, failures are reported, and the run itself is not changed.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -71,7 +71,7 @@ test('scores before and after are compared, by step and in all', async () => {
     { step: 1, before: 2 / 3, after: 1 / 3 },
     { step: 2, before: 0.25, after: 0.25 },
   ]);
-  // Pearson of (1,1), (1,0), (0,0), (1,1), (0,0), (0,0), (0,0).
+  // Pearson's correlation of (1,1), (1,0), (0,0), (1,1), (0,0), (0,0), (0,0).
   assert.ok(Math.abs(correlation! - 8 / Math.sqrt(120)) < 1e-12);
   assert.deepEqual(differences, [{ step: 1, group: 'a', index: 1, before: 1, after: 0, text: 'so 4' }]);
   assert.deepEqual([replay.failures, replay.errors], [0, []]);

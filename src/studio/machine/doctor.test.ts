@@ -1,4 +1,4 @@
-// What doctor finds on this machine and on others that are staged: what is required of which backend, and that no secret is told.
+// The checks of doctor on this machine and on simulated ones: which backend requires what, and that no secret is told.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ beforeEach(() => {
   process.env.PATH = path;
 });
 
-/** No credentials, a hub that answers no one, quickly. */
+/** An environment without credentials, whose hub refuses connections at once. */
 const bare = { HF_HOME: join(folder, 'empty'), HF_ENDPOINT: 'http://127.0.0.1:9' };
 
 const examine = (options: DoctorOptions = {}) => doctor({ environment: bare, ...options });

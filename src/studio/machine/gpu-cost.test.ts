@@ -1,4 +1,4 @@
-// The estimate of time and cost: by hand.
+// The estimates of time and cost, compared with values computed by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type GpuWork, gpuCost } from './gpu-cost.ts';

@@ -1,4 +1,4 @@
-// What is said about GPUs on a machine without one: every way with what it lacks, estimates where they can be made, nothing spent.
+// The ways to a GPU on a machine without one: what each lacks, estimates where they can be made, and nothing spent.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What is asked of the Python environment of TRL: TRL's own description says which versions of vLLM it takes.
+// The checks of TRL's Python environment: TRL's own metadata says which versions of vLLM it takes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oraclePython } from '../../../test/trl-python.ts';

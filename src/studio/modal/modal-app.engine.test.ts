@@ -17,7 +17,7 @@ const environment: NodeJS.ProcessEnv = {
   HOME: folder,
   UV_PYTHON_DOWNLOADS: 'never',
 };
-// Packages are found where they were before HOME was another.
+// Packages are found where they were before HOME was changed.
 environment.UV_CACHE_DIR ??= join(process.env.HOME!, '.cache', 'uv');
 
 mkdirSync(join(folder, 'rewards'));
@@ -86,7 +86,7 @@ test('the function has the machine, the time limit, the volume and the secrets o
   assert.deepEqual(found, { gpu: 'H100:2', timeout: 5400, volumes: ['/volume'], secrets: 1 });
 });
 
-/** A volume that is a folder, and training that is a script: what the app itself does, done. */
+/** Runs the app with a folder as its volume and a script in place of training. */
 const copying = `
 import json, os, pathlib, sys, time, types
 sys.path.insert(0, ${JSON.stringify(join(folder, 'app'))})
@@ -165,7 +165,7 @@ test('a run on the volume is copied as it grows, gone on with, and looks as if i
   });
 });
 
-/** The client's side with a training that somebody else pretends to do: what it reports, and what it asks of Modal. */
+/** Runs the client's side with a pretended training: what it reports, and what it asks of Modal. */
 const following = `
 import json, pathlib, sys, types
 sys.path.insert(0, ${JSON.stringify(join(folder, 'app'))})

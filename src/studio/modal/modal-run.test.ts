@@ -43,7 +43,7 @@ const record = (changes) => writeFileSync(join(directory, 'run.json'), JSON.stri
 ${program}
 `;
   writeFileSync(join(programs, 'uvx'), script);
-  // Whatever kind of package the folder for temporary files may lie in.
+  // Makes the programs CommonJS, whatever package the folder for temporary files may lie in.
   writeFileSync(join(programs, 'package.json'), JSON.stringify({ type: 'commonjs' }));
   chmodSync(join(programs, 'uvx'), 0o755);
   process.env.PATH = `${programs}${delimiter}${dirname(process.execPath)}${delimiter}/bin${delimiter}/usr/bin`;

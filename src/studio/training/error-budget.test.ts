@@ -1,4 +1,4 @@
-// How many failures a run bears.
+// The failures that a run tolerates.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Group, Reward, Trajectory } from '../../rl.ts';

@@ -1,4 +1,4 @@
-// What the rules of run health are told of a configuration.
+// The settings of a configuration that the rules of run health get.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigObject } from '../../config/load.ts';

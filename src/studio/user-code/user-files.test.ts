@@ -1,4 +1,4 @@
-// Whether a change of a model's files is noticed; those of code are tested where they are loaded.
+// Changes of a model's files are noticed; those of code are tested where the code is loaded.
 import assert from 'node:assert/strict';
 import {
   appendFileSync,

@@ -71,14 +71,14 @@ const wholeRun: ConfigInput = {
   eval: null,
 };
 
-/** What a run has left. */
+/** The files of a run. */
 interface Run {
   readonly out: string;
   readonly result: HandoffResult;
   readonly log: readonly Readonly<Record<string, number>>[];
-  /** Of TRL's table of each step: its columns of completions and scores. */
+  /** The rows of TRL's table of each step, with its columns of completions and scores. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** As the trainer had them. */
+  /** The settings that the trainer had. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
@@ -110,7 +110,7 @@ function trainingArguments(file: string, trl?: string): Readonly<Record<string, 
   return JSON.parse(execFileSync(python, words, { encoding: 'utf8', env, stdio: 'pipe' }));
 }
 
-/** That the fields are those that the hand-off wanted, but for what the test has changed. */
+/** Asserts that the fields are those of the hand-off, except for what the test has changed. */
 function assertFields({ result }: Run, fields: Readonly<Record<string, unknown>>, changed: object = {}): void {
   const wanted = Object.entries(result.overrides).filter(([key]) => key.startsWith('GRPOConfig.'));
   assert.ok(wanted.length > 50);
@@ -161,14 +161,14 @@ for (const name of ['adapter', 'whole'] as const) {
     const { out, rows } = runs[name];
     const { config } = loadConfigFile(join(out, 'gradus.json'));
     const server = await serveRewards(config);
-    const splits = name === 'adapter' ? ['train', 'eval'] : ['train']; // TRL's tables have what it evaluated, too
+    const splits = name === 'adapter' ? ['train', 'eval'] : ['train']; // TRL's tables have evaluated completions, too
     const files = splits.map((split) => readParquet(readFileSync(join(out, `${split}.parquet`))));
     const problems = (await Promise.all(files)).flat();
     const rowOf = new Map(problems.map(({ prompt, row }) => [contentOf(prompt), JSON.parse(row as string)]));
     let unscored = 0;
     for (const { prompt, completion, gradus } of rows) {
       const text = contentOf(completion);
-      // Which ids it had is not in the table; what `count` makes of them is below.
+      // The table has no ids of completions; the score of `count`, which depends on them, is checked below.
       const question = { id: 1, row: rowOf.get(contentOf(prompt)), completion: text, completion_ids: [] };
       const { score } = await server.answer(question);
       if (score === null) unscored++;

@@ -83,7 +83,7 @@ test('keys become arguments of Unsloth and fields of GRPOConfig', async () => {
       per_device_train_batch_size: 6,
       gradient_accumulation_steps: 2,
       top_k: 20,
-      max_steps: 8, // of TRL, which counts updates
+      max_steps: 8, // TRL counts updates
       warmup_steps: 4,
       eval_steps: 4,
       save_steps: 8,

@@ -38,7 +38,7 @@ function questionOf(settings: LossSettings, sequences: readonly LossSequence[], 
       importance_sampling_clip_max: correction.clip_max,
       importance_sampling_clip_min: correction.clip_min ?? null,
     }),
-    // TRL corrects for the sampler where it is vLLM.
+    // TRL corrects for a sampler only if it is vLLM.
     trl: { ...configDefaults.trl, use_vllm: Boolean(correction) },
   };
   try {

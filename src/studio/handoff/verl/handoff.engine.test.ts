@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gradus-verl-'));
 after(() => rmSync(folder, { recursive: true }));
 const skip = skipWithoutShared('models/smollm2-135m-instruct', 'models/stories260K');
 
-/** A folder with all of a model but its weights, which no hand-off reads: those that are shared are in a format that verl does not know. */
+/** Makes a folder with all of a model but its weights, which no hand-off reads, and whose format verl does not know. */
 function withoutWeights(shared: string, name: string): void {
   const from = sharedPath('models', shared)!;
   mkdirSync(join(folder, name));
@@ -71,7 +71,7 @@ function variant(input: ConfigInput): Config {
     .config;
 }
 
-/** What the whole hand-offs are made of. */
+/** The configurations of the hand-offs that are written completely. */
 const handedOver: Readonly<Record<string, ConfigInput>> = {
   smollm: {
     model: './smollm2',
@@ -126,7 +126,7 @@ function argumentsOf(out: string): string[] {
 }
 
 const completions = ['so it is 4', '12', '', 'boom 1', '<|im_start|>7 is it'];
-/** Of the model's tokenizer, each with the token that ends a turn. */
+/** Completions as ids of the model's tokenizer, each with the token that ends a turn. */
 let completionIds: readonly (readonly number[])[] = [];
 
 before(async () => {

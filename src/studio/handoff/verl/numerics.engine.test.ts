@@ -100,7 +100,7 @@ const ofTrl: readonly LossCase[] = (vectors('losses') as LossVector[])
     expected: vector,
   }));
 
-/** Where verl has a counterpart of what the vectors do not have alone. */
+/** Settings with a counterpart in verl that the vectors have only together with others. */
 const ownSettings: readonly Partial<LossSettings>[] = [
   { loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.0003, epsilon_high: 0.0004 },
   { loss_type: 'grpo', importance_sampling_level: 'sequence' },

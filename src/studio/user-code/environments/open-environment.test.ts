@@ -1,4 +1,4 @@
-// Environments from files: what may be exported, settings and what is wrong with them, data, weights, checks without a model.
+// Environments from files: exports, settings and errors in them, data, weights, checks without a model.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What environments in Python may ask of the model: conversations are rendered with their tools, however these are written.
+// The calls by which environments in Python use the model: conversations are rendered with their tools, however these are written.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -296,7 +296,7 @@ class Sleepy:
   assert.equal(messages[0]!.content, 'Up. Awake.');
 });
 
-/** Rows that an expression makes with the package `datasets`, or with what stands in for it. */
+/** The rows that a Python expression makes with the package `datasets`, or with its stand-in. */
 async function rowsOf(expression: string) {
   const text = `import datasets\nfrom datasets import Dataset\nclass Env:\n    def build_dataset(self): return ${expression}\n    def score_episode(self, completion): return 1.0`;
   const { buildDataset } = await loadPythonEnvironment(`${write(text)}:Env`, {});

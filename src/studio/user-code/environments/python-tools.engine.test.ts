@@ -1,4 +1,4 @@
-// What a model is told about tools in Python: the same as transformers would tell it.
+// The schemas of tools in Python, compared with those of transformers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Environments in a process of their own: whatever one episode does is its own affair, and the others are as they would be without it.
+// Environments in a process of their own: whatever one episode does, the others are as they would be without it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ writeFileSync(
   `type Row = { bad?: boolean; slow?: number; at?: string };
 type Messages = { role: string; content: string; more?: unknown }[];
 const wait = (time: number) => new Promise((done) => setTimeout(done, time));
-/** Three turns. An episode of a bad row does something; one of a slow row does all in its own time. */
+/** An environment of three turns, which does harm for a bad row and is slow for a slow one. */
 const talk = (harm: (messages: Messages) => unknown, at = 'step') => ({
   scores: ['turns'],
   build(row: Row) {
@@ -87,7 +87,7 @@ using host = new EnvironmentSupervisor();
 const named = (name: string, of = file) => ({ reference: `${of}:${name}`, settings: {}, path: 'environment_config' });
 const open = (name: string, of = host) => openRemoteEnvironment(named(name), of);
 
-/** A token a message, which is its place. */
+/** Renders each message as one token, its place in the conversation. */
 const renderer: Renderer = {
   stopIds: new Set(),
   render: ({ messages }) => ({ ids: messages.map(({ content }, i) => (content === 'other' ? -1 : i)) }),
@@ -108,7 +108,7 @@ async function play(environment: Environment, rows: readonly Example[], stepTime
   return (await generator.generate(rows, policy, { samplesPerExample: 1, seed: 0 })).flat();
 }
 
-/** The second of them is bad. */
+/** Four rows, of which the second is bad. */
 const rows = [{}, { bad: true }, {}, {}];
 const slowRows = rows.map((row, i) => ({ ...row, slow: 5 + i }));
 const asData = (trajectories: readonly Trajectory[]) => JSON.parse(JSON.stringify(trajectories));
@@ -129,7 +129,7 @@ test('episodes in a child process are the same as in this one', async () => {
   const there = await play(await open('honest'), slowRows);
   assert.deepEqual(asData(there), asData(here));
   assert.deepEqual(there[0]!.scores, { turns: 7 });
-  // What was said is the very message that was sampled.
+  // The conversation holds the very message that was sampled.
   assert.equal(there[0]!.steps[2]!.state.messages[1], there[0]!.steps[0]!.action.message);
 });
 
@@ -151,7 +151,7 @@ const faults: Record<string, [stopReason: string, message: RegExp]> = {
   nan: ['error', /^score: turns is /],
   rewrites: ['error', /does not begin with what the model had read/],
 };
-/** Those in which several episodes wait when it happens. */
+/** The faults that are also tried while several episodes wait. */
 const together = ['loopsInStep', 'loopsLater', 'exitsLater', 'leavesTimer', 'waits'];
 
 describe('a fault of an episode is recorded, and disturbs no other episode', { concurrency: 4 }, () => {
@@ -163,7 +163,7 @@ describe('a fault of an episode is recorded, and disturbs no other episode', { c
     test(`${name}${given === slowRows ? ', while others wait' : ''}`, async () => {
       using own = new EnvironmentSupervisor(2 ** 29);
       const [stopReason, message] = faults[name]!;
-      // Only what must wait for it has a short limit.
+      // Only faults that run into the limit get a short one.
       const trajectories = await play(await open(name, own), given, stopReason === 'timeout' ? 600 : 60_000);
       assert.equal(trajectories[1]!.stopReason, stopReason);
       assert.match(trajectories[1]!.error!.message, message);

@@ -1,4 +1,4 @@
-// Reward functions from users' files, and what is said of files that do not load.
+// Reward functions from users' files, and the errors of files that do not load.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -191,7 +191,7 @@ for (const [what, text, message] of [
   });
 }
 
-/** Other systems do not enforce it. */
+/** Options for tests of the memory limit, which other systems do not enforce. */
 const limited = { skip: process.platform !== 'linux' && 'memory is limited on Linux only' };
 
 for (const [what, line] of [

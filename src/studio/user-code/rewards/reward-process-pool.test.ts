@@ -45,7 +45,7 @@ export const prints = ({ completions }: Input): Scores => {
   writeSync(1, 'more noise');
   return completions.map(() => 1);
 };
-/** Says things that are no answers, takes its channel away, and fails when its call is long over. */
+/** Sends messages that are no answers, takes its channel away, and fails when its call is long over. */
 export const speaks = hostile(({ completions }) => {
   for (const said of ['ready', null, { foo: 1 }, { id: 1, answer: { scores: [5], metrics: {} } }]) process.send!(said);
   process.send = () => true;

@@ -1,4 +1,4 @@
-// Rewards that answer other programs, line by line.
+// A server of rewards that answers other programs, line by line.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

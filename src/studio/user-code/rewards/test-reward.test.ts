@@ -59,7 +59,7 @@ test('messages are scored by the last one, with the conversation before it as pr
     { role: 'user', content: '2+2' },
   ];
   const input = cases({ completion, prompt, level: 3, expected: 1 }, { completion: 'abc', prompt: '1+1' });
-  // The columns are prompt and level, then prompt alone.
+  // The reward sees the columns prompt and level in the first case, and prompt alone in the second.
   assert.deepEqual((await testReward({ reward, input })).scores, [242, 131]);
 });
 
