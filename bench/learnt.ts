@@ -1,4 +1,4 @@
-// What benchmarks share that train to the end: whether a run has, and how differences are written.
+// What benchmarks of whole trainings share: whether a run is complete, and how differences are written.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readRun } from '../src/index.ts';

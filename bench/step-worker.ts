@@ -7,7 +7,7 @@ import { median } from './watched.ts';
 /** What the worker is told, as JSON, in its only argument. */
 export interface StepTask extends Required<Pick<NativeModelOptions, 'rolloutDtype' | 'threads'>> {
   readonly model: string;
-  /** What is learnt from; as many completions of the same prompts and lengths are sampled. */
+  /** The sequences to learn from; as many completions of the same prompts and lengths are sampled. */
   readonly sequences: readonly { readonly promptIds: readonly number[]; readonly completionIds: readonly number[] }[];
   /** Steps that are timed, after one that is not. */
   readonly repeats: number;

@@ -27,7 +27,7 @@ interface Opening extends Example {
 const squares = [...'123456789'];
 const lines = ['123', '456', '789', '147', '258', '369', '159', '357'];
 
-/** What X has won once the game is over, undefined before. A move to a square that is not free loses. */
+/** The points of X once the game is over; undefined before. A move to a square that is not free loses. */
 function points(moves: string): number | undefined {
   const [before, last] = [moves.slice(0, -1), moves.at(-1)!];
   const mover = moves.length % 2 === 1 ? 1 : -1;

@@ -23,7 +23,7 @@ export interface TrainingProgram {
   readonly environment: Environment | ((flags: TrainingFlags) => Environment);
   /** Makes the rollouts of training; evaluations play the environment. @default episodes of the environment */
   readonly generator?: (renderer: Renderer, flags: TrainingFlags) => Generator;
-  /** What is added to the environment's scores. */
+  /** Rewards that are added to the environment's scores. */
   readonly rewards?: readonly WeightedReward[];
   /** The weights of the environment's scores; 1 for scores that are not named. */
   readonly weights?: Readonly<Record<string, number>>;

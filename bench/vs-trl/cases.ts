@@ -1,4 +1,4 @@
-// What both systems train on: for each case the sizes of a step, and the questions, the same for both.
+// The cases that both systems train on: for each the sizes of a step, and the questions.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openModelText } from '../../src/backends/open-renderer.ts';

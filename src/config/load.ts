@@ -93,7 +93,7 @@ function resolveConfig(
   const parsed = configSchema.safeParse(value, uncompiled);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
-  // What else is wrong is of no interest if the engine does not exist.
+  // Other errors are of no interest if the engine does not exist.
   if (!anyBackend) assertEngine(config, placeOf);
   assertConsistent(config, placeOf);
   assertStages(config, placeOf);

@@ -1,7 +1,7 @@
 // Named system prompts for formats that rewards can check.
 
 export const systemPrompts = {
-  /** For `xml_format` with its default sections, and for rewards with `tag: answer`. */
+  /** Fits `xml_format` with its default sections, and rewards with `tag: answer`. */
   reasoning_answer: [
     'Think before you answer. Write everything in these two sections, each once:',
     '<reasoning>',

@@ -194,7 +194,7 @@ export class RunStore {
     // A step that was interrupted is repeated, so that an incomplete file is always replaced.
     const file = openSync(rolloutsFile(this.directory, step), 'w');
     try {
-      // One at a time: the tokens of thousands of long completions would be longer than a string may be.
+      // Groups are written one at a time: the tokens of thousands of long completions would be longer than a string may be.
       for (const group of groups) writeFileSync(file, stringifyLine(rolloutRecord(group)));
     } finally {
       closeSync(file);

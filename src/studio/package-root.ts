@@ -1,4 +1,4 @@
-// Where the package is: files that ship with it beside its code are in folders at its root.
+// The root of the package. Files that ship beside its code are in folders there.
 import { join } from 'node:path';
 
 /** The root of the package, which is two folders up both from the sources and from the build. */

@@ -1,4 +1,4 @@
-// What the rewards of a few completions tell before training: whether they work, differ within groups, and favour right answers.
+// Checks before training of the rewards of a few completions: whether they work, differ within groups, and favour right answers.
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
@@ -11,7 +11,7 @@ import type { Setup } from './setup.ts';
 /** The fraction of right answers that may score no more than a wrong one before there is a warning. */
 const TOLERATED_REVERSALS = 0.2;
 
-/** What the rewards of some groups tell. @param reasons why each group would be trained on or not */
+/** Checks the rewards of some groups. @param reasons why each group would be trained on or not */
 export function rewardChecks(groups: readonly Group[], reasons: readonly GroupReason[], setup: Setup): Check[] {
   return [
     rewardErrorsCheck(groups),

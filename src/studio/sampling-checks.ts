@@ -1,4 +1,4 @@
-// What completions of the untrained policy tell before training of tokens, masks and precision, and what the settings tell of the learning rate.
+// Checks before training of the completions of the untrained policy (their ends, masks and precision) and of the learning rate.
 import { correctsSampler, roundsWeights } from '../backends/native/rollout-dtype.ts';
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
@@ -10,7 +10,7 @@ import type { Setup } from './setup.ts';
 
 /** With fewer completions, it may be chance that none of them ended. */
 const FEWEST_TO_END = 8;
-/** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
+/** In nats. With a larger gap, sampler and trainer compute different models: importance ratios would be off by 5 %. */
 const LARGEST_ALLOWED_GAP = 0.05;
 /** In nats, for a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
 const LARGEST_CORRECTED_GAP = 1;

@@ -1,4 +1,4 @@
-// What may be wrong with problems and their prompts, each a check: templates, empty, repeated and leaked prompts, right answers, lengths.
+// Checks of problems and their prompts: templates, empty, repeated and leaked prompts, right answers, lengths.
 import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import { counted } from '../../counted.ts';
@@ -91,7 +91,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-/** What rows tell by themselves: whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
+/** Checks of rows by themselves: whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
 export function rowChecks(
   rows: readonly Example[],
   rewards: readonly OpenReward[],

@@ -1,4 +1,4 @@
-// What may become of a key of the configuration in a hand-off, and the words for it in the table of each key.
+// The ways in which a hand-off treats a key of the configuration, and their words in the tables of keys.
 import { modelHere } from '../../backends/model-files/find-model.ts';
 import { ggufAt } from '../../backends/model-files/gguf-file.ts';
 import type { Config } from '../../config/schema.ts';
@@ -33,7 +33,7 @@ export interface Given {
   readonly chatTemplate: string | null;
 }
 
-/** What becomes of a key: it has `writes`, `by` or a refusal, or several of them. */
+/** How a key is treated: a row has `writes`, `by` or a refusal, or several of them. */
 export interface HandoffRow {
   /** The other system's keys that this key decides, by name. */
   readonly writes?: Readonly<Record<string, (given: Given) => Override>>;

@@ -1,4 +1,4 @@
-// What a system that configurations are handed over to consists of: its settings, its files, what it refuses and where it differs.
+// The interface of a system that configurations are handed over to: its settings, its files, its refusals and its differences.
 import type { Config } from '../../config/schema.ts';
 import type { ParquetType } from '../../formats/parquet-writer.ts';
 import type { Message } from '../../message.ts';

@@ -10,7 +10,7 @@ import { allowInstalledTypeScript } from './installed-typescript.ts';
 import { goByModuleSyntax } from './module-syntax.ts';
 import { offerRunningPackage } from './running-package.ts';
 
-/** What is looked for in a file. */
+/** The export to look for in a file. */
 export interface UserExport {
   /** Completes `cannot load the …`. */
   readonly what: 'reward' | 'environment';
@@ -20,7 +20,7 @@ export interface UserExport {
   readonly names: readonly string[];
 }
 
-/** What was found, and where. */
+/** An export that was found. */
 export interface LoadedExport {
   /** An absolute path. */
   readonly file: string;

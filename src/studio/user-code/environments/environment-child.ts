@@ -52,7 +52,7 @@ async function takeTurn(request: Request): Promise<void> {
     (timed) => (outcome = timed),
     (error) => (outcome = { thrown: describeThrown(error) }),
   );
-  // By then, everything has run that needs no timer, file or network.
+  // After setImmediate, everything has run that needs no timer, file or network.
   await new Promise((done) => setImmediate(done));
   if (outcome) return tell(request, outcome);
   await report({ id: request.id, waits: true });

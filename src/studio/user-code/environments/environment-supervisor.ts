@@ -205,7 +205,7 @@ export class EnvironmentSupervisor implements Disposable {
       if ('exits' in report) guilty = report.exits;
       else if (this.#child === child) this.#hear(report);
     });
-    // By then, all messages have been received.
+    // After both events, all messages have been received.
     Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
       ([[code, signal]]) => this.#ended(child, new Error(howItEnded(this.#program, code, signal)), guilty),
       (error) => this.#ended(child, error),

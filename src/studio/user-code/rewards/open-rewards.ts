@@ -25,7 +25,7 @@ export interface OpenRewards {
   readonly rewards: readonly OpenReward[];
   /** The columns of the data that built-in rewards compare with. */
   readonly columns: readonly string[];
-  /** What the configuration says of the environment's scores, by their names. */
+  /** The weights that the configuration gives to the environment's scores, by their names. */
   readonly scoreWeights: Readonly<Record<string, number>>;
 }
 
@@ -117,7 +117,7 @@ async function builtinReward(...given: Parameters<typeof createBuiltinReward>): 
   return (await import('./builtin-reward.ts')).createBuiltinReward(...given);
 }
 
-/** What a task set brings: all of it where the configuration names no reward, or those that it names. */
+/** The rewards of a task set: all if the configuration names no reward, or else those that it names. */
 function rewardsOfTaskset(config: Config): readonly OpenReward[] {
   const { rewards = [] } = openTaskset(config) ?? {};
   return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));

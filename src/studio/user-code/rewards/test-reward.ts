@@ -22,7 +22,7 @@ export interface TestRewardOptions {
 
 export interface RewardTest {
   readonly reward: string;
-  /** One for each case, in order; `null` where the reward does not apply, or failed. */
+  /** The score of each case, in order; `null` where the reward does not apply, or failed. */
   readonly scores: readonly (number | null)[];
   /** The cases in which the reward failed; `index` counts from 0, as in `scores`. */
   readonly errors: readonly { readonly index: number; readonly message: string }[];
