@@ -107,7 +107,6 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
   const measured = config.environment === null ? problems.train : problems.train.slice(0, OPENED_EPISODES);
   const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
-  const workload = workloadOf(config, lengths.max);
   const steps = stepCount(config, problems);
   const stages = stagesOf(config, steps);
   for (const stage of stages) {
@@ -116,14 +115,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   }
   const dir = runDirectory(loaded, options);
   const exists = existsSync(dir);
-  const gpu =
-    model.architecture &&
-    gpuEstimate(config.modal.gpu, model.architecture.config, model.architecture.parameters, {
-      ...workload,
-      trainable: model.parameters.trainable,
-      adapters: config.lora !== null,
-      reference: config.beta > 0,
-    });
+  const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
   const per_step = stepPlan(config, lengths);
   const rental = rentalOf(config, basename(dir), {
     steps,
@@ -150,6 +142,21 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
   };
+}
+
+/** What TRL would need on the GPU that the configuration names; undefined if the GPU is unknown or there is no language model. */
+function gpuNeed(
+  config: Config,
+  { architecture, parameters }: ModelDescription,
+  workload: Workload,
+): GpuEstimate | undefined {
+  if (!architecture) return undefined;
+  return gpuEstimate(config.modal.gpu, architecture.config, architecture.parameters, {
+    ...workload,
+    trainable: parameters.trainable,
+    adapters: config.lora !== null,
+    reference: config.beta > 0,
+  });
 }
 
 type Estimates = Pick<Plan, 'device' | 'memory' | 'time' | 'spend'>;
