@@ -6,7 +6,6 @@ import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { meantCommand, otherName } from './meant-command.ts';
 import { Output, type Stream } from './output.ts';
 import { ownName } from './own-name.ts';
 import { ownStdout } from './own-stdout.ts';
@@ -116,9 +115,10 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     .helpCommand(false)
     .option('--json', 'print one JSON object on stdout; works with every command')
     .argument('[command...]')
-    .action(([command]: readonly string[]) => {
+    .action(async ([command]: readonly string[]) => {
       if (command === undefined)
         return cli.output.result(helpResult(OVERVIEW, program), cli.output.suggested(OVERVIEW));
+      const { meantCommand } = await import('./meant-command.ts');
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: meantCommand(command, program) });
     });
   // Help and the error for an unknown command list all commands.
@@ -175,7 +175,7 @@ async function usageError({ code, message }: CommanderError, command: Command): 
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
   const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
   const unknown = /^unknown command '([^']+)'/.exec(first!)?.[1];
-  const elsewhere = unknown === undefined ? undefined : otherName(unknown);
+  const elsewhere = unknown === undefined ? undefined : (await import('./meant-command.ts')).otherName(unknown);
   return new GradusError('USAGE', first!, { hint: elsewhere ?? (await keyHint(first!, command)) ?? suggested });
 }
 
