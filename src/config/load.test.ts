@@ -374,6 +374,18 @@ describe('text that is no configuration', () => {
   });
 });
 
+test('merge keys of YAML are read, and what stands beside them counts', () => {
+  const text = withLine('stages: [&first {name: a, steps: 1, beta: 0.1}, {<<: *first, name: b, steps: 2}]');
+  const { stages } = load(text).config;
+  assert.deepEqual(
+    stages.map(({ name, steps, beta }) => [name, steps, beta]),
+    [
+      ['a', 1, 0.1],
+      ['b', 2, 0.1],
+    ],
+  );
+});
+
 test('names that every JavaScript object has are no keys', () => {
   for (const key of ['constructor', 'toString', '__proto__', 'reward.0.__proto__', 'environment_config.__proto__.x']) {
     const { code, hint } = refusal(withLine('reward: [{name: numeric_match, config: {}}]'), [`${key}=1`]);

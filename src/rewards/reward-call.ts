@@ -41,12 +41,18 @@ function faultOf(error: unknown): RewardFault {
 
 /** Checks what user code returned. Throws a TypeError that says what is wrong with it. */
 function checkedScores(answer: unknown, count: number): (number | null | RewardFault)[] {
-  if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
+  if (!isList(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
   return Array.from(answer, (score) => {
     if (score === null || isMeasurable(score)) return score;
+    if (isPromiseLike(score)) return { message: 'its score is a promise: return await Promise.all(…) of all scores' };
     const found = typeof score === 'number' ? String(score) : kindOf(score);
     const wanted = Number.isFinite(score) ? 'a number up to 1e100' : 'a finite number or null';
     return { message: `its score is ${found}, not ${wanted}` };
   });
+}
+
+/** Whether a value is an array, or a typed one such as Float32Array. */
+function isList(value: unknown): value is ArrayLike<unknown> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value);
 }

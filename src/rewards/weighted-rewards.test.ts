@@ -184,6 +184,19 @@ for (const [what, answer, message] of [
   });
 }
 
+test('a promise for a score is told how to wait for all of them', async () => {
+  const [first] = await scoreWith(() => [0, 1].map(async (score) => score) as unknown as number[]);
+  assert.deepEqual(first!.errors, { mine: 'its score is a promise: return await Promise.all(…) of all scores' });
+});
+
+test('scores may be in a typed array', async () => {
+  const rewards = await scoreWith(() => Float32Array.of(0.5, 1) as unknown as number[]);
+  assert.deepEqual(
+    rewards.map(({ score }) => score),
+    [0.5, 1],
+  );
+});
+
 test('a sparse array scores nothing', async () => {
   for (const { score, errors } of await scoreWith(() => new Array(2))) {
     assert.equal(score, null);
