@@ -368,9 +368,9 @@ describe('a run', () => {
     assert.equal((next as string[])[0], "cd 'new project'");
   });
 
-  test('a name that is a path or means another run is refused, before anything is written', async () => {
-    for (const name of ['../elsewhere', 'a/b', '..', '', 'latest']) {
-      assertFailure(await run(['train', 'tiny.yaml', '--name', name, '--overwrite', '--json']), 2, 'USAGE');
+  test('a name that is a path, means another run or that no command takes is refused, before anything is written', async () => {
+    for (const name of ['../elsewhere', 'a/b', '..', '', 'latest', '-x', ' ', 'two\nlines', '\u001b[31mred']) {
+      assertFailure(await run(['train', 'tiny.yaml', `--name=${name}`, '--overwrite', '--json']), 2, 'USAGE');
     }
     assertFailure(await run(['train', writeConfig('latest.yaml'), '--json']), 2, 'USAGE');
     assert.ok(!existsSync(join(folder, 'runs', 'latest')));

@@ -239,12 +239,13 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
   cpSync(join(folder, 'good', 'sound'), run, { recursive: true });
   writeFileSync(join(run, 'checkpoints', 'step_000004', 'state.json'), '');
   const passed: unknown[] = [];
-  await train(file, {
+  const { damaged_checkpoints } = await train(file, {
     out: run,
     resume: true,
     onEvent: (event) => event.type === 'start' && passed.push(event.step, event.damaged_checkpoints),
   });
   assert.deepEqual(passed, [2, ['step_000004: state.json cannot be read']]);
+  assert.deepEqual(damaged_checkpoints, passed[1], 'the result says so, too');
 });
 
 test('what was killed or failed before it began is started by the same command, with --resume or without', async () => {

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readRun } from '../src/runs/read-run.ts';
+import { evaluate } from '../src/studio/evaluate.ts';
 import { train } from '../src/studio/train.ts';
 import { differences } from './resume-trials.ts';
 
@@ -67,6 +68,13 @@ test('commands that are worth running are quoted where the name of the run needs
   const { next } = await train({ ...config, max_steps: 1 }, { name: 'my run', root: folder, preflight });
   assert.ok(next.includes(`gradus eval '${place('my run')}'`), next.join('; '));
   assert.ok(next.includes(`gradus sample '${place('my run')}' --n 8`), next.join('; '));
+});
+
+test('where nothing is held out, the problems that were trained on are worth an evaluation', async () => {
+  const { next } = await train({ ...config, max_steps: 1, eval: null }, { out: place('all trained on'), preflight });
+  const out = place('all trained on');
+  assert.ok(next.includes(`gradus eval '${out}' --split train`), next.join('; '));
+  assert.equal((await evaluate(out, { split: 'train' })).ok, true);
 });
 
 test('a run that has made everything when the signal comes is complete', async () => {

@@ -153,6 +153,8 @@ function keysInSections(name: string): string[] {
 function meaning(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1);
+  const list = path.map((part) => /^(\w+)\[\d+\]/.exec(String(part))?.[1]).find((name) => name !== undefined);
+  if (list !== undefined) return `lists are written whole: ${list}=[{name: VALUE, …}, …]`;
   const ours = foreignName(path);
   if (parent[0] === 'stages' && parent.length === 2) {
     const length = named(lengthOfStage, ours ?? key);
@@ -162,7 +164,8 @@ function meaning(path: KeyPath): string | undefined {
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
   if (isInForeignSection(path)) return undefined;
   const siblings = siblingsOf(path);
-  const meant = nearest(key, siblings) ?? keysInSections(key)[0];
+  const isAtTop = parent.length === 0 || (parent[0] === 'stages' && parent.length === 2);
+  const meant = nearest(key, siblings) ?? (isAtTop ? keysInSections(key)[0] : undefined);
   if (meant === undefined && parent.findLast((part) => typeof part === 'string') === 'reward') {
     return `settings of a reward stand in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
   }

@@ -161,6 +161,11 @@ describe('an unknown key is an error that names ours', () => {
   }
 });
 
+test('a section’s unknown key means none of another section', () => {
+  const line = 'stages: [{name: a, steps: 1, curriculum: {strategy: frontier}}]';
+  assert.match(refusal(withLine(line)).hint!, /^the keys of stages\.0\.curriculum are target/);
+});
+
 test('all unknown keys are told at once, those in sections of other systems by their own names', () => {
   const verl = withLine(
     [
@@ -443,6 +448,7 @@ test('values that contain themselves or are nested too deep are refused', () => 
 test('the error for a wrong setting names --set', () => {
   assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
   assert.match(refusal(withLine('seed: 1'), ['trainer=grpo']).hint!, /^GRPO is what is trained/);
+  assert.match(refusal(withLine('seed: 1'), ['stages[0].name=x']).hint!, /^lists are written whole: stages=\[/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
   assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
 });

@@ -18,7 +18,7 @@ import {
 } from './records.ts';
 import { systemError } from './system-faults.ts';
 
-/** Reads run.json. If the process of the run is gone, its status is `interrupted`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
+/** Reads run.json. If the process of the run is gone, its status is `interrupted`, at the last step whose metrics it recorded. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
   if (existsSync(path)) {
@@ -30,7 +30,8 @@ export function readRun(directory: string): RunRecord {
     // A signal to -1 or 0 would reach all processes of this user or of this group.
     if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
       throw damaged(path, `no process has the id ${record.pid}`);
-    return isActive(record) && !isAlive(record.pid, record.pid_start) ? { ...record, status: 'interrupted' } : record;
+    if (!isActive(record) || isAlive(record.pid, record.pid_start)) return record;
+    return { ...record, status: 'interrupted', step: lastStep(directory, 'metrics') ?? record.step };
   }
   throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
     hint: 'gradus runs list shows those under runs/',

@@ -282,7 +282,10 @@ test('a run that another process is writing is left alone', () => {
   assert.throws(() => create('busy', true), { code: 'RUN_ACTIVE' });
   // A process that was killed left `running` behind.
   store.update({ pid: spawnSync(process.execPath, ['--version']).pid });
-  assert.equal(readRun(store.directory).status, 'interrupted');
+  writeFileSync(join(store.directory, 'metrics.jsonl'), '{"step":1}\n{"step":2}\n{"st');
+  const { status, step } = readRun(store.directory);
+  assert.deepEqual([status, step], ['interrupted', 2], 'at the last step whose metrics are whole');
+  rmSync(join(store.directory, 'metrics.jsonl'));
   assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.pid, process.pid);
 });
 

@@ -84,6 +84,11 @@ export const changedFiles = z
   .exactOptional()
   .describe('files of rewards, environments, data and models that have changed; absent if none has');
 
+export const damagedCheckpoints = z
+  .array(z.string())
+  .exactOptional()
+  .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is');
+
 /** run.json, with its path. */
 const runFields = {
   id: z.string().describe('the name of the directory'),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { check } from './checks.ts';
 import { errorSchema } from './error.ts';
-import { alertFields, changedFiles, evaluationFields, numbers, sampleRecord } from './records.ts';
+import { alertFields, changedFiles, damagedCheckpoints, evaluationFields, numbers, sampleRecord } from './records.ts';
 import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
@@ -39,10 +39,7 @@ const start = z.strictObject({
   train_problems: z.int(),
   eval_problems: z.int().describe('those held out'),
   changed_files: changedFiles,
-  damaged_checkpoints: z
-    .array(z.string())
-    .exactOptional()
-    .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is'),
+  damaged_checkpoints: damagedCheckpoints,
 });
 
 const stage = z.strictObject({

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import {
   changedFiles,
+  damagedCheckpoints,
   diagnosedAlert,
   evaluationRecord,
   numbers,
@@ -38,6 +39,7 @@ export const trainSchema = outcomeSchema(
       .describe('the results of --require'),
     artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
     changed_files: changedFiles,
+    damaged_checkpoints: damagedCheckpoints,
     next: z.array(z.string()).describe('useful next commands'),
   },
 );

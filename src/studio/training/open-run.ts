@@ -43,11 +43,20 @@ const changeable = [
   'modal.secrets',
 ];
 
-/** Throws `USAGE` for a name that would be a path, and for `latest`, which commands use for the run that was started last. */
+/** Names that commands could not take: they look like options, or nobody can see or type them. */
+const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
+
+/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
   if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
     throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
       hint: 'give a name without slashes, or a path with --out',
+      path: '--name',
+    });
+  }
+  if (name !== undefined && unusableName.test(name)) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is a name that commands cannot take`, {
+      hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
       path: '--name',
     });
   }

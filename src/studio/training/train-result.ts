@@ -35,6 +35,8 @@ export interface TrainResult {
   readonly artifacts: Readonly<Record<string, string>>;
   /** Files of rewards, environments, data and models that had changed when the run was resumed; absent if there are none. */
   readonly changed_files?: readonly string[];
+  /** What was wrong with the latest checkpoints when the run was resumed from an earlier step; absent if nothing was. */
+  readonly damaged_checkpoints?: readonly string[];
   /** Commands worth running now. */
   readonly next: readonly string[];
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
@@ -79,9 +81,12 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ...(checked.length > 0 && { requirements: checked }),
     artifacts,
     ...changesOf(record),
+    ...damageOf(record),
     next: [
       ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [`gradus runs diagnose ${run}`] : []),
-      ...(onlyHere ? [] : [`gradus eval ${run}`, `gradus sample ${run} --n 8`]),
+      ...(onlyHere
+        ? []
+        : [`gradus eval ${run}${evals.length > 0 ? '' : ' --split train'}`, `gradus sample ${run} --n 8`]),
     ],
     ...(error && { error }),
   };
@@ -90,6 +95,11 @@ export function trainResult(options: TrainResultOptions): TrainResult {
 /** The files that changed during a run, if any. */
 export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
   return files.length > 0 && { changed_files: files };
+}
+
+/** What was wrong with checkpoints when a run was resumed, if anything. */
+export function damageOf({ damaged_checkpoints: damage = [] }: Pick<RunRecord, 'damaged_checkpoints'>) {
+  return damage.length > 0 && { damaged_checkpoints: damage };
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord) {

@@ -24,7 +24,7 @@ import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
-import { changesOf } from './train-result.ts';
+import { changesOf, damageOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 
@@ -197,7 +197,7 @@ export class TrainingRun {
 
   #start(): StartEvent {
     const { model, problems } = this.#setup;
-    const { id, backend, step, max_steps, damaged_checkpoints: damaged = [] } = this.#store.record;
+    const { id, backend, step, max_steps } = this.#store.record;
     return {
       type: 'start',
       run: { id, dir: this.#store.directory, backend },
@@ -208,7 +208,7 @@ export class TrainingRun {
       train_problems: problems.train.length,
       eval_problems: problems.eval.length,
       ...changesOf(this.#store.record),
-      ...(damaged.length > 0 && { damaged_checkpoints: damaged }),
+      ...damageOf(this.#store.record),
     };
   }
 
