@@ -86,7 +86,7 @@ describe('a run', () => {
     const graded: ConfigInput = { ...config, reward_fn: `${partial}:digits`, ...changes };
     const { verdict } = await train(graded, { out: place('graded'), preflight: false });
     assert.ok(readEvaluations(place('graded')).every(({ metrics }) => metrics['eval/accuracy'] === 0));
-    assert.match(verdict.reason, /no answer gets 1 .*accuracy/);
+    assert.match(verdict.reason, /no sampled answer gets 1 .*accuracy/);
     const { state } = findCheckpoint(place('graded'), 'best');
     assert.deepEqual([state.step, state.metric], [2, { name: 'eval/accuracy', value: 0 }]);
 

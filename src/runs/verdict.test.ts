@@ -119,6 +119,15 @@ test('held out: one evaluation, or two of other problems, are no comparison', ()
   assert.equal(heldOut([1], [1, 0]), undefined);
 });
 
+test('held out: rewards that are always the same prove nothing, few problems without a right answer neither', () => {
+  const allWrong = (problems: number) => {
+    const zeros = correct(0, problems);
+    return heldOutChange([evaluation(0, zeros, zeros), evaluation(5, zeros, zeros)])!;
+  };
+  assert.deepEqual([allWrong(12).metric, allWrong(12).learning], ['eval/sampled_accuracy', 'inconclusive']);
+  assert.equal(allWrong(80).learning, 'flat');
+});
+
 test('held out: where nothing is ever quite right, rewards are compared', () => {
   const [none, low, high] = [correct(0, 80), new Array(80).fill(0.2), new Array(80).fill(0.6)];
   const change = heldOutChange([evaluation(0, none, low), evaluation(5, none, high)])!;
@@ -126,7 +135,7 @@ test('held out: where nothing is ever quite right, rewards are compared', () => 
   assert.equal(heldOutChange([evaluation(0, none, low), evaluation(5, none, low)])!.learning, 'flat');
   const reason = (right: number[]) =>
     learningVerdict([], [evaluation(0, right, low), evaluation(5, right, high)]).reason;
-  assert.match(reason(none), /held-out reward .*; no answer gets 1 .*: judged by eval\/sampled_reward$/);
+  assert.match(reason(none), /held-out reward .*; no sampled answer gets 1 .*: judged by eval\/sampled_reward$/);
   assert.doesNotMatch(reason(correct(1, 80)), /judged by/);
 });
 

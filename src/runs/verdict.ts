@@ -67,10 +67,10 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   const accuracy = paired(first.per_problem, last.per_problem);
   const steps = [first.step, last.step] as const;
   const neverRight = accuracy.length > 0 && accuracy.every(([before, after]) => before === 0 && after === 0);
-  // If no answer is ever fully correct, the reward can still show a change.
+  // If no answer is ever fully correct, the reward can still show a change, unless it is always the same.
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
-  if (rewards.length > 0) {
-    const margin = REWARD_MARGIN * standardDeviation(rewards.flat());
+  const margin = REWARD_MARGIN * standardDeviation(rewards.flat());
+  if (margin > 0) {
     return {
       ...changeOf(rewards, meanInterval, margin),
       metric: 'eval/sampled_reward',
@@ -196,7 +196,7 @@ function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined):
   const what = isAccuracy ? 'held-out accuracy' : 'held-out reward';
   const why = isAccuracy
     ? ''
-    : `; no answer gets 1 from the first reward, so accuracy says nothing: judged by ${change.metric}`;
+    : `; no sampled answer gets 1 from the first reward, so sampled accuracy says nothing: judged by ${change.metric}`;
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${counted(change.problems, 'problem')}`;
   return `${what} ${span(change)}; ${where}${why}${hintOf(change, reward)}`;
 }

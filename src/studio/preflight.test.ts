@@ -29,6 +29,7 @@ writeFileSync(
    const isCapital = (text) => Number(text[0] < 'a');
    export const capital = ({ completions }) => completions.map(isCapital);
    export const lower = ({ completions }) => completions.map((text) => -10 * isCapital(text));
+   export const answered = ({ completions, columns }) => completions.map((text, i) => Number(text.trim() === columns.answer[i]));
    export const brief = ({ completions }) => completions.map((text) => -text.length / 100);`,
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
@@ -211,6 +212,13 @@ describe('rewards', () => {
     const brief = await report(own('brief'));
     assert.equal(of(brief, 'gold_answers/brief'), 'warning');
     assertPassed(brief);
+    const { reward_fn, ...others } = own('zero');
+    const first = await report({
+      ...others,
+      reward: [{ name: reward_fn }, { name: reward_fn.replace('zero', 'answered') }],
+    });
+    assert.deepEqual([of(first, 'gold_answers/zero'), of(first, 'first_reward')], ['warning', 'warning']);
+    assertPassed(first);
     const beside = await report({ ...own('zero'), reward: 'numeric_match' });
     assert.equal(of(beside, 'gold_answers/zero'), 'warning');
     assertPassed(beside);

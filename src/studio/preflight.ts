@@ -75,7 +75,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       ...rewardChecks(groups, reasons, setup),
-      ...verdicts.map((verdict) => goldCheck(verdict, [...groups, ...more], setup)),
+      ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),

@@ -139,12 +139,19 @@ function comparedScores(groups: readonly Group[], { config, rewardNames, rewardW
 
 /**
  * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. That a penalty gives nobody
- * more than 0 is no fault where it sets completions apart, or where another reward decides what is correct.
+ * more than 0 is no fault where it sets completions apart, or where another reward decides what is correct or gives right answers 1.
+ * @param verdicts on all rewards, this one included
  */
-export function goldCheck(verdict: GoldVerdict, groups: readonly Group[], setup: Setup): Check {
+export function goldCheck(
+  verdict: GoldVerdict,
+  verdicts: readonly GoldVerdict[],
+  groups: readonly Group[],
+  setup: Setup,
+): Check {
   const check = goldAnswersCheck(verdict, setup.config.max_error_fraction);
   if (check.ok || verdict.compares) return check;
-  const isFault = isUnearned(verdict, groups, setup) || partsOf(verdict, groups).length === 0;
+  const isEarnedElsewhere = verdicts.some(({ full }) => full > 0);
+  const isFault = (isUnearned(verdict, groups, setup) && !isEarnedElsewhere) || partsOf(verdict, groups).length === 0;
   return { ...check, level: isFault ? 'error' : 'warning' };
 }
 

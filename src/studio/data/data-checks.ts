@@ -72,7 +72,7 @@ function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean
 export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
   const id = `gold_answers/${reward}`;
   const { full, zero, failed: errors, example } = counts;
-  if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
+  if (full === rows) return passed(id, `all ${rows} gold answers score at least 1`);
   const { prompt, answer, score, error } = example!;
   const shown = `${JSON.stringify(answer.slice(-60))}, the answer to ${JSON.stringify(opening(prompt))}: ${error ?? `scores ${score}`}`;
   const remedy =
@@ -87,7 +87,8 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   if (zero === rows) {
     return failed(id, compares ? 'error' : 'warning', `none of ${rows} gold answers scores above 0`, hint);
   }
-  if (!compares && errors === 0) return passed(id, `${share(full, rows)} gold answers score 1, ${zero} score 0`);
+  if (!compares && errors === 0)
+    return passed(id, `${share(full, rows)} gold answers score at least 1, ${zero} score 0`);
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 

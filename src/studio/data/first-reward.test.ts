@@ -64,9 +64,14 @@ describe('the first reward', () => {
     assert.equal((await check([own('graded')])).level, 'ok');
   });
 
-  test('that compares, or wants a wording that is not tried, is ok', async () => {
+  test('that gives right answers nothing, in any wording, is a warning if a later one does', async () => {
+    const { level, hint } = await check([own('strict'), own('correctness')]);
+    assert.deepEqual([level, hint], ['warning', 'put correctness first, unless it wants a wording that was not tried']);
+    assert.equal((await check([own('strict')])).level, 'ok');
+  });
+
+  test('that compares is ok', async () => {
     assert.equal((await check([own('correctness'), own('format')])).level, 'ok');
-    assert.equal((await check([own('strict'), own('correctness')])).level, 'ok');
   });
 
   test('is not judged if the environment has scores', async () => {

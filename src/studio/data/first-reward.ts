@@ -23,14 +23,15 @@ export function firstRewardCheck(
   }
   if (!verdict || verdict.compares) return [passed(id, role)];
   const { wrong, rows, full, zero, column } = verdict;
+  const untried = zero === rows ? ', unless it wants a wording that was not tried' : '';
   if (wrong.tried > 0 && wrong.full >= MISTAKEN * wrong.tried) {
     const detail = `${role}, and it calls ${share(wrong.full, wrong.tried)} wrong answers right`;
     const hint = `put a reward first that compares with ${column}, unless answers do not matter here`;
     return [failed(id, 'warning', detail, better ? `put ${better.name} first` : hint)];
   }
-  if (better && full === 0 && zero < rows) {
+  if (better && full === 0) {
     const detail = `${role}, and it gives none of ${rows} right answers 1`;
-    return [failed(id, 'warning', detail, `put ${better.name} first`)];
+    return [failed(id, 'warning', detail, `put ${better.name} first${untried}`)];
   }
   return [passed(id, role)];
 }
