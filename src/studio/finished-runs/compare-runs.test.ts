@@ -178,6 +178,22 @@ test('a card has data, rewards with weights, results with intervals, and what th
   assert.ok(!card.includes('undefined') && !card.includes('NaN'), card);
 });
 
+test('a card tells how each stage trained', () => {
+  const whole = run('a');
+  const { config } = loadConfigObject({
+    model: 'tiny',
+    taskset: 'arithmetic',
+    beta: 0.1,
+    stages: [
+      { name: 'imitate', method: 'sft', steps: 3, learning_rate: 1e-4 },
+      { name: 'improve', steps: 4, learning_rate: 2e-5, beta: 0 },
+    ],
+  });
+  const card = runCard({ ...whole, config });
+  assert.match(card, /- stage imitate, steps 1 to 3: supervised, .*, learning rate 0\.0001\n/);
+  assert.match(card, /- stage improve, steps 4 to 7: GRPO, .*, learning rate 0\.00002, no KL penalty\n/);
+});
+
 test('a card tells paths from the project or from the home directory', () => {
   const whole = run('a');
   const project = join(homedir(), 'project');

@@ -9,6 +9,7 @@ import type { GgufDtype } from '../../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../../backends/model-files/write-merged.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
+import { stagesOf } from '../../config/stages.ts';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer, ggufTokenRoles } from '../../formats/gguf-tokenizer.ts';
@@ -231,8 +232,13 @@ function licenceOf(base: string): string | undefined {
   return header && /^license:\s*["']?([\w.-]+)/m.exec(header)?.[1];
 }
 
-const titleOf = ({ config, step }: Exported) =>
-  `${basename(nameForOthers(config.model!))} after ${counted(step, 'step')} of GRPO`;
+/** GRPO, or what the stages up to the exported step were. */
+const titleOf = ({ config, step }: Exported) => {
+  const methods = new Set(stagesOf(config).flatMap(({ from, method }) => (from < step || from === 0 ? [method] : [])));
+  const names = { sft: 'supervised training', grpo: 'GRPO' };
+  const trained = [...methods].map((method) => names[method]).join(' and ');
+  return `${basename(nameForOthers(config.model!))} after ${counted(step, 'step')} of ${trained}`;
+};
 
 /** The model card: a header for Hugging Face, how to load the folder, and the run's own card. */
 function modelCard(exported: Exported, licence: string | undefined): string {

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { dirname, resolve, sep } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { type Stage, stagesOf } from '../../config/stages.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { metricWindows } from '../../runs/verdict.ts';
 import type { InspectedRun } from './inspect-run.ts';
@@ -50,21 +51,31 @@ function overview({ record, verdict }: InspectedRun): string {
 }
 
 function training(config: Config): string {
-  const { lora, loss_type, num_generations, prompts_per_step, learning_rate, beta, temperature } = config;
+  const { lora } = config;
   const weights =
     config.backend === 'builtin'
       ? 'a table of logits'
       : lora
         ? `LoRA adapters of rank ${lora.r}, alpha ${lora.alpha}`
         : 'all weights';
-  const kl = beta > 0 ? `a KL penalty of ${beta}` : 'no KL penalty';
   return bullets([
     ...(config.model ? [`model: ${config.model}`] : []),
     ...(config.adapter ? [`started from the adapter: ${config.adapter}`] : []),
     `backend: ${config.backend}, seed ${config.seed}`,
     `trained: ${weights}`,
-    `GRPO, loss ${loss_type}, ${prompts_per_step} prompts × ${num_generations} completions a step at temperature ${temperature}, learning rate ${learning_rate}, ${kl}`,
+    ...stagesOf(config).map(stageLine),
   ]);
+}
+
+/** How a stage trains; the whole run is one if there are no others. */
+function stageLine({ name, method, from, to, config }: Stage): string {
+  const { loss_type, num_generations, prompts_per_step, learning_rate, beta, temperature } = config;
+  const kl = beta > 0 ? `a KL penalty of ${beta}` : 'no KL penalty';
+  const how =
+    method === 'sft'
+      ? `supervised, ${prompts_per_step} examples a step, learning rate ${learning_rate}`
+      : `GRPO, loss ${loss_type}, ${prompts_per_step} prompts × ${num_generations} completions a step at temperature ${temperature}, learning rate ${learning_rate}, ${kl}`;
+  return name === undefined ? how : `stage ${name}, steps ${from + 1} to ${to}: ${how}`;
 }
 
 function data(config: Config, evaluations: readonly EvaluationRecord[]): string {
