@@ -74,6 +74,7 @@ export async function checkEnvironment(config: Config, rows: number): Promise<En
     players,
     checks: [
       goldCheck(gold, task),
+      ...toolCheck(gold),
       worthCheck('empty', empty, task),
       worthCheck('random', random, task),
       rankingCheck(players, task),
@@ -246,6 +247,19 @@ function toolAnswers(trajectory: Trajectory): string {
   const answers = exchange(trajectory).filter(({ role }) => role === 'tool');
   if (answers.length === 0) return '';
   return `; its tools answered ${answers.map(({ content }) => JSON.stringify(content.slice(0, 80))).join(', ')}`;
+}
+
+/** Whether tools answer the calls of right turns with more than errors, which the model alone would see. Nothing where these call none. */
+function toolCheck(played: readonly Played[]): Check[] {
+  const id = 'tools';
+  const sum = (metric: string) =>
+    played.reduce((total, { trajectory }) => total + (trajectory.metrics?.[metric] ?? 0), 0);
+  const [calls, failures] = [sum('tools/calls'), sum('tools/failures')];
+  if (calls === 0) return [];
+  const detail = `${share(failures, calls)} calls of the right turns fail`;
+  if (failures < calls) return [passed(id, detail)];
+  const hint = `${shown(played[0]!)}: the episode ended as ${played[0]!.trajectory.stopReason}${toolAnswers(played[0]!.trajectory)}`;
+  return [failed(id, 'warning', detail, hint)];
 }
 
 /** The fraction of episodes that may be won without skill. */

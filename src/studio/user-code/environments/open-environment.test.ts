@@ -45,6 +45,13 @@ writeFileSync(
   join(folder, 'tools.ts'),
   `import { tool, toolEnvironment, z } from '${library}';
 const call = (name) => ({ role: 'assistant', content: '', toolCalls: [{ id: '1', name, arguments: {} }] });
+export const unplugged = toolEnvironment({
+  prompt: () => [{ role: 'user', content: 'look' }],
+  tools: [tool({ name: 'look', description: '', parameters: z.strictObject({}), execute: () => { throw new Error('no power'); } })],
+  scores: { answered: ({ messages }) => Number(messages.at(-1).content === 'done') },
+  buildDataset: () => ({ train: [{}] }),
+  gold: () => [call('look'), 'done'],
+});
 export const misnamed = toolEnvironment({
   prompt: () => [{ role: 'user', content: 'look' }],
   tools: [tool({ name: 'look', description: '', parameters: z.strictObject({}), execute: () => 'seen' })],
@@ -226,6 +233,15 @@ describe('without a model', () => {
   test('what tools answered to right turns that earn too little is said', async () => {
     const { checks } = await check('tools.ts:misnamed');
     assert.match(checks.find(({ id }) => id === 'gold')!.hint!, /looked is 0, .*; its tools answered ".*lok/);
+  });
+
+  test('tools that answer all calls of right turns with an error are a warning, although nothing throws and the score is 1', async () => {
+    const { checks } = await check('tools.ts:unplugged');
+    const { level, detail, hint } = checks.find(({ id }) => id === 'tools')!;
+    assert.deepEqual([level, detail], ['warning', '1 of 1 (100 %) calls of the right turns fail']);
+    assert.match(hint!, /its tools answered ".*no power/);
+    const others = checks.filter(({ id, ok }) => !ok && id !== 'tools');
+    assert.deepEqual(others, []);
   });
 
   test('where no right turns are known, that is said', async () => {
