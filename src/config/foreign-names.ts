@@ -187,7 +187,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora.use_dora', 'peft_type'),
   ...aliases(
     'adapters are for causal language models, start as if they were not there, and train no biases: leave it out',
-    ...['lora_task_type', 'task_type', 'lora.task_type', 'lora.bias', 'lora.init_lora_weights', 'lora.peft_type'],
+    ...['lora_task_type', 'task_type', 'lora.task_type', 'lora.bias', 'peft_config.bias', 'lora_config.bias'],
+    ...['lora.init_lora_weights', 'lora.peft_type'],
   ),
   ...aliases(
     'lora.target_modules may be a regular expression that names layers, such as .*layers\\.[0-3]\\..*proj',
