@@ -54,7 +54,16 @@ function diagnosis({ metrics, alerts, verdict }: InspectedRun, warnings: readonl
   const found = alerts.flatMap((alert) => [alertLine(alert), `  ${alert.why}`, `  ${alert.suggestion}`]);
   return [
     ...before,
-    ...(found.length > 0 ? found : [`nothing found in ${counted(metrics.length, 'step')}`]),
+    ...(found.length > 0 ? found : [nothingFound(metrics)]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
   ].join('\n');
+}
+
+/** The steps of a stage that rules of run health look at: fewer may hide what they would find. */
+const STEPS_OF_RULES = 20;
+
+function nothingFound(metrics: InspectedRun['metrics']): string {
+  const steps = metrics.filter(({ stage }) => stage === metrics.at(-1)?.stage).length;
+  const few = `; rules look at up to ${STEPS_OF_RULES} steps of a stage, and there are ${steps}`;
+  return `nothing found in ${counted(metrics.length, 'step')}${steps < STEPS_OF_RULES ? few : ''}`;
 }
