@@ -26,6 +26,7 @@ import {
   learningRateCheck,
   masksCheck,
   precisionCheck,
+  toolCallsCheck,
   truncationCheck,
 } from './sampling-checks.ts';
 import type { Setup } from './setup.ts';
@@ -74,6 +75,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       templateCheck(setup.template, answered, opening, setup.renderer),
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
+      ...toolCallsCheck(trajectories),
       ...rewardChecks(groups, reasons, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),

@@ -51,6 +51,19 @@ export function truncationCheck(trajectories: readonly Trajectory[], { max_compl
   return failed(id, 'warning', detail, 'raise max_completion_length, or ask for shorter answers');
 }
 
+/** Where an environment counts calls of its tools, whether there are any: what is never sampled is never learnt. */
+export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
+  const id = 'tool_calls';
+  const counts = trajectories.flatMap(({ metrics = {} }) => metrics['tools/calls'] ?? []);
+  if (counts.length === 0) return [];
+  const calling = counts.filter((count) => count > 0).length;
+  const detail = `tools are called in ${share(calling, counts.length)} episodes`;
+  if (calling > 0) return [passed(id, detail)];
+  const hint =
+    'show a call in system_prompt or few_shot, ask for one in the prompt, or begin with a stage with method: sft';
+  return [failed(id, 'warning', detail, hint)];
+}
+
 /** Whether every token has a mask and a log-probability, and just those are trained that the policy sampled. */
 export function masksCheck(
   trajectories: readonly Trajectory[],

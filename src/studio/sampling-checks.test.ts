@@ -1,0 +1,26 @@
+// Checks of sampled completions that whole preflights of a tiny model do not reach.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Trajectory } from '../rl.ts';
+import { toolCallsCheck } from './sampling-checks.ts';
+
+/** What episodes with these counts of calls come to; `undefined` where the environment counts none. */
+function checked(...calls: readonly (number | undefined)[]) {
+  const trajectories = calls.map(
+    (count): Trajectory => ({
+      steps: [],
+      stopReason: 'completed',
+      ...(count !== undefined && { metrics: { 'tools/calls': count } }),
+    }),
+  );
+  return toolCallsCheck(trajectories).map(({ ok, level, detail }) => [ok ? 'ok' : level, detail]);
+}
+
+test('tools that no episode calls are a warning', () => {
+  assert.deepEqual(checked(0, 0), [['warning', 'tools are called in 0 of 2 (0 %) episodes']]);
+  assert.deepEqual(checked(0, 3), [['ok', 'tools are called in 1 of 2 (50 %) episodes']]);
+});
+
+test('nothing is said of tools where there are none', () => {
+  assert.deepEqual(checked(undefined, undefined), []);
+});
