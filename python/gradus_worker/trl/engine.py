@@ -25,7 +25,7 @@ UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_confi
 
 class Engine:
     def __init__(self):
-        """`open` sets all of these but the last two, and must be called first."""
+        """`open` sets all of these, and must be called first."""
         self.trainer = None
         self.path = None  # the folder of the model
         self.model_kwargs = None  # how transformers is to load it
@@ -33,7 +33,7 @@ class Engine:
         self.is_peft = None  # whether adapters are trained
         self.replicated = None  # whether each process has the whole model
         self.reference = None  # the weights that full fine-tuning started from, once they are needed
-        self.thread = None  # runs the trainer from the first step on
+        self.thread = None  # runs the trainer, from the first step on
 
     def open(self, model, name, grpo, lora, quantization, adapter, trainable, kl_estimator):
         """Reads the model; the trainer begins with the first step."""
@@ -66,6 +66,8 @@ class Engine:
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
         if adapter is not None:
             self._start_from(adapter)
+        # Those of a model that was open before are not this one's.
+        self.reference = self.thread = None
         # PEFT keeps the original of each of modules_to_save; only the trained copy is counted.
         parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name and not adapters.is_reference(name)]
         return {
