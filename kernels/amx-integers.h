@@ -34,10 +34,10 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
   const __m512 column_scales[2] = {read_scales(scales, c, 0), read_scales(scales, c, 16)};
   __m512 offsets[2];
   for (int tile = 0; tile < 2 && c.offsets; tile++) offsets[tile] = read_scales(scales + scale_bytes(c), c, 16 * tile);
-#pragma GCC unroll 8
+  UNROLLED
   for (int row = 0; row < 8; row++) {
     const __m512 row_scale = _mm512_set1_ps(rows->scales[row]), row_sum = _mm512_set1_ps(rows->sums[row]);
-#pragma GCC unroll 2
+    UNROLLED
     for (int tile = 0; tile < 2; tile++) {
       const int32_t *high = products->of[tile] + 32 * row, *low = high + 16;
       const __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(_mm512_load_si512(high), 8), _mm512_load_si512(low));

@@ -30,12 +30,12 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   const RowScales *rows = row_scales(left, c.deep);
   const uint8_t *levels = right.levels + 16 * c.deep * tile;
   __m256i sums[INTEGER_ROWS][2];
-#pragma GCC unroll 8
+  UNROLLED
   for (int i = 0; i < 2 * INTEGER_ROWS; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
   left += 2 * c.deep * first;
   for (int k = 0; k < c.deep; k += 2) {
     const __m256i lower = read_levels(levels + 16 * k), upper = read_levels(levels + 16 * k + 16);
-#pragma GCC unroll 4
+    UNROLLED
     for (int row = 0; row < INTEGER_ROWS; row++) {
       const __m256i integers = repeat_two(left + 2 * c.deep * row + 2 * k);
       multiply_add(&sums[row][0], lower, integers);
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   const Vector column_scales = read_scales(right.scales, c, 16 * tile);
   Vector offsets;
   if (c.offsets) offsets = read_scales(right.scales + scale_bytes(c), c, 16 * tile);
-#pragma GCC unroll 4
+  UNROLLED
   for (int row = 0; row < INTEGER_ROWS; row++) {
     const Vector product = times(from_wholes((Wholes){sums[row][0], sums[row][1]}), all(rows->scales[first + row]));
     Vector sum = times_plus(product, column_scales, result->of[first + row][tile]);

@@ -86,7 +86,7 @@ static inline Columns columns_of(const Packed *right, long size, long half, long
 static inline __attribute__((always_inline)) void add_place(const float *left, const float *right, const int rows, __m256 sums[MOST_ROWS][2]) {
   __builtin_prefetch((const char *)right + TWO_BLOCKS, 0, 3);
   const __m256 lower = _mm256_load_ps(right), upper = _mm256_load_ps(right + 8);
-#pragma GCC unroll 6
+  UNROLLED
   for (int row = 0; row < rows; row++) {
     const __m256 x = _mm256_broadcast_ss(left + row * BLOCK);
     sums[row][0] = _mm256_fmadd_ps(x, lower, sums[row][0]);
@@ -97,13 +97,13 @@ static inline __attribute__((always_inline)) void add_place(const float *left, c
 /** Adds the product of some rows and 16 columns, so deep, to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, long depth, const int rows, float *into) {
   __m256 sums[MOST_ROWS][2];
-#pragma GCC unroll 12
+  UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_load_ps(into + i / 2 * BLOCK + 8 * (i % 2));
   for (; depth >= BLOCK; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
 #pragma GCC unroll 4
     for (long k = 0; k < BLOCK; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
   for (long k = 0; k < depth; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
-#pragma GCC unroll 12
+  UNROLLED
   for (int i = 0; i < 2 * rows; i++) _mm256_store_ps(into + i / 2 * BLOCK + 8 * (i % 2), sums[i / 2][i % 2]);
 }
 

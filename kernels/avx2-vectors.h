@@ -198,19 +198,19 @@ static inline Vector from_bfloat16(const void *from) {
 /** Transposes 8 × 8 numbers of 32 bits. */
 static inline void transpose_eight(__m256i rows[8]) {
   __m256i a[8], b[8];
-#pragma GCC unroll 4
+  UNROLLED
   for (int i = 0; i < 4; i++) {
     a[2 * i] = _mm256_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
     a[2 * i + 1] = _mm256_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
   }
-#pragma GCC unroll 2
+  UNROLLED
   for (int i = 0; i < 2; i++) {
     b[4 * i] = _mm256_unpacklo_epi64(a[4 * i], a[4 * i + 2]);
     b[4 * i + 1] = _mm256_unpackhi_epi64(a[4 * i], a[4 * i + 2]);
     b[4 * i + 2] = _mm256_unpacklo_epi64(a[4 * i + 1], a[4 * i + 3]);
     b[4 * i + 3] = _mm256_unpackhi_epi64(a[4 * i + 1], a[4 * i + 3]);
   }
-#pragma GCC unroll 4
+  UNROLLED
   for (int i = 0; i < 4; i++) {
     rows[i] = _mm256_permute2x128_si256(b[i], b[4 + i], 0x20);
     rows[4 + i] = _mm256_permute2x128_si256(b[i], b[4 + i], 0x31);
@@ -219,16 +219,16 @@ static inline void transpose_eight(__m256i rows[8]) {
 
 static inline void transpose(Wholes *rows) {
   __m256i quarters[4][8]; // of rows 0 to 7 the lower half and the upper one, then of rows 8 to 15
-#pragma GCC unroll 8
+  UNROLLED
   for (int i = 0; i < 8; i++) {
     quarters[0][i] = rows[i].low;
     quarters[1][i] = rows[i].high;
     quarters[2][i] = rows[8 + i].low;
     quarters[3][i] = rows[8 + i].high;
   }
-#pragma GCC unroll 4
+  UNROLLED
   for (int i = 0; i < 4; i++) transpose_eight(quarters[i]);
-#pragma GCC unroll 8
+  UNROLLED
   for (int i = 0; i < 8; i++) {
     rows[i] = (Wholes){quarters[0][i], quarters[2][i]};
     rows[8 + i] = (Wholes){quarters[1][i], quarters[3][i]};
@@ -238,16 +238,16 @@ static inline void transpose(Wholes *rows) {
 /** The sums of 8 vectors of 8 numbers. */
 static inline __m256 sum_eight(const __m256 v[8]) {
   __m256 twos[4], fours[2];
-#pragma GCC unroll 4
+  UNROLLED
   for (int i = 0; i < 4; i++) twos[i] = _mm256_hadd_ps(v[2 * i], v[2 * i + 1]);
-#pragma GCC unroll 2
+  UNROLLED
   for (int i = 0; i < 2; i++) fours[i] = _mm256_hadd_ps(twos[2 * i], twos[2 * i + 1]);
   return _mm256_add_ps(_mm256_permute2f128_ps(fours[0], fours[1], 0x20), _mm256_permute2f128_ps(fours[0], fours[1], 0x31));
 }
 
 static inline Vector sum_each(const Vector v[16]) {
   __m256 halves[2][8];
-#pragma GCC unroll 16
+  UNROLLED
   for (int i = 0; i < 16; i++) halves[i / 8][i % 8] = _mm256_add_ps(v[i].low, v[i].high);
   return (Vector){sum_eight(halves[0]), sum_eight(halves[1])};
 }

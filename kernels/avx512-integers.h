@@ -29,25 +29,25 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
 static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, RowSums *result) {
   const RowScales *rows = row_scales(left, c.deep);
   __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
-#pragma GCC unroll 8
+  UNROLLED
   for (int i = 0; i < 2 * INTEGER_ROWS; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
   left += 2 * c.deep * first;
   for (int k = 0; k < c.deep; k += 4) {
     const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
-#pragma GCC unroll 4
+    UNROLLED
     for (int row = 0; row < INTEGER_ROWS; row++) {
       const __m512i upper = repeat_four(left + 2 * c.deep * row + k), lower = repeat_four(left + 2 * c.deep * row + c.deep + k);
-#pragma GCC unroll 2
+      UNROLLED
       for (int tile = 0; tile < 2; tile++) {
         multiply_add(&high[row][tile], levels[tile], upper);
         multiply_add(&low[row][tile], levels[tile], lower);
       }
     }
   }
-#pragma GCC unroll 2
+  UNROLLED
   for (int tile = 0; tile < 2; tile++) {
     const __m512 column_scales = read_scales(right.scales, c, 16 * tile);
-#pragma GCC unroll 4
+    UNROLLED
     for (int row = 0; row < INTEGER_ROWS; row++) {
       __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(high[row][tile], 8), low[row][tile]);
       if (c.bits == 8) whole = _mm512_sub_epi32(whole, _mm512_slli_epi32(_mm512_set1_epi32(rows->whole_sums[first + row]), 7));

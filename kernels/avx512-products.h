@@ -23,7 +23,7 @@ static inline int gains_from_rounding(void) {
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
   const __mmask16 mask = mask_of(columns);
-#pragma GCC unroll 16
+  UNROLLED
   for (long row = 0; row < 16; row++)
     into[row] = _mm512_mul_ps(all(factor), _mm512_maskz_loadu_ps(row < rows ? mask : 0, from + row * stride));
   if (transposed) transpose((__m512i *)into);
@@ -45,18 +45,18 @@ static inline void pack(const float *from, long stride, int along, int is_right,
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
       if (size == WHOLE) {
         float *place = (float *)into + (is_right ? part : half) * 16 * BLOCK + (is_right ? half : part) * 16;
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < 16; i++) _mm512_store_ps(place + i * BLOCK, square[i]);
       } else if (is_right) {
         Packed *place = into + half * HIGH / 2 + part * 16 * 16;
-#pragma GCC unroll 8
+        UNROLLED
         for (int i = 0; i < 16; i += 2) {
           const __m512i even = round_upper(square[i]), odd = round_upper(square[i + 1]);
           _mm512_store_si512(place + i * 16, _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd));
         }
       } else {
         Packed *place = into + half * 16 * BLOCK + part * 16;
-#pragma GCC unroll 16
+        UNROLLED
         for (int i = 0; i < 16; i++)
           _mm256_store_si256((__m256i *)(place + i * BLOCK), _mm512_cvtepi32_epi16(_mm512_srli_epi32(round_upper(square[i]), 16)));
       }
@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void add_pair(const float *left, co
   __m512 numbers[2][2];
   read_pair(right, size, 0, pair, numbers[0]);
   read_pair(right, size, 1, pair, numbers[1]);
-#pragma GCC unroll 16
+  UNROLLED
   for (int i = 0; i < 2 * rows; i++) {
     const __m512 x = _mm512_set1_ps(left[i % rows * BLOCK + 2 * pair + i / rows]);
     sums[i % rows][0] = _mm512_fmadd_ps(x, numbers[0][i / rows], sums[i % rows][0]);
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t
                                                                    __m512 sums[SUM_ROWS][2]) {
 #ifdef __AVX512BF16__
   const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH / 2 + 32 * pair)};
-#pragma GCC unroll 8
+  UNROLLED
   for (int row = 0; row < rows; row++) {
     const __m512i two = _mm512_set1_epi32(left[row * BLOCK / 2 + pair]);
     // For the intrinsic, compilers copy sums from register to register.
@@ -109,13 +109,13 @@ static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t
 /** Adds the product of some rows and blocks of these sizes to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rows(Factors f, const long left_size, const long right_size, const int rows, float *into) {
   __m512 sums[SUM_ROWS][2];
-#pragma GCC unroll 16
+  UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
   for (; f.depth > 0; f.depth -= BLOCK, f.left += left_size, f.right += right_size)
     for (long pair = 0, pairs = ceiling(least(BLOCK, f.depth), 2); pair < pairs; pair++)
       if (left_size == HIGH) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
       else add_pair((const float *)f.left, f.right, right_size, pair, rows, sums);
-#pragma GCC unroll 16
+  UNROLLED
   for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
 }
 

@@ -30,7 +30,7 @@ static void expand(const uint8_t *blocks, long groups, long stride, uint8_t *int
 static inline void read_columns(const Product *p, long start, long column, Vector into[16]) {
   const float *right = p->right.numbers;
   const long depth = p->depth - start, columns = p->columns - column;
-#pragma GCC unroll 16
+  UNROLLED
   for (long i = 0; i < 16; i++)
     if (p->right_transposed) into[i] = load_first(i < columns ? depth : 0, right + (column + i) * p->depth + start);
     else into[i] = load_first(i < depth ? columns : 0, right + (start + i) * p->columns + column);
@@ -44,7 +44,7 @@ static void add_thin(const Product *p, long row, long rows, long column, RowSums
     for (long start = 0; start < p->depth; start += 16) {
       Vector numbers[16];
       read_columns(p, start, column + 16 * tile, numbers);
-#pragma GCC unroll 16
+      UNROLLED
       for (int k = 0; k < 16; k++) numbers[k] = times(alpha, numbers[k]);
       const long depth = p->depth - start;
       float padded[16];
@@ -56,7 +56,7 @@ static void add_thin(const Product *p, long row, long rows, long column, RowSums
         }
         Vector *sum = &sums[i / 8].of[i % 8][tile];
         Vector even = *sum, odd = all(0);
-#pragma GCC unroll 8
+        UNROLLED
         for (int k = 0; k < 16; k += 2) {
           even = times_plus(all(left[k]), numbers[k], even);
           odd = times_plus(all(left[k + 1]), numbers[k + 1], odd);

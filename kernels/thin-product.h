@@ -11,18 +11,18 @@ enum {
 /** Products of four rows and four other ones: number 4 · i + j is that of left[i] and right[j]. */
 static inline __attribute__((always_inline)) Vector multiply_rows(const float *const left[SIDE], const float *const right[SIDE], const long depth) {
   Vector sums[SIDE * SIDE];
-#pragma GCC unroll 16
+  UNROLLED
   for (int i = 0; i < SIDE * SIDE; i++) sums[i] = all(0);
-#pragma GCC unroll 4
+  UNROLLED
   for (int first = 0; first < SIDE; first += SUM_COLUMNS)
     for (long k = 0; k < depth; k += 16) {
       Vector numbers[SUM_COLUMNS];
-#pragma GCC unroll 4
+      UNROLLED
       for (int j = 0; j < SUM_COLUMNS; j++) numbers[j] = load_first(depth - k, right[first + j] + k);
-#pragma GCC unroll 4
+      UNROLLED
       for (int i = 0; i < SIDE; i++) {
         const Vector x = load_first(depth - k, left[i] + k);
-#pragma GCC unroll 4
+        UNROLLED
         for (int j = 0; j < SUM_COLUMNS; j++) sums[SIDE * i + first + j] = times_plus(x, numbers[j], sums[SIDE * i + first + j]);
       }
     }

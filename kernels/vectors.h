@@ -21,6 +21,7 @@
 #pragma once
 
 #include <stdint.h>
+#include "unrolled.h"
 
 #ifdef __AVX512F__
 #include "avx512-vectors.h"
