@@ -11,7 +11,11 @@
 #include <string.h>
 #include "unit.h"
 
-enum { TILE = 512 }; // numbers
+enum {
+  TILE = 512, // numbers
+  SPAN = BLOCK,
+  ROUNDED = HIGH,
+};
 
 /** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */
 static void configure(int bytes) {
@@ -24,8 +28,6 @@ static void configure(int bytes) {
   }
   _tile_loadconfig(&tiles);
 }
-
-static inline int gains_from_rounding(void) { return 1; }
 
 static void start_unit(void) { configure(64); }
 static void stop_unit(void) { _tile_release(); }

@@ -1,18 +1,15 @@
-// Products on the vector unit of processors without AVX-512 (AVX2 and FMA), in float32.
+// Products on the vector unit of processors without AVX-512 (AVX2 and FMA), in float32. Those of rounded operands are products of integers
+// (avx2-rounded-products.h).
 //
 // A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has two halves of 16 columns. A half has
 // its columns side by side for each place in depth, or, where they are bfloat16 numbers, two numbers of a column, then two of the next one.
 #pragma once
 
+#include "avx2-rounded-products.h"
+#include "avx2-tiles.h"
 #include "unit.h"
 
-enum {
-  MOST_ROWS = 6, FEWER_ROWS = 4, // whose sums for 16 columns are in registers
-  DEEP = 4 * BLOCK,              // depth of a panel that stays in a core's first cache while all rows are multiplied with it
-  TWO_BLOCKS = 8192,             // bytes ahead of what is read that are prefetched
-};
-
-static inline int gains_from_rounding(void) { return 0; }
+enum { TWO_BLOCKS = 8192 }; // bytes ahead of what is read that are prefetched
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, Vector into[16]) {
@@ -28,7 +25,7 @@ static inline Wholes round_upper(Vector x) {
   return bits_and(as_wholes(choose(no_numbers(x), none, as_numbers(rounded))), all_wholes((int32_t)0xffff0000));
 }
 
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
   for (long half = 0; half < 2 && 16 * half < width; half++)
     for (long part = 0; part < 2; part++) {
       Vector square[16];
@@ -47,6 +44,12 @@ static inline void pack(const float *from, long stride, int along, int is_right,
           store((float *)(place + i * 16), as_numbers(bits_or(shifted_right(round_upper(square[i]), 16), round_upper(square[i + 1]))));
       }
     }
+}
+
+static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+  if (size == ROUNDED) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
+  for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
+    pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
 
 /** The even and the odd ones of 16 pairs of bfloat16 numbers. */
@@ -108,15 +111,15 @@ static inline __attribute__((always_inline)) void add_rows(const float *left, Co
 }
 
 static void add_product(Factors f, long rows, long columns, float *sums) {
-  float widened[DEEP * 16] __attribute__((aligned(32)));
-  for (long start = 0; start < f.depth; start += DEEP) {
-    const long depth = least(DEEP, f.depth - start);
+  if (f.left_size == ROUNDED) return add_rounded_product(f, rows, columns, sums);
+  float widened[SPAN * 16] __attribute__((aligned(32)));
+  for (long start = 0; start < f.depth; start += SPAN) {
+    const long depth = least(SPAN, f.depth - start);
     const float *left = (const float *)(f.left + start / BLOCK * WHOLE);
     for (long half = 0; 16 * half < columns; half++) {
       const Columns right = columns_of(f.right + start / BLOCK * f.right_size, f.right_size, half, depth, widened);
       for (long row = 0, count; row < rows; row += count) {
-        const long rest = rows - row; // so that no more than 32 rows are read
-        count = rest > 2 * FEWER_ROWS || rest == MOST_ROWS || rest == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS;
+        count = next_rows(rows - row);
         if (count == MOST_ROWS) add_rows(left + row * BLOCK, right, depth, MOST_ROWS, sums + row * BLOCK + 16 * half);
         else add_rows(left + row * BLOCK, right, depth, FEWER_ROWS, sums + row * BLOCK + 16 * half);
       }

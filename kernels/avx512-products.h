@@ -10,15 +10,13 @@
 enum {
   SUM_ROWS = 8,     // whose sums are in registers
   DEEP = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
-};
-
-static inline int gains_from_rounding(void) {
+  SPAN = BLOCK,     // depth of what is packed at once
 #ifdef __AVX512BF16__
-  return 1;
+  ROUNDED = HIGH,
 #else
-  return 0;
+  ROUNDED = WHOLE,
 #endif
-}
+};
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {

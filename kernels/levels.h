@@ -109,7 +109,8 @@ static void read_columns_of(const Product *p, long start, long first, long deep,
   float decoded[BLOCK * BLOCK];
   for (long part = 0; part < deep && start + part < p->depth; part += BLOCK) {
     const long from = start + part, depth = least(BLOCK, p->depth - from);
-    const Matrix block = p->right_transposed ? block_of(p->right, first, from, columns, decoded) : block_of(p->right, from, first, depth, decoded);
+    const Matrix block = p->right_transposed ? region_of(p->right, first, from, columns, BLOCK, decoded)
+                                             : region_of(p->right, from, first, depth, BLOCK, decoded);
     const long along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
     for (long column = 0; column < columns; column++) {
       const float *from = (const float *)block.numbers + column * across;

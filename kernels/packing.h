@@ -7,34 +7,36 @@
 
 /** Packs rows as a left operand: up to 32 of them, `depth` numbers of each. */
 static void pack_rows(const float *from, long stride, long rows, long depth, float factor, long size, Packed *into) {
-  for (long k = 0; k < depth; k += BLOCK, into += size) pack(from + k, stride, 1, 0, size, rows, depth - k, factor, into);
+  for (long k = 0; k < depth; k += SPAN) pack(from + k, stride, 1, 0, size, rows, depth - k, factor, into + k / BLOCK * size);
 }
 
 /** Packs columns as a left operand: strips of 32 of them, each `rows` deep. */
 static void pack_columns(const float *from, long stride, long rows, long columns, float factor, long size, Packed *into) {
-  for (long column = 0; column < columns; column += BLOCK)
-    for (long row = 0; row < rows; row += BLOCK, into += size)
-      pack(from + row * stride + column, stride, 0, 0, size, columns - column, rows - row, factor, into);
+  const long strip = ceiling(rows, BLOCK) * size;
+  for (long column = 0; column < columns; column += BLOCK, into += strip)
+    for (long row = 0; row < rows; row += SPAN)
+      pack(from + row * stride + column, stride, 0, 0, size, columns - column, rows - row, factor, into + row / BLOCK * size);
 }
 
 /** Packs rows as the columns of a right operand, in blocks of this size: a panel for each 32 of them. */
 static void pack_as_columns(Matrix m, long rows, long depth, float factor, long size, Packed *into) {
-  float decoded[BLOCK * BLOCK];
-  for (long row = 0; row < rows; row += BLOCK)
-    for (long k = 0; k < depth; k += BLOCK, into += size) {
-      const Matrix block = block_of(m, row, k, rows - row, decoded);
-      pack(block.numbers, block.stride, 1, 1, size, rows - row, depth - k, factor, into);
+  const long panel = ceiling(depth, BLOCK) * size;
+  float decoded[BLOCK * SPAN];
+  for (long row = 0; row < rows; row += BLOCK, into += panel)
+    for (long k = 0; k < depth; k += SPAN) {
+      const Matrix region = region_of(m, row, k, least(BLOCK, rows - row), least(SPAN, depth - k), decoded);
+      pack(region.numbers, region.stride, 1, 1, size, rows - row, depth - k, factor, into + k / BLOCK * size);
     }
 }
 
 /** Packs rows as the depth of a right operand, in the order in which numbers are in memory: a panel for each 32 columns. */
 static void pack_as_depth(Matrix m, long rows, long columns, float factor, long size, Packed *into) {
   const long panel = ceiling(rows, BLOCK) * size;
-  float decoded[BLOCK * BLOCK];
-  for (long row = 0; row < rows; row += BLOCK, into += size)
+  float decoded[SPAN * BLOCK];
+  for (long row = 0; row < rows; row += SPAN, into += SPAN / BLOCK * size)
     for (long column = 0; column < columns; column += BLOCK) {
-      const Matrix block = block_of(m, row, column, rows - row, decoded);
-      pack(block.numbers, block.stride, 0, 1, size, columns - column, rows - row, factor, into + column / BLOCK * panel);
+      const Matrix region = region_of(m, row, column, least(SPAN, rows - row), BLOCK, decoded);
+      pack(region.numbers, region.stride, 0, 1, size, columns - column, rows - row, factor, into + column / BLOCK * panel);
     }
 }
 

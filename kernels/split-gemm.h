@@ -28,7 +28,7 @@
 typedef struct {
   int64_t left_transposed, right_transposed, up_transposed, down_transposed;
   int64_t format; // of the right operand
-  enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_BFLOAT16 } packing;
+  enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED } packing;
   float alpha, up_alpha, down_alpha;
   long count; // products, of one left operand
   Packed *packed[JOINT];
@@ -91,7 +91,7 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(COUNT_NODE_INPUTS, info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
-  for (long i = 0; !status && packing != EACH_RUN && packing != EACH_RUN_BFLOAT16 && i < node->count; i++) status = pack_constant(node, i, info);
+  for (long i = 0; !status && packing != EACH_RUN && packing != EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -138,7 +138,7 @@ static void *read_product(const ProductNode *node, long index, void *context, Pr
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
                  .alpha = node->alpha,
-                 .rounded = node->packing == EACH_RUN_BFLOAT16,
+                 .rounded = node->packing == EACH_RUN_ROUNDED,
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
                  .levels = node->levels[index]};

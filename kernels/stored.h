@@ -146,10 +146,11 @@ static void decode(const Matrix *m, long rows, long blocks, float *into) {
   }
 }
 
-/** Up to 32 rows of 32 numbers as float32: where they are, or decoded. */
-static inline Matrix block_of(Matrix m, long row, long column, long rows, float decoded[STORED_BLOCK * STORED_BLOCK]) {
+/** Some rows of some numbers as float32: where they are, or decoded, in whole blocks. */
+static inline Matrix region_of(Matrix m, long row, long column, long rows, long columns, float *decoded) {
   const Matrix part = part_of(m, row, column);
   if (m.format == FLOAT32) return part;
-  decode(&part, rows < STORED_BLOCK ? rows : STORED_BLOCK, 1, decoded);
-  return floats(decoded, STORED_BLOCK);
+  const long blocks = (columns + STORED_BLOCK - 1) / STORED_BLOCK;
+  decode(&part, rows, blocks, decoded);
+  return floats(decoded, blocks * STORED_BLOCK);
 }

@@ -14,29 +14,23 @@ typedef struct {
 } Target;
 
 /**
- * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are HIGH, so are those of
- * the panel.
+ * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are ROUNDED, so are those
+ * of the panel.
  */
 typedef struct { const Packed *left, *right; long depth, left_size, right_size; } Factors;
-
-/** Whether the unit multiplies operands that are rounded to bfloat16 in less time. */
-static inline int gains_from_rounding(void);
-
-/** The sizes of packed blocks of a left operand, and of a right one in some format. */
-static inline long left_size(int rounded) { return rounded && gains_from_rounding() ? HIGH : WHOLE; }
-static inline long right_size(Format format, int rounded) { return format == BFLOAT16 ? HIGH : left_size(rounded); }
 
 /** Before and after a thread uses `multiply`. */
 static void start_unit(void);
 static void stop_unit(void);
 
 /**
- * Packs a block of an operand.
+ * Packs blocks of an operand, up to SPAN numbers deep, one after another.
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param is_right whether the operand is the right one
- * @param size of the packed block: WHOLE, or HIGH, which rounds to bfloat16
+ * @param size of a packed block: WHOLE; HIGH, which rounds to bfloat16; or ROUNDED
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
+ * @param depth from here to the end
  */
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into);
 
@@ -46,8 +40,14 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
+// A unit's file also says how deep what it packs at once is (SPAN), and the size of a packed block of operands that it rounds, to multiply them in less
+// time (ROUNDED), which is WHOLE if that gains nothing.
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else
 #include "vector-unit.h"
 #endif
+
+/** The sizes of packed blocks of a left operand, and of a right one in some format. */
+static inline long left_size(int rounded) { return rounded ? ROUNDED : WHOLE; }
+static inline long right_size(Format format, int rounded) { return left_size(rounded) == WHOLE && format == BFLOAT16 ? HIGH : left_size(rounded); }

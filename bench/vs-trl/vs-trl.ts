@@ -88,7 +88,7 @@ export async function benchmarkVsTrl(): Promise<void> {
       const systems: Record<string, () => Promise<Measurement>> = {
         'gradus, float32 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'float32' }),
         'gradus, int8 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'int8' }),
-        'gradus, int8 rollouts, bfloat16 products': () =>
+        'gradus, int8 rollouts, rounded products': () =>
           runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'medium' }),
         [`gradus, int8 rollouts, memory_budget ${least}`]: () =>
           runOurs(task, endless, folder, { rollout_dtype: 'int8', memory_budget: least }),

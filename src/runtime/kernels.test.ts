@@ -211,7 +211,7 @@ for (const { unit, library, skip } of kernelLibraries())
     }
 
     for (const [packing, least, most] of [
-      ['each_run_bfloat16', 0, 5e-3],
+      ['each_run_rounded', 0, 5e-3],
       ['once_bfloat16', 5e-4, 4e-3],
       ['once_int8', 2e-3, 1e-2],
     ] as const) {
@@ -227,6 +227,7 @@ for (const { unit, library, skip } of kernelLibraries())
           { rows: 4, rank: 20, addend: true },
           { rows: 4, rank: 20, down: 'plain' as const },
           { rows: 20, rank: 16, addend: true, down: 'transposed' as const },
+          { rows: 70, transposeA: true, inner: 270 },
         ]) {
           for (const transposeB of [false, true]) {
             const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });
@@ -235,6 +236,43 @@ for (const { unit, library, skip } of kernelLibraries())
         }
       });
     }
+
+    test('rows and columns with what cannot be rounded', () => {
+      using stack = new DisposableStack();
+      const [rows, inner, columns] = [40, 300, 200];
+      const filled = (height: number, width: number, value: (row: number, column: number) => number) => {
+        const buffer = stack.use(allocate('float32', height * width));
+        for (let i = 0; i < buffer.length; i++) buffer.data[i] = value(Math.floor(i / width), i % width);
+        return stack.use(tensor(buffer, [height, width]));
+      };
+      const rowsOf: Record<number, (k: number) => number> = {
+        3: (k) => (k === 250 ? Number.NaN : 1),
+        4: (k) => (k === 7 ? Number.POSITIVE_INFINITY : 1),
+        5: () => 0,
+        6: () => 1e-42,
+      };
+      const a = filled(rows, inner, (row, k) => rowsOf[row]?.(k) ?? Math.sin(row + k));
+      const b = filled(inner, columns, (k, column) =>
+        column === 9 && k === 140 ? Number.NaN : 0.1 + Math.cos(k) ** 2,
+      );
+      const result = filled(rows, columns, () => 0);
+      const output = matmul(input('a', 'float32', [rows, inner]), input('b', 'float32', [inner, columns]));
+      using session = createSession(lowerToOnnx({ output }, { packing: 'each_run_rounded' }), {
+        threads: 2,
+        operators: library,
+      });
+      using binding = session.bind();
+      binding.input('a', a).input('b', b).output('output', result).runSync();
+      for (let row = 0; row < rows; row++)
+        for (let column = 0; column < columns; column++) {
+          const found = result.buffer.data[row * columns + column]!;
+          const place = `row ${row}, column ${column}: ${found}`;
+          if (row === 3 || column === 9) assert.ok(Number.isNaN(found), place);
+          else if (row === 4) assert.ok(!Number.isFinite(found), place);
+          else if (row === 5 || row === 6) assert.ok(Math.abs(found) < 1e-38, place);
+          else assert.ok(Number.isFinite(found) && found !== 0, place);
+        }
+    });
 
     test('results do not depend on the number of threads', () => {
       const model = lowerToOnnx(

@@ -131,7 +131,7 @@ const customOperator =
         ? namedHeads(attributes)
         : {
             alpha: { float: attributes.alpha },
-            rounded: Number(emit.packing === 'each_run_bfloat16'),
+            rounded: Number(emit.packing === 'each_run_rounded'),
             ...formatOf(node.inputs[1]!),
           };
     return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);

@@ -65,7 +65,7 @@ export interface NativeModelOptions {
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands to bfloat16 while training, with one of 3e-3, where the processor has instructions for such numbers. @default 'high'
+   * `medium` rounds operands while training, with one of up to 3e-3, where the processor multiplies rounded ones in less time. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */
@@ -317,7 +317,7 @@ class OnnxRuntimeModel implements NativeModel {
   #trainingOptions() {
     const trainsOutput = trainsOutputLayer(this.architecture, this.#values.layout.entries);
     const customOperators = hasCustomOperators(this.#options);
-    const packing = this.#options.matmulPrecision === 'medium' ? ('each_run_bfloat16' as const) : ('each_run' as const);
+    const packing = this.#options.matmulPrecision === 'medium' ? ('each_run_rounded' as const) : ('each_run' as const);
     return {
       ...this.#graphOptions(),
       architecture: this.architecture,
