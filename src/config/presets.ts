@@ -151,9 +151,12 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   throughput: {
     source: 'purpose: the most tokens learnt from in a minute',
-    when: 'sampling takes most of the time: rollouts from faster copies of the weights, each used twice: halve the learning rate',
+    when: 'steps take too long: rollouts from faster copies of the weights, each used twice (halve the learning rate), and with backend native updates from rounded numbers',
     values: { num_iterations: 2 },
-    parts: { native: { native: { rollout_dtype: 'int8' } }, trl: { trl: { use_vllm: true } } },
+    parts: {
+      native: { native: { rollout_dtype: 'int8', matmul_precision: 'medium' } },
+      trl: { trl: { use_vllm: true } },
+    },
   },
 };
 
