@@ -48,7 +48,7 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
         threads: availableParallelism(),
         scoringPasses: usesReference(config) ? 0.5 : 0,
         recompute: false,
-        customOperators: false,
+        unit: undefined,
       };
       const { start, generate } = timeEstimate(architecture, settings, workload);
       // TRL reads a prompt once for each of its completions.

@@ -5,6 +5,7 @@ import { usesReference } from '../../../grpo/loss-settings.ts';
 import type { ModelDescription } from '../../backend.ts';
 import { readArchitecture } from '../../model-files/model-files.ts';
 import { openModelText } from '../../open-renderer.ts';
+import { expectedUnit } from '../kernel-use.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
 import { timeEstimate } from './time-estimate.ts';
@@ -30,7 +31,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     time(workload) {
       const { update, ...times } = timeEstimate(
         architecture,
-        { full, threads, scoringPasses, recompute: plan.recompute, customOperators },
+        { full, threads, scoringPasses, recompute: plan.recompute, unit: customOperators ? expectedUnit() : undefined },
         workload,
       );
       return { ...times, update: update * num_iterations };

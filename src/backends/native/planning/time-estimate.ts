@@ -1,16 +1,19 @@
 // Estimates the time of a step from its number of operations, within a factor of three. docs/planning.md explains the formula.
 import type { Architecture } from '../../../models/families.ts';
+import type { Unit } from '../../../runtime/processor.ts';
 import type { TimeEstimate, Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
 
-/** Measured on server cores with AVX-512. Notebook cores are about as fast, old cores half as fast. */
+/** Measured on server cores. Notebook cores are about as fast, old cores half as fast. */
 const measured = {
-  /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
-  trainingRate: 40e9,
-  decodingRate: 30e9,
-  /** The same rates with our custom operators, which use the processor's matrix units, or AVX-512; with AVX2 they are half as fast. */
-  customTrainingRate: 150e9,
-  customDecodingRate: 150e9,
+  /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding); ONNX Runtime's, with AVX-512. */
+  rates: { training: 40e9, decoding: 30e9 },
+  /** The same of our custom operators. */
+  customRates: {
+    amx: { training: 150e9, decoding: 150e9 },
+    avx512: { training: 150e9, decoding: 150e9 },
+    avx2: { training: 65e9, decoding: 100e9 },
+  },
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,
   /** Seconds per layer that a run takes in addition to its products: launching operators, attention over the cache. */
@@ -30,14 +33,14 @@ export interface TimeSettings {
   readonly scoringPasses: number;
   /** Whether the backward pass recomputes layers instead of keeping their results. */
   readonly recompute: boolean;
-  /** Whether our custom operators compute products. */
-  readonly customOperators: boolean;
+  /** What multiplies in our custom operators; undefined where ONNX Runtime's operators compute products. */
+  readonly unit: Unit | undefined;
 }
 
 /** Seconds to start, to generate and to update, for one step of the workload. */
 export function timeEstimate(
   { config, parameters }: Architecture,
-  { full, threads, scoringPasses, recompute, customOperators }: TimeSettings,
+  { full, threads, scoringPasses, recompute, unit }: TimeSettings,
   { prompts, generations, promptTokens, completionTokens }: Workload,
 ): TimeEstimate {
   const total = parameterCount(parameters);
@@ -47,8 +50,8 @@ export function timeEstimate(
   const read = prompts * promptTokens;
   const written = rows * completionTokens;
 
-  const trainingRate = threads * (customOperators ? measured.customTrainingRate : measured.trainingRate);
-  const decodingRate = threads * (customOperators ? measured.customDecodingRate : measured.decodingRate);
+  const rates = unit ? measured.customRates[unit] : measured.rates;
+  const [trainingRate, decodingRate] = [threads * rates.training, threads * rates.decoding];
   // Multiplying a row with a weight takes two operations per element.
   const prefill = (2 * linear * read) / trainingRate;
   const products = (2 * (linear + output) * rows) / decodingRate;
