@@ -205,7 +205,8 @@ describe('code of the user that keeps the command from answering', () => {
       join('unanswered', file),
     ]);
     const { ok, error } = onlyObject(stdout) as { ok: boolean; error: Record<string, string> };
-    assert.deepEqual([ok, code, error.message], [false, 1, 'rej']);
+    assert.deepEqual([ok, code, error.code, error.message], [false, 1, 'UNCAUGHT', 'rej']);
+    assert.match(error.hint!, /native\.reward_workers/);
   });
 
   test('the end of the process, whatever exit code it gives', async () => {

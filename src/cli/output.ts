@@ -81,9 +81,11 @@ export class Output {
     this.stderr.write(`${text}\n`);
   }
 
-  /** Writes the stack of an error, if GRADUS_DEBUG is set. */
+  /** Writes the stacks of an error and of its cause, if GRADUS_DEBUG is set. */
   trace(error: unknown): void {
-    if (process.env.GRADUS_DEBUG && error instanceof Error) this.note(error.stack ?? '');
+    if (!process.env.GRADUS_DEBUG || !(error instanceof Error)) return;
+    this.note(error.stack ?? '');
+    if (error.cause instanceof Error) this.note(`caused by ${error.cause.stack}`);
   }
 
   /** Reports an error in one line on stderr and, in JSON modes, as the command's result. Returns the exit code. */

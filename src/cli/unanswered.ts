@@ -1,5 +1,5 @@
 // Reports a command that can no longer finish: it waits for a promise that never settles, or code of the user did not catch an exception or ended the process.
-import { GradusError } from '../errors.ts';
+import { codeOf, GradusError, messageOf } from '../errors.ts';
 
 const neverEnds = () =>
   new GradusError('NEVER_ENDS', 'the command waits for something that will never happen', {
@@ -11,6 +11,13 @@ const exited = () =>
   new GradusError('PROCESS_EXITED', 'the process was ended before the command was done', {
     hint: 'code of yours calls process.exit: let it return or throw; with native.reward_workers above 0, rewards have processes of their own',
     kind: 'failed',
+  });
+
+const uncaught = (cause: unknown) =>
+  new GradusError('UNCAUGHT', messageOf(cause), {
+    hint: 'it was thrown where nothing catches it, such as in a timer, perhaps by code of yours (GRADUS_DEBUG=1 shows where): with native.reward_workers above 0, rewards have processes of their own',
+    kind: 'failed',
+    cause,
   });
 
 /**
@@ -25,7 +32,7 @@ export function watchForNoAnswer(answer: (error: unknown) => number): () => void
   // The state of the process is unknown after an uncaught exception, so it exits at once.
   const crashed = (error: unknown) => {
     end();
-    process.exit(answer(error));
+    process.exit(answer(codeOf(error) === 'UNEXPECTED' ? uncaught(error) : error));
   };
   const left = (code: number) => {
     // A second Ctrl-C wants no answer.
