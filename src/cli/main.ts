@@ -84,9 +84,13 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   const subject = named(program, words);
   // The name in results, such as `runs show`; for an unknown command, its first word.
   const commandName = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
+  const fail = (error: unknown) => {
+    output.trace(error);
+    return output.failure(error, commandName);
+  };
   const watches = [showDownloads(output), emitDownloads(output)];
   // A caller with its own streams also handles its own failures.
-  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, commandName)));
+  if (!streams) watches.push(watchForNoAnswer(fail));
   const showHelp = () => {
     const helped = command === 'help' ? named(program, words.slice(1)) : subject;
     if (help.length > 0) output.result(helpResult(help.join(''), helped), output.suggested(help.join('').trimEnd()));
@@ -100,8 +104,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       showHelp();
       return 0;
     }
-    output.trace(error);
-    return output.failure(error instanceof CommanderError ? await usageError(error, subject) : error, commandName);
+    return fail(error instanceof CommanderError ? await usageError(error, subject) : error);
   } finally {
     for (const end of watches) end();
   }
