@@ -19,11 +19,10 @@ enum {
   PAIRS = SPAN / 2,
 };
 
-static inline float *scales_of_span(const Packed *run) { return (float *)(run + HIGH); }
+static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH); }
 
-/** By what numbers become integers, the largest of them ±4095, and by what, then, numbers times a factor again (`scales`). */
+/** By what numbers become integers, the largest of them (see `larger_size`) ±4095, and by what, then, numbers times a factor again (`scales`). */
 static inline Vector integer_factors(Wholes largest, float factor, float *scales) {
-  // As bits, positive numbers have the same order, and after them come infinity and what is not a number.
   const Vector most = as_numbers(largest);
   const Mask usual = at_least(most, all(MOST_INTEGER * FLT_MIN)), finite = at_least(all(FLT_MAX), most);
   store(scales, choose(finite, only(usual, times(most, all(factor / MOST_INTEGER))), all(NAN)));
@@ -35,7 +34,7 @@ static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(
 /** Rounds a span of 16 rows or columns that are side by side in memory. Pairs get two integers of each, for each two places in depth. */
 static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
   Wholes largest = all_wholes(0);
-  for (long k = 0; k < depth; k++) largest = most_wholes(largest, as_wholes(absolute(load_first(width, from + k * stride))));
+  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
   const Vector factors = integer_factors(largest, factor, scales);
   for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
     Wholes integers[2];
@@ -50,7 +49,7 @@ static inline void round_along(const float *from, long stride, long width, long 
   float largest[16] = {0}, factors[16];
   for (long line = 0; line < least(16, width); line++) {
     Wholes most = all_wholes(0);
-    for (long i = 0; i < vectors; i++) most = most_wholes(most, as_wholes(absolute(load_first(depth - 16 * i, from + line * stride + 16 * i))));
+    for (long i = 0; i < vectors; i++) most = larger_size(most, load_first(depth - 16 * i, from + line * stride + 16 * i));
     largest[line] = first_of(as_numbers(all_wholes(most_of_wholes(most))));
   }
   store(factors, integer_factors(as_wholes(load(largest)), factor, scales));

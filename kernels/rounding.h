@@ -30,9 +30,8 @@ static inline RowScales *row_scales(const uint8_t *rows, int deep) { return (Row
  * @param sum of the integers
  */
 static inline float round_numbers(const Vector *numbers, int count, uint8_t *into, int32_t *sum) {
-  // As bits, positive numbers have the same order, and after them come infinity and what is not a number.
   Wholes largest = all_wholes(0);
-  for (int i = 0; i < count; i++) largest = most_wholes(largest, as_wholes(absolute(numbers[i])));
+  for (int i = 0; i < count; i++) largest = larger_size(largest, numbers[i]);
   const float most = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
   const int vanishing = most < ROW_LEVELS * FLT_MIN; // the scale would be less than the smallest normal number
   const Vector inverse = all(vanishing ? 0 : ROW_LEVELS / most);

@@ -29,6 +29,9 @@
 #include "avx2-vectors.h"
 #endif
 
+/** The larger size of numbers, as bits: positive numbers have the same order, and after them come infinity and what is not a number. */
+static inline Wholes larger_size(Wholes most, Vector x) { return most_wholes(most, as_wholes(absolute(x))); }
+
 static inline Vector negative(Vector x) { return as_numbers(bits_xor(as_wholes(x), all_wholes(INT32_MIN))); }
 
 /** Not a number if either is none. */
