@@ -237,35 +237,45 @@ for (const { unit, library, skip } of kernelLibraries())
       });
     }
 
-    test('rows and columns with what cannot be rounded', () => {
+    interface Filled {
+      readonly shape: readonly [number, number];
+      readonly number: (row: number, column: number) => number;
+    }
+
+    /** The product of two matrices, whose numbers depend on their places. */
+    function product(packing: Packing, threads: number, { a, b }: Record<'a' | 'b', Filled>): Float32Array {
       using stack = new DisposableStack();
-      const [rows, inner, columns] = [40, 300, 200];
-      const filled = (height: number, width: number, value: (row: number, column: number) => number) => {
+      const filled = ({ shape: [height, width], number }: Filled) => {
         const buffer = stack.use(allocate('float32', height * width));
-        for (let i = 0; i < buffer.length; i++) buffer.data[i] = value(Math.floor(i / width), i % width);
+        for (let i = 0; i < buffer.length; i++) buffer.data[i] = number(Math.floor(i / width), i % width);
         return stack.use(tensor(buffer, [height, width]));
       };
+      const output = matmul(input('a', 'float32', a.shape), input('b', 'float32', b.shape));
+      using session = createSession(lowerToOnnx({ output }, { packing }), { threads, operators: library });
+      using binding = session.bind();
+      const result = filled({ shape: [a.shape[0], b.shape[1]], number: () => 0 });
+      binding.input('a', filled(a)).input('b', filled(b)).output('output', result).runSync();
+      return Float32Array.from(result.buffer.data);
+    }
+
+    test('rows and columns with what cannot be rounded', () => {
+      const [rows, inner, columns] = [40, 300, 200];
       const rowsOf: Record<number, (k: number) => number> = {
         3: (k) => (k === 250 ? Number.NaN : 1),
         4: (k) => (k === 7 ? Number.POSITIVE_INFINITY : 1),
         5: () => 0,
         6: () => 1e-42,
       };
-      const a = filled(rows, inner, (row, k) => rowsOf[row]?.(k) ?? Math.sin(row + k));
-      const b = filled(inner, columns, (k, column) =>
-        column === 9 && k === 140 ? Number.NaN : 0.1 + Math.cos(k) ** 2,
-      );
-      const result = filled(rows, columns, () => 0);
-      const output = matmul(input('a', 'float32', [rows, inner]), input('b', 'float32', [inner, columns]));
-      using session = createSession(lowerToOnnx({ output }, { packing: 'each_run_rounded' }), {
-        threads: 2,
-        operators: library,
+      const result = product('each_run_rounded', 2, {
+        a: { shape: [rows, inner], number: (row, k) => rowsOf[row]?.(k) ?? Math.sin(row + k) },
+        b: {
+          shape: [inner, columns],
+          number: (k, column) => (column === 9 && k === 140 ? Number.NaN : 0.1 + Math.cos(k) ** 2),
+        },
       });
-      using binding = session.bind();
-      binding.input('a', a).input('b', b).output('output', result).runSync();
       for (let row = 0; row < rows; row++)
         for (let column = 0; column < columns; column++) {
-          const found = result.buffer.data[row * columns + column]!;
+          const found = result[row * columns + column]!;
           const place = `row ${row}, column ${column}: ${found}`;
           if (row === 3 || column === 9) assert.ok(Number.isNaN(found), place);
           else if (row === 4) assert.ok(!Number.isFinite(found), place);
@@ -275,27 +285,12 @@ for (const { unit, library, skip } of kernelLibraries())
     });
 
     test('results do not depend on the number of threads', () => {
-      const model = lowerToOnnx(
-        { output: matmul(input('a', 'float32', [300, 1700]), input('b', 'float32', [1700, 400])) },
-        { packing: 'each_run' },
-      );
-      const runs = [1, 2, 3].map((threads) => {
-        using stack = new DisposableStack();
-        const filled = (shape: readonly number[]) => {
-          const buffer = stack.use(allocate('float32', shape[0]! * shape[1]!));
-          for (let i = 0; i < buffer.length; i++) buffer.data[i] = Math.sin(i);
-          return stack.use(tensor(buffer, shape));
-        };
-        const result = filled([300, 400]);
-        using session = createSession(model, { threads, operators: library });
-        using binding = session.bind();
-        binding
-          .input('a', filled([300, 1700]))
-          .input('b', filled([1700, 400]))
-          .output('output', result)
-          .runSync();
-        return Float32Array.from(result.buffer.data);
+      const sines = (height: number, width: number): Filled => ({
+        shape: [height, width],
+        number: (row, column) => Math.sin(row * width + column),
       });
+      const operands = { a: sines(300, 1700), b: sines(1700, 400) };
+      const runs = [1, 2, 3].map((threads) => product('each_run', threads, operands));
       assert.deepEqual(runs[1], runs[0]);
       assert.deepEqual(runs[2], runs[0]);
     });
