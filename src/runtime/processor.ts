@@ -20,12 +20,6 @@ export function unitFlags(unit: Unit): string[] {
   return all.map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
 }
 
-/** What this machine lacks for our custom operators, apart from a compiler. */
-export function missingForKernels(): string | undefined {
-  const units = unitsOfMachine();
-  return 'missing' in units ? units.missing : undefined;
-}
-
 /** The units that operators can be compiled for here, better ones first, or why there are none. */
 export function unitsOfMachine(): readonly Unit[] | { readonly missing: string } {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };

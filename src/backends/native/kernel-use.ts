@@ -1,7 +1,7 @@
 // When our custom operators are used. Loads no native library, so that other backends may import it.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
-import { missingForKernels, type Unit, unitsOfMachine } from '../../runtime/processor.ts';
+import { type Unit, unitsOfMachine } from '../../runtime/processor.ts';
 
 /** Why a configuration rules out our custom operators; undefined if it does not. */
 export function refusedKernels({ device, matmul_precision }: Pick<Config['native'], 'device' | 'matmul_precision'>) {
@@ -16,13 +16,13 @@ export function gainsFromKernels({ config }: Architecture): boolean {
   return config.hiddenSize >= LEAST_WIDTH;
 }
 
-/** What will multiply in our custom operators; undefined where this machine cannot use them. */
-export function expectedUnit(): Unit | undefined {
+/** What will probably multiply in our custom operators, for a model that gains from them; undefined if they will not be used. Nothing is compiled to find out. */
+export function expectedUnit(native: Config['native']): Unit | undefined {
+  if (refusedKernels(native) !== undefined) return undefined;
   const units = unitsOfMachine();
   return 'missing' in units ? undefined : units[0];
 }
 
-/** Whether our custom operators will probably be used by a model that gains from them. Nothing is compiled to find out. */
 export function expectsKernels(native: Config['native']): boolean {
-  return refusedKernels(native) === undefined && missingForKernels() === undefined;
+  return expectedUnit(native) !== undefined;
 }

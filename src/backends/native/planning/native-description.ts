@@ -20,6 +20,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const { total, trainable, full, customOperators, rolloutDtype } = settings;
   const plan = memoryPlan(architecture, config);
   const scoringPasses = usesReference(config) ? 0.5 : 0;
+  const unit = customOperators ? expectedUnit(native) : undefined;
   return {
     ...text,
     contextLength: architecture.config.contextLength,
@@ -31,7 +32,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     time(workload) {
       const { update, ...times } = timeEstimate(
         architecture,
-        { full, threads, scoringPasses, recompute: plan.recompute, unit: customOperators ? expectedUnit() : undefined },
+        { full, threads, scoringPasses, recompute: plan.recompute, unit },
         workload,
       );
       return { ...times, update: update * num_iterations };
