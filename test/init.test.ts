@@ -108,6 +108,23 @@ describe('the template env', () => {
     assert.equal((await gradus(check.split(' ').slice(1), { cwd: project })).code, 0);
   });
 
+  test('has problems to which data check has no objection', async () => {
+    const { checks } = (await run(
+      project,
+      'data',
+      'check',
+      'grpo.yaml',
+      '--set',
+      `model=${model}`,
+      '--set',
+      'chat_template=none',
+    )) as {
+      checks: { id: string; ok: boolean }[];
+    };
+    const found = new Map(checks.map(({ id, ok }) => [id, ok]));
+    assert.deepEqual([found.get('leakage'), found.get('prompt_duplicates')], [true, true]);
+  });
+
   test('makes a project whose tests pass', async () => {
     installCheckout(project);
     assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);

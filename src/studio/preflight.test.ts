@@ -64,6 +64,34 @@ function assertBlocked(result: PreflightReport, id: string, message: RegExp): vo
   });
 }
 
+test('episodes that all fail stop, with what went wrong, and no other check blames the model for it', async () => {
+  const file = join(folder, 'failing.js');
+  writeFileSync(
+    file,
+    `export const failing = {
+      build: () => ({
+        start: () => ({ messages: [{ role: 'user', content: 'Go.' }] }),
+        step: () => { throw new Error('boom'); },
+        score: () => ({ found: 0 }),
+      }),
+      scores: ['found'],
+      buildDataset: () => ({ train: [{ place: 1 }, { place: 2 }] }),
+    };`,
+  );
+  const changes = {
+    taskset: undefined,
+    taskset_config: undefined,
+    reward_fn: undefined,
+    eval: null,
+    save: { best: null },
+  };
+  const result = await report({ ...changes, environment: `${file}:failing` });
+  assertBlocked(result, 'episodes', /of \d+ \(100 %\) episodes fail/);
+  const { hint } = result.checks.find(({ id }) => id === 'episodes')!;
+  assert.match(hint!, /boom/);
+  assert.ok(!result.checks.some(({ id }) => id === 'end_token'));
+});
+
 test('a run that can learn passes: all groups are mixed, sampler and trainer agree', async () => {
   const result = await report();
   const notOk = result.checks.filter(({ ok }) => !ok).map(({ id, level }) => [id, level]);

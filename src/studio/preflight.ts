@@ -3,6 +3,7 @@
 // change the random numbers of training.
 
 import { unlessAborted } from '../cancellation.ts';
+import { milliseconds } from '../config/durations.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
@@ -21,6 +22,7 @@ import { sampleRecord } from './evaluation/sample-policy.ts';
 import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
 import {
   endCheck,
+  episodesCheck,
   gapCheck,
   largestGap,
   learningRateCheck,
@@ -65,7 +67,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const answered = rows.slice(0, GOLD_ROWS);
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
-  const verdicts = await unlessAborted(() => scoreGoldAnswers(answered, setup.rewards, prompt, signal), signal);
+  const scoring = { prompt, timeLimit: milliseconds(config.reward_timeout), signal };
+  const verdicts = await unlessAborted(() => scoreGoldAnswers(answered, setup.rewards, scoring), signal);
   if (!verdicts) return undefined;
   const isEarned = !verdicts.some((verdict) => isUnearned(verdict, groups, setup));
   const more = isEarned ? [] : await sampleMore(setup, rows, signal);
@@ -73,7 +76,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   return {
     checks: [
       templateCheck(setup.template, answered, opening, setup.renderer),
-      endCheck(trajectories, setup),
+      ...(config.environment === null ? [] : [episodesCheck(groups.flatMap((group) => group.trajectories))]),
+      ...endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       ...toolCallsCheck(trajectories),
       ...rewardChecks(groups, reasons, setup),

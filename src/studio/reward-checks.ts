@@ -63,7 +63,11 @@ function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
 const ending = (text: string) => JSON.stringify(text.length > 60 ? `…${text.slice(-60)}` : text);
 
 /** The policy learns only from groups whose scores differ. */
-function groupsCheck(groups: readonly Group[], reasons: readonly GroupReason[], { backend }: Config): Check {
+function groupsCheck(
+  groups: readonly Group[],
+  reasons: readonly GroupReason[],
+  { backend, environment }: Config,
+): Check {
   const id = 'groups';
   const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
   if (reasons.length > 0 && reasons.every((reason) => reason === 'truncated')) {
@@ -84,7 +88,9 @@ function groupsCheck(groups: readonly Group[], reasons: readonly GroupReason[], 
     return failed(id, 'warning', `${detail}: to each prompt, all completions are the same`, hint);
   }
   const supervised =
-    backend === 'builtin' ? '' : 'begin with supervised steps on right answers (a stage with method: sft), ';
+    backend === 'builtin' || environment !== null
+      ? ''
+      : 'begin with supervised steps on right answers (a stage with method: sft), ';
   const hint =
     fraction('all_good') > 0.5
       ? 'choose harder problems'

@@ -29,17 +29,30 @@ const slowRates = {
 const FAST_RATE = 1e-4;
 
 /** Whether any completion ends by itself. If none does with a chat template, the run stops. */
-export function endCheck(trajectories: readonly Trajectory[], { config, template }: Setup): Check {
+export function endCheck(trajectories: readonly Trajectory[], { config, template }: Setup): Check[] {
   const id = 'end_token';
-  const ended = trajectories.filter((trajectory) => wasPlayed(trajectory) && !isTruncated(trajectory)).length;
-  if (ended > 0) return passed(id, `${share(ended, trajectories.length)} completions end by themselves`);
-  const detail = `none of ${trajectories.length} completions ends by itself within ${config.max_completion_length} tokens`;
+  const played = trajectories.filter(wasPlayed);
+  if (played.length === 0) return [];
+  const ended = played.filter((trajectory) => !isTruncated(trajectory)).length;
+  if (ended > 0) return [passed(id, `${share(ended, played.length)} completions end by themselves`)];
+  const detail = `none of ${played.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {
-    const level = trajectories.length < FEWEST_TO_END ? 'warning' : 'error';
+    const level = played.length < FEWEST_TO_END ? 'warning' : 'error';
     const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
-    return failed(id, level, detail, hint);
+    return [failed(id, level, detail, hint)];
   }
-  return failed(id, 'warning', detail, 'a base model may never end: rewards then judge text that is cut off');
+  return [failed(id, 'warning', detail, 'a base model may never end: rewards then judge text that is cut off')];
+}
+
+/** Whether episodes come to their end. If none does, the run stops. */
+export function episodesCheck(trajectories: readonly Trajectory[]): Check {
+  const id = 'episodes';
+  const faults = trajectories.flatMap(({ error }) => error ?? []);
+  if (faults.length === 0) return passed(id, `none of ${counted(trajectories.length, 'episode')} fails`);
+  const level = faults.length === trajectories.length ? 'error' : 'warning';
+  const { message } = faults[0]!;
+  const hint = `${message.replaceAll(/\s+/g, ' ')}; gradus env check plays episodes and shows where they fail`;
+  return failed(id, level, `${share(faults.length, trajectories.length)} episodes fail`, hint);
 }
 
 /** Whether most completions are cut off. */
@@ -59,8 +72,7 @@ export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
   const calling = counts.filter((count) => count > 0).length;
   const detail = `tools are called in ${share(calling, counts.length)} episodes`;
   if (calling > 0) return [passed(id, detail)];
-  const hint =
-    'show a call in system_prompt or few_shot, ask for one in the prompt, or begin with a stage with method: sft';
+  const hint = 'let the prompt of the environment ask for a call, and show one';
   return [failed(id, 'warning', detail, hint)];
 }
 

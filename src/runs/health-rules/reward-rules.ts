@@ -13,7 +13,7 @@ export const rewardRules: readonly HealthRule[] = [
       `a reward function, other than a built-in penalty, returned 0 for every completion in the last ${steps} steps`,
     why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
     suggestion:
-      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run. See that answer_column names the right answers. If it was given at first, begin anew with a lower learning_rate.',
+      'Test the reward on an answer that must score (gradus rewards test; gradus env check for scores of an environment), and compare it with samples of the run. See that answer_column, if rewards read it, names the right answers. If it was given at first, begin anew with a lower learning_rate.',
     check(history, { steps }) {
       const never = [...constantRewards(history, steps)].filter(([, value]) => value === 0).map(([name]) => name);
       const named = never.map((name) => {
@@ -30,7 +30,8 @@ export const rewardRules: readonly HealthRule[] = [
     condition: ({ steps }) =>
       `a reward function, other than a built-in penalty, returned the same value, neither 0 nor 1, for every completion in the last ${steps} steps`,
     why: 'A reward that never differs teaches nothing, however high it is. Often it looks at something that all completions have in common.',
-    suggestion: 'Score a right and a wrong answer with it (gradus rewards test): the right one must get more.',
+    suggestion:
+      'Score a right and a wrong answer with it (gradus rewards test; gradus env check for scores of an environment): the right one must get more.',
     check(history, { steps }) {
       const same = [...constantRewards(history, steps)].filter(([, value]) => value !== 0 && value !== 1);
       const said = same.map(([name, value]) => `${name}: ${number(value)}`).join(', ');
@@ -45,7 +46,7 @@ export const rewardRules: readonly HealthRule[] = [
       `after at least ${after} steps, the mean of a reward with “format” in its name lies between 0 and ${most} in the last ${steps} steps, no more than ${gain} above that of the first ${steps}`,
     why: 'The policy does not write answers in the form that is asked for, and learns nothing of it: hardly any completion shows it what the form is.',
     suggestion:
-      'Show the form: an example of it in few_shot, or its tags in system_prompt. Give credit for parts of it (xml_format with mode: incremental), give it a larger weight, or begin with supervised steps (a stage with method: sft).',
+      'Show the form in the prompt: an example of it (few_shot), or its tags (system_prompt); an environment writes its own. Give credit for parts of it (xml_format with mode: incremental), give it a larger weight, or begin with supervised steps (a stage with method: sft).',
     check(history, { steps, after, most, gain }) {
       if (history.steps < after) return undefined;
       for (const name of history.rewardNames.filter(judgesFormat)) {

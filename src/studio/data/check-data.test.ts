@@ -131,6 +131,31 @@ test('held-out prompts: left out of training where they are the same, a warning 
   assert.match(shown.detail, /^1 of 1 .* shown as examples/);
 });
 
+test('an environment need not show what it asks for: rows are compared, not prompts', async () => {
+  const path = join(folder, 'guess.js');
+  writeFileSync(
+    path,
+    `export const guess = (eval_) => ({
+      build: ({ secret }) => ({
+        start: () => ({ messages: [{ role: 'user', content: 'Guess.' }] }),
+        step: () => null,
+        score: () => ({ found: 0 }),
+      }),
+      scores: ['found'],
+      buildDataset: () => ({ train: [{ secret: 1 }, { secret: 2 }, { secret: 2 }], eval: [{ secret: eval_ }] }),
+    });
+    export const apart = guess(3);
+    export const leaking = guess(2);`,
+  );
+  const checkOf = (id: string, name: string) =>
+    found(id, [], { dataset: undefined, environment: `${path}:${name}`, reward: [], eval: {} });
+  assert.equal((await checkOf('leakage', 'apart')).level, 'ok');
+  assert.equal((await checkOf('prompt_duplicates', 'apart')).detail, 'the environment makes 2 problems for 3 rows');
+  const { level, detail } = await checkOf('leakage', 'leaking');
+  const left = 'none of 1 held-out rows is trained on, for which 2 rows are left out of training';
+  assert.deepEqual([level, detail], ['ok', left]);
+});
+
 describe('prompts that are too long', () => {
   const long = [...sums, { question: '1+'.repeat(40), answer: '40' }];
   const levels = { error: 'error', drop: 'warning', truncate_left: 'warning' } as const;
@@ -207,6 +232,15 @@ describe('gold answers', () => {
       detail: '1 of 4 (25 %) gold answers score at least 1, 0 score 0',
       hint: undefined,
     });
+  });
+
+  test('have the time that reward_timeout gives, and a function that hangs is not asked for all of them', async () => {
+    const file = join(folder, 'slow.js');
+    writeFileSync(file, 'export const hang = () => new Promise(() => {});');
+    const settings = { reward: [], reward_fn: `${file}:hang`, reward_timeout: '200ms' } as const;
+    const { level, detail, hint } = await found('gold_answers/hang', sums, settings);
+    assert.deepEqual([level, detail], ['error', 'the reward fails on all 3 gold answers that were tried']);
+    assert.match(hint!, /longer than 0\.2 s/);
   });
 
   test('that are code are run against their tests', {

@@ -1,5 +1,6 @@
 // Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
 import { backendOf } from '../../backends/backends.ts';
+import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Example } from '../../rl.ts';
 import type { Check } from '../checks.ts';
@@ -45,7 +46,10 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const lengths = measured && measured.max > 0 ? measured : undefined;
   const isSlow = task.rewards.some(({ judges }) => judges === 'unknown');
   const scored = rows.slice(0, isSlow ? SLOWLY_SCORED_ANSWERS : SCORED_ANSWERS);
-  const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
+  const verdicts = await scoreGoldAnswers(scored, task.rewards, {
+    prompt,
+    timeLimit: milliseconds(config.reward_timeout),
+  });
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
     checks: [
@@ -67,5 +71,5 @@ export async function checkData(config: Config): Promise<DataCheck> {
 function problemsToOpen(problems: Problems, { environment }: Config): Problems {
   if (environment === null) return problems;
   const { train, eval: heldOut } = problems;
-  return { train: train.slice(0, OPENED_EPISODES), eval: heldOut.slice(0, OPENED_EPISODES) };
+  return { ...problems, train: train.slice(0, OPENED_EPISODES), eval: heldOut.slice(0, OPENED_EPISODES) };
 }

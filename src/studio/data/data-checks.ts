@@ -80,7 +80,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
       ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
       : 'try wordings with gradus rewards test';
   const hint = `see ${shown}; ${remedy}`;
-  if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers`, hint);
+  if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers that were tried`, hint);
   if (compares && errors / rows > tolerated) {
     return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
   }
@@ -133,9 +133,10 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt
   return [failed('prompt_answered', 'warning', detail, hint)];
 }
 
-/** Groups rows by their prompt. */
-function byPrompt(rows: readonly Example[], prompt: Prompt): Example[][] {
-  return [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
+/** Groups rows by their prompt; in an environment, which need not show all that it asks for, equal rows. */
+function byPrompt(rows: readonly Example[], prompt: Prompt, { environment }: Config): Example[][] {
+  const hidden = (row: Example) => (environment === null ? '' : JSON.stringify(row));
+  return [...Map.groupBy(rows, (row) => wholeOf(prompt(row)) + hidden(row)).values()];
 }
 
 /** The prompts (each a list of its rows) whose rows have different answers. */
@@ -147,9 +148,9 @@ function withSeveralAnswers(prompts: readonly Example[][], answerColumn: string)
 const TOLERATED_DISPUTES = 0.1;
 
 /** Warns of prompts with several answers, which lack what tells their rows apart: a template without the question, or the wrong column. */
-function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
-  if (taskset !== null) return [];
-  const disputed = withSeveralAnswers(byPrompt(rows, prompt), answer_column);
+function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check[] {
+  if (config.taskset !== null) return [];
+  const disputed = withSeveralAnswers(byPrompt(rows, prompt, config), config.answer_column);
   const count = disputed.reduce((sum, same) => sum + same.length, 0);
   if (count <= TOLERATED_DISPUTES * rows.length) return [];
   const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
@@ -174,19 +175,18 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
   ];
 }
 
-/** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
-export function duplicatePromptsCheck(
-  rows: readonly Example[],
-  prompt: Prompt,
-  { taskset, answer_column }: Config,
-): Check {
+/** Repeated problems of a task set or of an environment's own are no fault: there may be fewer different ones than a run needs. */
+export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
   const id = 'prompt_duplicates';
-  const groups = byPrompt(rows, prompt);
+  const { taskset, dataset, environment, answer_column } = config;
+  const groups = byPrompt(rows, prompt, config);
   const different = groups.length;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
   if (taskset !== null)
     return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
+  if (environment !== null && dataset === null)
+    return passed(id, `the environment makes ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
   const disputed = withSeveralAnswers(groups, answer_column).length;
   return failed(
     id,
@@ -196,29 +196,34 @@ export function duplicatePromptsCheck(
   );
 }
 
-/** Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. */
-export function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
+/**
+ * Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. In an
+ * environment, which need not show all that it asks for, rows are compared.
+ */
+export function leakageCheck(problems: Problems, prompt: Prompt, config: Config): Check {
   const id = 'leakage';
+  const { environment, taskset, few_shot } = config;
   const { train, eval: heldOut, leftOut = 0 } = problems;
   if (heldOut.length === 0) return passed(id, 'nothing is held out');
-  const shown = [...train.map((row) => textOf(prompt(row))), ...few_shot.map(({ content }) => content.trim())];
+  const asked = environment === null ? (row: Example) => textOf(prompt(row)) : (row: Example) => JSON.stringify(row);
+  const what = environment === null ? 'held-out prompts' : 'held-out rows';
+  const shown = [...train.map(asked), ...few_shot.map(({ content }) => content.trim())];
   const among = (texts: readonly string[], form: (text: string) => string) => {
     const known = new Set(texts.map(form));
-    return heldOut.filter((row) => known.has(form(textOf(prompt(row))))).length;
+    return heldOut.filter((row) => known.has(form(asked(row)))).length;
   };
   const leaked = among(shown, (text) => text);
-  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on or shown as examples`;
+  const detail = `${share(leaked, heldOut.length)} ${what} are trained on or shown as examples`;
   // A task set may have too few different problems to hold some of them out.
   if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
   const apart = 'take them out of one of the two, or give an eval_dataset with others';
   if (leaked > 0) return failed(id, 'error', detail, apart);
-  const alike = taskset === null ? among(shown, withoutPunctuation) : 0;
-  if (alike > 0) {
-    return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
-  }
+  const alike = taskset === null && environment === null ? among(shown, withoutPunctuation) : 0;
+  if (alike > 0)
+    return failed(id, 'warning', `${share(alike, heldOut.length)} ${what} are nearly those trained on`, apart);
   const note =
     leftOut > 0 ? `, for which ${counted(leftOut, 'row')} ${leftOut === 1 ? 'is' : 'are'} left out of training` : '';
-  return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
+  return passed(id, `none of ${heldOut.length} ${what} is trained on${note}`);
 }
 
 /** Whether evaluations ask enough problems for a verdict; no check if nothing is held out, since the verdict then rests on the training reward. */

@@ -1,6 +1,7 @@
 // Checks whether the gold answers of the data earn their reward, without which nothing can be learnt, and whether wrong ones do.
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
+import type { RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
@@ -32,6 +33,15 @@ export interface GoldVerdict {
 
 /** The most wrong answers that are tried, and only with functions of the user's and with tests, which may be slow: other rewards are known to compare. */
 const MOST_WRONG = 16;
+/** So many answers on which such a function fails alike, before it has judged any, are enough: it may take its whole time limit for each. */
+const MOST_ALIKE = 3;
+
+interface Scoring {
+  readonly prompt: Prompt;
+  /** Of one call of a reward, in milliseconds. */
+  readonly timeLimit: number;
+  readonly signal?: AbortSignal | undefined;
+}
 
 type Prompt = (row: Example) => readonly Message[];
 
@@ -57,15 +67,14 @@ function finalOf(answer: string): string {
 export async function scoreGoldAnswers(
   rows: readonly Example[],
   rewards: readonly OpenReward[],
-  prompt: Prompt,
-  signal?: AbortSignal,
+  scoring: Scoring,
 ): Promise<GoldVerdict[]> {
   const verdicts: GoldVerdict[] = [];
   for (const reward of rewards) {
     const ways = wordingsFor(reward);
     const answered = rows.filter((row) => answerOf(row, reward) !== undefined);
     if (reward.judges === 'form' || ways.length === 0 || answered.length === 0) continue;
-    verdicts.push(await judge(reward, rows, ways, prompt, signal));
+    verdicts.push(await judge(reward, rows, ways, scoring));
   }
   return verdicts;
 }
@@ -74,19 +83,20 @@ async function judge(
   reward: OpenReward,
   rows: readonly Example[],
   ways: typeof wordings,
-  prompt: Prompt,
-  signal: AbortSignal | undefined,
+  { prompt, timeLimit, signal }: Scoring,
 ): Promise<GoldVerdict> {
+  const model = weightedRewards([{ name: reward.name, score: reward.score }], { timeLimit });
   const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
   const wrong = { tried: 0, full: 0 };
   const answers = rows.map((row) => answerOf(row, reward));
   let example: GoldVerdict['example'];
+  let alike = 0;
   for (const [i, columns] of rows.entries()) {
     const answer = answers[i];
     if (answer === undefined) continue;
-    if (signal?.aborted) break;
+    if (signal?.aborted || alike === MOST_ALIKE) break;
     const texts = ways.map((say) => say(answer));
-    const { score, error, best } = await bestScore(reward, columns, prompt(columns), texts);
+    const { score, error, best } = await bestScore(model, columns, prompt(columns), texts);
     // The reward does not apply to this row.
     if (score === null && error === undefined) continue;
     counts.rows++;
@@ -96,11 +106,12 @@ async function judge(
     if (score === null || score < 1) {
       const asked = prompt(columns).at(-1)!.content;
       example ??= { prompt: asked, answer, score, ...(error !== undefined && { error }) };
+      if (reward.judges === 'unknown' && counts.failed === counts.rows && error === example.error) alike++;
       continue;
     }
     const other = otherAnswer(answers, i);
     if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
-    const said = await bestScore(reward, columns, prompt(columns), [ways[best!]!(other)]);
+    const said = await bestScore(model, columns, prompt(columns), [ways[best!]!(other)]);
     wrong.tried++;
     if (said.score !== null && said.score >= 1) wrong.full++;
   }
@@ -127,18 +138,17 @@ function otherAnswer(answers: readonly (string | undefined)[], i: number): strin
  * is the first of all, the answer as it is.
  */
 async function bestScore(
-  { name, score }: OpenReward,
+  model: RewardModel,
   columns: Example,
   prompt: readonly Message[],
   texts: readonly string[],
 ): Promise<{ score: number | null; best?: number; error?: string }> {
-  const model = weightedRewards([{ name, score }]);
   let highest: { score: number | null; best?: number } = { score: null };
   for (const [best, content] of texts.entries()) {
     const [verdict] = await model.score(columns, [givenCompletion(prompt, { role: 'assistant', content })]);
-    const error = verdict!.errors?.[name];
+    const { score: given, errors = {} } = verdict!;
+    const [error] = Object.values(errors);
     if (error !== undefined) return { score: null, error };
-    const { score: given } = verdict!;
     if (given !== null && given > (highest.score ?? Number.NEGATIVE_INFINITY)) highest = { score: given, best };
     if (highest.score !== null && highest.score >= 1) break;
   }
