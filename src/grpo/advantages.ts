@@ -1,5 +1,6 @@
 // Advantages: how much better a trajectory scored than the others in its group.
 import { GradusError } from '../errors.ts';
+import { mean, moments, sampleDeviation } from '../statistics.ts';
 
 /** What a score is compared with: the mean of its group, or the mean of the other scores in its group. */
 export type AdvantageBaseline = 'group' | 'leave_one_out';
@@ -25,7 +26,7 @@ export interface WeightedScores {
 const EPSILON = 1e-4;
 /** Standard deviations up to this count as rounding errors. */
 const NO_SPREAD = 1e-8;
-/** Scores of at least this count as good in metrics. */
+/** Scores of at least this count as good: halfway between the usual 0 for wrong and 1 for right. */
 const GOOD_SCORE = 0.5;
 
 /**
@@ -49,15 +50,15 @@ export function groupAdvantages(
   const groups = scores.map(scored);
   const batch = groups.flat();
   if (scaleRewards === 'mean') assertNotNegative(batch);
-  const batchDeviation = deviation(batch) ?? 0;
+  const batchDeviation = sampleDeviation(batch) ?? 0;
   return scores.map((group, i) => {
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
-    const center = mean(known)!;
+    const center = mean(known);
     // A score's difference from the mean of the others is its difference from the group's mean, times n / (n − 1).
     const factor = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
     const scale = {
-      group: deviation(known)! + EPSILON,
+      group: sampleDeviation(known)! + EPSILON,
       batch: batchDeviation + EPSILON,
       mean: center + EPSILON,
       none: 1,
@@ -81,7 +82,7 @@ export function multiObjectiveAdvantages(
   const normalized = objectives.map(({ weight, scores: parts }) =>
     parts.map((group, g) => {
       const known = scored(group.filter((_, i) => scores[g]![i] !== null));
-      const [center, spread] = [mean(known) ?? 0, deviation(known) ?? 0];
+      const [center, spread] = [mean(known), sampleDeviation(known) ?? 0];
       return group.map((part) => (part === null ? 0 : (weight * (part - center)) / (spread + EPSILON)));
     }),
   );
@@ -89,7 +90,7 @@ export function multiObjectiveAdvantages(
     group.map((score, i) => (score === null ? null : normalized.reduce((sum, parts) => sum + parts[g]![i]!, 0))),
   );
   const batch = scored(sums.flat());
-  const [center, spread] = [mean(batch) ?? 0, deviation(batch) ?? 0];
+  const [center, spread] = [mean(batch), sampleDeviation(batch) ?? 0];
   return sums.map((group) => group.map((sum) => (sum === null ? 0 : (sum - center) / (spread + EPSILON))));
 }
 
@@ -118,20 +119,6 @@ export function scoreMetrics(scores: readonly (readonly (number | null)[])[]): R
   };
 }
 
-/** The mean and the sample standard deviation (n − 1) of the values that are not null, by name; absent if undefined. */
-export function moments(
-  meanName: string,
-  deviationName: string,
-  values: readonly (number | null)[],
-): Record<string, number> {
-  const known = scored(values);
-  const [center, spread] = [mean(known), deviation(known)];
-  return {
-    ...(center !== undefined && { [meanName]: center }),
-    ...(spread !== undefined && { [deviationName]: spread }),
-  };
-}
-
 function scored(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
 }
@@ -143,24 +130,5 @@ export function isGood(score: number): boolean {
 
 /** Whether values differ by more than rounding explains. */
 export function isMixed(values: readonly number[]): boolean {
-  return (deviation(values) ?? 0) > NO_SPREAD;
-}
-
-function mean(values: readonly number[]): number | undefined {
-  if (values.length === 0) return undefined;
-  const sum = values.reduce((total, value) => total + value, 0);
-  return Number.isFinite(sum) ? sum / values.length : rescaled(values, mean);
-}
-
-function deviation(values: readonly number[]): number | undefined {
-  if (values.length < 2) return undefined;
-  const center = mean(values)!;
-  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
-  return Number.isFinite(squares) ? Math.sqrt(squares / (values.length - 1)) : rescaled(values, deviation);
-}
-
-/** A statistic of values whose sum or sum of squares overflows: computed from the values divided by the largest. */
-function rescaled(values: readonly number[], statistic: (values: readonly number[]) => number | undefined) {
-  const unit = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  return Number.isFinite(unit) ? unit * statistic(values.map((value) => value / unit))! : Number.NaN;
+  return (sampleDeviation(values) ?? 0) > NO_SPREAD;
 }

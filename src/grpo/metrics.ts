@@ -1,8 +1,8 @@
 // Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
 import { meanMetrics } from '../logging.ts';
 import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
-import { mean } from '../statistics.ts';
-import { moments, scoreMetrics } from './advantages.ts';
+import { mean, moments } from '../statistics.ts';
+import { scoreMetrics } from './advantages.ts';
 
 /**
  * The metrics of the rollouts of one step; those that cannot be computed are absent.

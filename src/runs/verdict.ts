@@ -1,7 +1,7 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
 import { counted } from '../counted.ts';
 import { changeInterval, type Interval, meanInterval, pairedInterval } from '../intervals.ts';
-import { mean, standardDeviation } from '../statistics.ts';
+import { mean, populationDeviation } from '../statistics.ts';
 import type {
   Change,
   EvaluationRecord,
@@ -69,7 +69,7 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   const neverRight = accuracy.length > 0 && accuracy.every(([before, after]) => before === 0 && after === 0);
   // If no answer is ever fully correct, the reward can still show a change, unless it is always the same.
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
-  const margin = REWARD_MARGIN * standardDeviation(rewards.flat());
+  const margin = REWARD_MARGIN * populationDeviation(rewards.flat());
   if (margin > 0) {
     return {
       ...changeOf(rewards, meanInterval, margin),

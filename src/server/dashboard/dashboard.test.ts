@@ -116,7 +116,7 @@ describe('what there is', () => {
     assert.deepEqual(
       groups.map(({ fate, reason, mean, std, rewards }) => [fate, reason, mean, std, rewards]),
       [
-        ['kept', 'mixed', 0.5, 0.5, [1, 0, null]],
+        ['kept', 'mixed', 0.5, Math.sqrt(0.5), [1, 0, null]],
         ['kept', 'all_good', 1, 0, [1, 1]],
       ],
     );

@@ -6,7 +6,7 @@ import { damaged } from '../../runs/files.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
 import { eachRollout } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
-import { mean, standardDeviation } from '../../statistics.ts';
+import { moments } from '../../statistics.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
 
 /** The number of characters of a prompt in the row of its group. */
@@ -83,9 +83,7 @@ function faultOfGroup({ prompt, completions }: RolloutRecord): string | undefine
 
 function groupRow({ id, fate, reason, prompt, completions }: RolloutRecord, index: number): GroupRow {
   const rewards = completions.map(({ reward }) => (typeof reward === 'number' ? reward : null));
-  const given = rewards.filter((reward) => reward !== null);
-  const spread = given.length > 0 && { mean: mean(given), std: standardDeviation(given) };
   const last = prompt.at(-1)?.content;
   const text = typeof last === 'string' ? last.slice(0, PROMPT_CHARACTERS) : '';
-  return { index, id: String(id), fate, reason, prompt: text, rewards, ...spread };
+  return { index, id: String(id), fate, reason, prompt: text, rewards, ...moments('mean', 'std', rewards) };
 }
