@@ -411,6 +411,17 @@ test('options that nothing can be learnt with are refused', () => {
     assert.throws(() => setUp(options), { code: 'OPTION_INVALID', path: Object.keys(options)[0]! });
 });
 
+test('options that would be ignored, or would make every advantage 0, are refused', () => {
+  const advantages = () => [];
+  const refused = [
+    [{ multiObjective: true }, 'rewardWeights'],
+    [{ advantages, scaleRewards: 'none' }, 'scaleRewards'],
+    [{ advantages, advantageBaseline: 'group' }, 'advantageBaseline'],
+    [{ advantages, multiObjective: true, rewardWeights: new RewardWeights({ a: 1 }) }, 'multiObjective'],
+  ] as const;
+  for (const [options, path] of refused) assert.throws(() => setUp(options), { code: 'OPTION_INVALID', path });
+});
+
 test('a learning rate that is no number ends training before an update', async () => {
   for (const learningRate of [Number.NaN, Number.POSITIVE_INFINITY, -1, () => Number.NaN]) {
     const { trainer, updates } = setUp({ learningRate });

@@ -12,6 +12,7 @@ import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import {
+  assertAdvantageOptions,
   assertAdvantages,
   assertCount,
   assertExamples,
@@ -55,7 +56,7 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly advantages?: (groups: readonly Group<E>[]) => readonly (readonly number[])[];
   /** Computes scores from the parts of rewards. @default the scores of the reward model */
   readonly rewardWeights?: RewardWeights;
-  /** Normalise each reward in `rewardWeights` on its own within its group before they are added (GDPO). @default false */
+  /** Normalise each reward in `rewardWeights`, which it needs, on its own within its group before they are added (GDPO). @default false */
   readonly multiObjective?: boolean;
   /** Do not train on completions that a token limit cut off; their scores still count in their groups. @default false */
   readonly maskTruncated?: boolean;
@@ -117,6 +118,7 @@ export class GrpoTrainer<E extends Example = Example> {
     assertCount('promptsPerStep', this.#options.promptsPerStep, 1);
     assertCount('numGenerations', this.#options.numGenerations, 2);
     assertCount('numIterations', this.#options.numIterations, 1);
+    assertAdvantageOptions(options);
   }
 
   /** Trains to the end. */

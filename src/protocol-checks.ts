@@ -12,6 +12,32 @@ export function assertCount(name: string, value: number, least: number): void {
   throw invalid('OPTION_INVALID', `${name}: expected an integer of at least ${least}, got ${String(value)}`, name);
 }
 
+/** What tells a trainer how to compute advantages. */
+interface AdvantageOptions {
+  readonly advantages?: unknown;
+  readonly advantageBaseline?: unknown;
+  readonly scaleRewards?: unknown;
+  readonly multiObjective?: boolean;
+  readonly rewardWeights?: unknown;
+}
+
+/** Throws `OPTION_INVALID` for options that would be ignored, or without which every advantage would be 0. */
+export function assertAdvantageOptions({
+  advantages,
+  multiObjective,
+  rewardWeights,
+  ...formula
+}: AdvantageOptions): void {
+  const { advantageBaseline, scaleRewards } = formula;
+  if (multiObjective && !rewardWeights)
+    throw invalid('OPTION_INVALID', 'multiObjective needs rewardWeights, which name the rewards', 'rewardWeights');
+  const ignored = Object.entries({ advantageBaseline, scaleRewards, multiObjective: multiObjective || undefined }).find(
+    ([, value]) => value !== undefined,
+  );
+  if (advantages === undefined || !ignored) return;
+  throw invalid('OPTION_INVALID', `${ignored[0]} has no effect beside advantages, which takes its place`, ignored[0]);
+}
+
 /** The learning rate of a step. Throws `OPTION_INVALID` unless it is a finite number of at least 0. */
 export function learningRateAt(step: number, learningRate: number | ((step: number) => number)): number {
   const value = typeof learningRate === 'number' ? learningRate : learningRate(step);
