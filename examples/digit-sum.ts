@@ -2,7 +2,7 @@
 //
 //   node examples/digit-sum.ts --eval-on-start
 //   gradus env check examples/digit-sum.ts:digitSum
-import { multiTurn, randomStream, streamSeed } from '../src/index.ts';
+import { randomStream, singleTurn, streamSeed } from '../src/index.ts';
 import { trainExample } from './training-program.ts';
 
 const digits = 4;
@@ -13,9 +13,8 @@ const scale = 4;
 const problems = Array.from({ length: 9 * digits }, (_, i) => ({ target: i + 1 }));
 const isHeldOut = ({ target }: { target: number }) => randomStream(streamSeed(0, target)).uniform() < 0.2;
 
-export const digitSum = multiTurn<{ target: number }>({
+export const digitSum = singleTurn<{ target: number }>({
   prompt: ({ target }) => [{ role: 'user', content: `Write ${digits} digits, with spaces between, of sum ${target}.` }],
-  respond: () => null,
   scores: {
     /** exp(−|sum − target| / scale): 1 exactly where the sum is the target; 0 for what is not four digits. */
     digit_sum({ example, turns }) {

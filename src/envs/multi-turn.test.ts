@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Environment } from '../environment.ts';
-import type { Env, State } from '../rl.ts';
+import type { Env, Example, State } from '../rl.ts';
 import { environmentByColumn } from './by-column.ts';
 import { finalQuestion } from './final-question.ts';
 import { multiTurn } from './multi-turn.ts';
+import { singleTurn } from './single-turn.ts';
 
 const said = (content: string) => ({ message: { role: 'assistant', content } as const });
 
@@ -101,6 +102,31 @@ describe('a final question', () => {
     const { env } = await begin(finalQuestion(failing, { ask: () => '?', scores: { honest: () => 1 } }));
     assert.deepEqual(await env.step(said('hm')), { stopReason: 'parse_error' });
     assert.deepEqual(await env.score!(), { honest: null });
+  });
+});
+
+describe('an environment of one turn', () => {
+  const prompt = ({ word }: Example) => [{ role: 'user' as const, content: `Say ${word}.` }];
+
+  test('scores the answer, after which the episode is over', async () => {
+    const environment = singleTurn({
+      prompt,
+      scores: { said: ({ example, turns }) => Number(turns[0] === example.word) },
+    });
+    assert.deepEqual(environment.scores, ['said']);
+    const { env, state } = await begin(environment, { word: 'a' });
+    assert.equal(state.messages[0]!.content, 'Say a.');
+    assert.equal(await env.step(said('a')), null);
+    assert.deepEqual(await env.score!(), { said: 1 });
+  });
+
+  test('without scores leaves that to rewards, and keeps its problems', async () => {
+    const buildDataset = () => ({ train: [{ word: 'a' }] });
+    const environment = singleTurn({ prompt, buildDataset });
+    assert.deepEqual([environment.scores, environment.buildDataset], [undefined, buildDataset]);
+    const { env } = await begin(environment, { word: 'a' });
+    assert.equal(await env.step(said('b')), null);
+    assert.equal(env.score, undefined);
   });
 });
 

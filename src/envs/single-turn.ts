@@ -1,15 +1,18 @@
 // The simplest environment: one prompt, one answer.
-import type { Message } from '../message.ts';
-import type { EnvBuilder, Example } from '../rl.ts';
+import type { Environment } from '../environment.ts';
+import type { Example } from '../rl.ts';
+import { type MultiTurnOptions, multiTurn } from './multi-turn.ts';
 
-export interface SingleTurnOptions<E extends Example = Example> {
-  /** The messages that the model answers. */
-  readonly prompt: (example: E) => readonly Message[];
-}
+/** As those of `multiTurn`, without what follows a turn. */
+export type SingleTurnOptions<E extends Example = Example> = Omit<MultiTurnOptions<E>, 'respond'>;
 
-/** An environment whose episodes end after one action. */
-export function singleTurn<E extends Example = Example>({ prompt }: SingleTurnOptions<E>): EnvBuilder<E> {
+/** An environment whose episodes end after one action. Without `scores`, the configured rewards judge it. */
+export function singleTurn<E extends Example = Example>(options: SingleTurnOptions<E>): Environment<E> {
+  const { prompt, scores, metrics, ...others } = options;
+  if (scores || metrics) return multiTurn({ ...options, respond: () => null });
   return {
+    ...others,
+    // What nothing looks at later is not kept.
     build: (example) => ({
       start: () => ({ messages: prompt(example) }),
       step: () => null,
