@@ -41,7 +41,10 @@ export function gate(condition: RewardFunction, reward: RewardFunction, threshol
   });
 }
 
-/** The score times a weight that changes over the steps of a run. Outside of a run, and in evaluations, the weight is the final one. */
+/**
+ * The score times a weight that changes over the steps of a run; evaluations have that of their step. Outside of a run it is the final one. A
+ * `weight` in a configuration changes in the same way, but is the final one in evaluations, whose scores can be compared.
+ */
 export function schedule(reward: RewardFunction, weight: WeightSchedule): RewardFunction {
   return async (input) => {
     const factor = input.progress ? weightAt(weight, input.progress.step) : finalWeight(weight);
