@@ -58,8 +58,10 @@ ${markdown([
 
 - **A masked row is an absent row.** With \`mask_truncated_completions\` TRL keeps the rows of truncated completions among the sequences that
   \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out. The
-  vectors are TRL's results for the remaining rows, and a test shows that this factor is the only difference.
-- **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, and the quantile of \`top_entropy_quantile\`, over each
+  vectors are TRL's results for the remaining rows, and a test shows that this factor is the only difference. Metrics leave such rows out, too
+  (TRL counts them as a ratio of 1 in \`vespo/phi_seq_mean\` and in the sampler's ratios of sequences), and a step without any row makes no update, where
+  TRL steps with a gradient of 0.
+- **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, the entropy bonus (\`entropy_coef\`) and the quantile of \`top_entropy_quantile\`, over each
   micro-batch. Here they are taken over the whole optimiser step, however it is split, so that \`bnpo\` equals \`dapo\`. Tokens of equal entropy,
   such as the first ones of a group, are selected together; in TRL padding may set them apart by rounding.
 - **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which cuts every ratio to 0.2.

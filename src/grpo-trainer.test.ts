@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data.ts';
+import type { GroupPolicy } from './grpo/group-policy.ts';
 import { GrpoTrainer, type GrpoTrainerOptions, type StepReport, type StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence, UpdateResult } from './model.ts';
 import { RewardWeights } from './reward-weights.ts';
 import type { Progress } from './rewards.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import type { GenerateOptions, Generator } from './rollout-generator.ts';
+import { sampleDeviation } from './statistics.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 interface Problem extends Example {
@@ -310,14 +312,34 @@ test('with resampling, too, a run that goes on does what an unbroken one does', 
   assert.deepEqual([...first.generated, ...second.generated], whole.generated);
 });
 
-test('a group of which every completion was cut off, and such are masked, is not compared', async () => {
+test('a group of which every completion was cut off, and such are masked, is not learnt from, but its scores count in the batch', async () => {
   const play = ({ id }: Problem, sample: number) =>
-    trajectory([turn([1], [sample])], id < 3 ? 'max_tokens' : 'completed');
-  const { trainer } = setUp({ maxSteps: 3, maskTruncated: true }, { play });
-  const groups = (await reportsOf(trainer)).flatMap((report) => report.groups);
-  for (const { example, fate, reason } of groups) {
-    assert.deepEqual([fate, reason], example.id < 3 ? ['dropped', 'truncated'] : ['kept', 'mixed']);
-  }
+    trajectory([turn([1], [sample])], id === 0 ? 'max_tokens' : 'completed');
+  const score = ({ id }: Problem, sample: number) => (id === 0 ? 10 * sample : sample);
+  const advantagesOf = async (groupPolicy: GroupPolicy) => {
+    const dataLoader = sequentialExamples((position) => problems[position]!);
+    const options = {
+      maxSteps: 1,
+      promptsPerStep: 2,
+      maskTruncated: true,
+      scaleRewards: 'batch',
+      groupPolicy,
+      dataLoader,
+    } as const;
+    const { trainer, updates } = setUp(options, { play, score });
+    const [report] = await reportsOf(trainer);
+    const [truncated, mixed] = report!.groups;
+    assert.deepEqual([truncated!.reason, mixed!.reason], ['truncated', 'mixed']);
+    assert.equal(updates[0]!.sequences.length, 4);
+    return { fate: truncated!.fate, last: mixed!.advantages.at(-1)! };
+  };
+  const scores = [0, 10, 20, 30, 0, 1, 2, 3];
+  const kept = await advantagesOf('keep');
+  assert.equal(kept.fate, 'kept');
+  assert.equal(kept.last, 1.5 / (sampleDeviation(scores)! + 1e-4));
+  const dropped = await advantagesOf('drop');
+  assert.equal(dropped.fate, 'dropped');
+  assert.equal(dropped.last, 1.5 / (sampleDeviation(scores.slice(4))! + 1e-4));
 });
 
 test('with weights of objectives the parts of rewards are compared, each by itself', async () => {

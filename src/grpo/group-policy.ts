@@ -33,12 +33,13 @@ export function groupReason({ trajectories, rewards }: Group, options: ReasonOpt
 }
 
 /**
- * What happens to a group. A mixed group is always kept.
+ * What happens to a group. A mixed group is always kept. A truncated one that is kept is not trained on, but its scores count where advantages are
+ * compared with the whole batch, as in TRL.
  * @param mayResample whether this step may still replace groups
  */
 export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample: boolean): GroupFate {
   if (reason === 'mixed') return 'kept';
-  if (policy === 'keep') return reason === 'truncated' || reason === 'error' ? 'dropped' : 'kept';
+  if (policy === 'keep') return reason === 'error' ? 'dropped' : 'kept';
   return policy === 'resample' && mayResample ? 'resampled' : 'dropped';
 }
 
