@@ -171,10 +171,11 @@ test('a run that is stopped and resumed is the run that was never stopped', asyn
 test('a resumed run may be longer, but not another one', async () => {
   const short = { ...config, max_steps: 2, eval: null };
   await train(short, { out: place('longer') });
-  await assert.rejects(train({ ...short, learning_rate: 0.1 }, { out: place('longer'), resume: true }), {
+  await assert.rejects(train({ ...short, seed: 9, learning_rate: 0.1 }, { out: place('longer'), resume: true }), {
     code: 'RESUME_CONFIG_CHANGED',
-    path: 'learning_rate',
-    hint: /^set it back, or start a new run, which goes on .* with model: DIR after gradus export \S+longer --out DIR; only /,
+    path: 'seed',
+    message: /^seed was \d+, learning_rate was \S+ when the run began$/,
+    hint: /^gradus train \S+config\.resolved\.json --out \S+longer --resume goes on as it began; or start a new run, which goes on .* with model: DIR after gradus export \S+longer --out DIR; only /,
   });
   // With evaluations, problems would be held out that it has learnt from.
   await assert.rejects(train({ ...short, eval: {} }, { out: place('longer'), resume: true }), {

@@ -14,6 +14,7 @@ import { stepCount } from '../data/problems.ts';
 import type { Setup } from '../setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
 import { ownVersions } from '../versions.ts';
+import { resumeCommand } from './resume-command.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -131,16 +132,17 @@ function assertResumable(directory: string, config: Config): void {
       path: 'eval',
     });
   }
-  const changed = [...leafPaths(config), ...leafPaths(before)].find(
+  const differing = [...leafPaths(config), ...leafPaths(before)].filter(
     (path) =>
       !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&
       !isDeepStrictEqual(valueAt(before, path), valueAt(config, path)),
   );
-  if (!changed) return;
-  const was = JSON.stringify(valueAt(before, changed)) ?? 'absent';
-  throw new GradusError('RESUME_CONFIG_CHANGED', `${dotted(changed)} was ${was} when the run began`, {
-    hint: `set it back, or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
-    path: dotted(changed),
+  const changed = new Map(differing.map((path) => [dotted(path), JSON.stringify(valueAt(before, path)) ?? 'absent']));
+  if (changed.size === 0) return;
+  const was = [...changed].map(([key, value]) => `${key} was ${value}`).join(', ');
+  throw new GradusError('RESUME_CONFIG_CHANGED', `${was} when the run began`, {
+    hint: `${resumeCommand(directory)} goes on as it began; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
+    path: [...changed.keys()][0]!,
   });
 }
 

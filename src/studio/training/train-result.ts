@@ -7,6 +7,7 @@ import { shellWord } from '../../shell-word.ts';
 import { mean } from '../../statistics.ts';
 import { type PreflightWarning, preflightWarnings } from '../finished-runs/preflight-warnings.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from '../requirements.ts';
+import { resumeCommand } from './resume-command.ts';
 
 export interface TrainResult {
   readonly ok: boolean;
@@ -63,11 +64,12 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const steps = readMetrics(directory);
   const run = shellWord(reference);
   const final = finalEvaluation(evals, record.step);
+  const resume = onlyHere ? 'give the same with resume: true to go on' : `${resumeCommand(directory)} goes on`;
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
-  const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured, run);
+  const error = record.status === 'stopped' ? stopFailure(record, resume) : requirementFailure(checked, measured, run);
   return {
     ok: error === undefined,
     schema: 'train.result/1',
@@ -102,11 +104,11 @@ export function damageOf({ damaged_checkpoints: damage = [] }: Pick<RunRecord, '
   return damage.length > 0 && { damaged_checkpoints: damage };
 }
 
-function stopFailure({ stop_reason, step, max_steps }: RunRecord) {
+function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) {
   return {
     code: 'RUN_STOPPED',
     message: `stopped by ${stop_reason} at step ${step} of ${max_steps}`,
-    hint: 'give the same command with --resume to go on',
+    hint,
   };
 }
 

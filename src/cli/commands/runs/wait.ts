@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { RunRecord } from '../../../runs/records.ts';
 import { shellWord } from '../../../shell-word.ts';
+import { resumeCommand } from '../../../studio/training/resume-command.ts';
 import type { TrainResult } from '../../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
@@ -37,7 +38,9 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
   }));
   const waited = (performance.now() - started) / 1000;
   const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
-  const error = isActive(record) ? stillRunning(record, directory, waited) : (failureOf(record) ?? result?.error);
+  const error = isActive(record)
+    ? stillRunning(record, directory, waited)
+    : (failureOf(record, directory) ?? result?.error);
   const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
   const whenOver = record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : 1;
   return output.outcome(
@@ -56,9 +59,10 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
 }
 
 /** Why a run that is over did not complete; `undefined` if it did. */
-function failureOf({ status, error, step, max_steps, stop_reason }: RunRecord): DescribedError | undefined {
+function failureOf(record: RunRecord, directory: string): DescribedError | undefined {
+  const { status, error, step, max_steps, stop_reason } = record;
   const where = `at step ${step} of ${max_steps}`;
-  const resume = 'train the same configuration with --resume to go on';
+  const resume = `${resumeCommand(directory)} goes on`;
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
     failed: error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` },
     stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint: resume },
