@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomStream } from '../random.ts';
 import type { EvaluationRecord, Learning, MetricsRecord } from './records.ts';
-import { heldOutChange, learningVerdict, rewardChange } from './verdict.ts';
+import { heldOutChange, learningVerdict, metricWindows, rewardChange } from './verdict.ts';
 
 const evaluation = (
   step: number,
@@ -41,6 +41,15 @@ test('held out: improved, regressed, flat and inconclusive', () => {
   assert.equal(heldOut(correct(80), correct(40))!.learning, 'regressed');
   assert.equal(heldOut(correct(40), correct(40))!.learning, 'flat');
   assert.equal(heldOut(correct(40), correct(47))!.learning, 'inconclusive');
+});
+
+test('the first and the last steps are those of the last stage: what stages reward need not be the same', () => {
+  const stage = (stage: number, reward: number) => Array.from({ length: 20 }, (_, step) => ({ step, stage, reward }));
+  assert.deepEqual(metricWindows([...stage(1, 0.9), ...stage(2, 0.25)], 'reward'), {
+    before: 0.25,
+    after: 0.25,
+    window: 10,
+  });
 });
 
 test('a run whose reward or data changed on the way is measured in two ways, which shows nothing', () => {

@@ -41,8 +41,7 @@ export function learningVerdict(
 
 function measuredVerdict(metrics: readonly MetricsRecord[], evaluations: readonly EvaluationRecord[]): Verdict {
   const heldOut = heldOutChange(evaluations);
-  const stage = metrics.at(-1)?.stage;
-  const reward = rewardChange(metrics.filter((step) => step.stage === stage));
+  const reward = rewardChange(ofLastStage(metrics));
   const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
   if (heldOut) {
     const reason = heldOutReason(heldOut, reward) + greedyNote(evaluations, heldOut);
@@ -137,14 +136,20 @@ export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | 
 }
 
 /**
- * The means of a metric over the first and the last steps that have it: the windows that verdicts compare, or the halves of a run that is too
- * short for them. Undefined if no step has it.
+ * The means of a metric over the first and the last steps of the last stage that have it: the windows that verdicts compare, or halves where there are too
+ * few for them. Undefined if no step has it.
  */
 export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
-  const values = metrics.flatMap((record) => record[name] ?? []);
+  const values = ofLastStage(metrics).flatMap((record) => record[name] ?? []);
   if (values.length === 0) return undefined;
   const window = Math.min(windowSize(values.length), Math.ceil(values.length / 2));
   return { before: mean(values.slice(0, window)), after: mean(values.slice(-window)), window };
+}
+
+/** Steps of other stages are no comparison: these may have other rewards and other problems. */
+export function ofLastStage(metrics: readonly MetricsRecord[]): MetricsRecord[] {
+  const stage = metrics.at(-1)?.stage;
+  return metrics.filter((step) => step.stage === stage);
 }
 
 /** The number of steps in the first and in the last window of a run of `steps` steps. */

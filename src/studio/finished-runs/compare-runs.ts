@@ -6,7 +6,7 @@ import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { isObject } from '../../errors.ts';
 import { type Interval, pairedInterval, unpairedInterval } from '../../intervals.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
-import { ACCURACY_MARGIN, classifyProblems, metricWindows } from '../../runs/verdict.ts';
+import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../../runs/verdict.ts';
 import { mean } from '../../statistics.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
@@ -80,7 +80,7 @@ export function compareRuns(runs: readonly InspectedRun[]): Comparison {
 }
 
 function sharedMetrics(runs: readonly InspectedRun[]): string[] {
-  const names = runs.map(({ metrics }) => new Set(metrics.flatMap((record) => Object.keys(record))));
+  const names = runs.map(({ metrics }) => new Set(ofLastStage(metrics).flatMap((record) => Object.keys(record))));
   return [...names[0]!].filter((name) => name !== 'step' && names.every((others) => others.has(name))).sort();
 }
 

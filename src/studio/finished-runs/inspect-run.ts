@@ -39,7 +39,7 @@ export function inspectRun(directory: string): InspectedRun {
 export interface RunSummary extends RunRecord {
   readonly dir: string;
   readonly model: string | null;
-  /** The mean reward of the first and of the last steps; absent before the first step. */
+  /** The mean reward of the first and of the last steps, those of the last stage alone; absent before the first step. */
   readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
   /** Alerts that still hold, by level. */
   readonly alerts: { readonly error: number; readonly warning: number; readonly info: number };

@@ -92,14 +92,21 @@ function data(config: Config, evaluations: readonly EvaluationRecord[]): string 
   return bullets([source, `held out: ${heldOut}`]);
 }
 
-function rewards({ reward, reward_fn }: Config): string {
+function rewards(config: Config): string {
+  const staged = config.stages.length > 0;
+  const rows = stagesOf(config)
+    .filter(({ method }) => method === 'grpo')
+    .flatMap((stage) => rewardRows(stage.config).map((row) => [...(staged ? [stage.name!] : []), ...row]));
+  return markdownTable([...(staged ? ['stage'] : []), 'reward', 'weight', 'settings'], rows);
+}
+
+function rewardRows({ reward, reward_fn }: Config): string[][] {
   const rows = reward.map(({ name, as, weight, config }) => [
     as ?? name,
     JSON.stringify(weight),
     code(JSON.stringify(config)),
   ]);
-  if (reward_fn !== null) rows.push([code(reward_fn), '1', '']);
-  return markdownTable(['reward', 'weight', 'settings'], rows);
+  return reward_fn === null ? rows : [...rows, [code(reward_fn), '1', '']];
 }
 
 function results({ evaluations, metrics, verdict }: InspectedRun): string {
