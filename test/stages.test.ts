@@ -36,6 +36,16 @@ const stages: NonNullable<ConfigInput['stages']> = [
   { name: 'more digits', steps: 2, lr_scheduler_type: 'linear', keep_optimizer: true },
 ];
 
+test('a fault in the reward of a stage is named where it was written', async () => {
+  const wrong = { name: 'b', steps: 1, reward: [{ name: 'length', config: { target: 1 } }] };
+  const bare = { ...config, ...format, stages: [{ name: 'a', steps: 1 }, wrong] } as ConfigInput;
+  await assert.rejects(train(bare, { out: place('wrong-stage') }), {
+    code: 'CONFIG_INVALID',
+    path: 'stages.1.reward.0.config.target',
+    message: /^stages\.1\.reward\.0\.config\.target/,
+  });
+});
+
 test('stages follow one another: weights, counters and data go on, optimiser and schedules start afresh', async () => {
   const events = await assertResumable({ ...config, stages }, place('whole'), [1, 3, 8]);
   const metrics = readMetrics(place('whole'));

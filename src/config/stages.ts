@@ -17,8 +17,9 @@ export interface Stage {
   readonly keepOptimizer: boolean;
   /** The template of the completions to learn, for method sft. */
   readonly completionTemplate: string;
-  /** The configuration in this stage. */
+  /** The configuration in this stage, and its keys that the stage itself sets. */
   readonly config: Config;
+  readonly own: readonly string[];
 }
 
 /** The keys that choose the rows to train on. */
@@ -59,7 +60,7 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
   if (config.stages.length === 0) {
     const whole = { from: 0, to: steps };
     const completionTemplate = `{${config.answer_column}}`;
-    const settings = { method: 'grpo', keepOptimizer: false, completionTemplate, config } as const;
+    const settings = { method: 'grpo', keepOptimizer: false, completionTemplate, config, own: [] } as const;
     return [{ index: 0, ...settings, ...whole, schedule: whole }];
   }
   const ends = config.stages.map((_, i) => sumOfSteps(config.stages.slice(0, i + 1)));
@@ -80,6 +81,7 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
       method,
       keepOptimizer: keep_optimizer,
       config: settings,
+      own: Object.keys(own),
       completionTemplate: completion_template ?? `{${settings.answer_column}}`,
       from: ends[index]! - steps,
       to: ends[index]!,

@@ -78,12 +78,24 @@ export async function openTask(config: Config, parts: TaskParts = {}): Promise<T
 
 /** The task of a stage. Also throws if a supervised stage has no column with answers. */
 export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Task> {
-  const task = await openTask(stage.config, parts);
+  const task = await openTask(stage.config, parts).catch((error) => {
+    throw ofStage(error, stage);
+  });
   if (stage.method === 'sft') {
     const { dataset, taskset } = stage.config;
     assertColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
   }
   return task;
+}
+
+/** An error about a key that the stage sets itself names it there. */
+function ofStage(error: unknown, { index, own }: Stage): unknown {
+  const key = error instanceof GradusError ? error.path?.split('.')[0] : undefined;
+  if (!(error instanceof GradusError) || key === undefined || !own.includes(key)) return error;
+  const { code, message, path, hint, kind, cause } = error;
+  const place = `stages.${index}.`;
+  const said = message.startsWith(key) ? `${place}${message}` : `${place}${key}: ${message}`;
+  return new GradusError(code, said, { path: `${place}${path}`, ...(hint && { hint }), kind, cause });
 }
 
 /** Milliseconds that an environment may take to start an episode. */
