@@ -25,6 +25,7 @@ test('a metric that no run can have is refused before training', () => {
   });
   // A reward function of the user's may log this metric.
   assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
+  assert.throws(() => assertKnown('final_sucess_rate>0', { reward_fn: 'mine.ts' }), { code: 'METRIC_UNKNOWN' });
 });
 
 test('a run succeeds only if all requirements are met', () => {

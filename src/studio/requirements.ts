@@ -2,7 +2,7 @@
 import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
+import { existingNames, nearest } from '../nearest.ts';
 import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 
@@ -74,10 +74,11 @@ function assertMeasurable(requirements: readonly Requirement[], config: Config):
     ...(config.eval ? evaluationMetricNames(rewardNames(config), config.eval.k) : []),
     ...stepNames,
   ];
-  // Rewards and environments of the user's may log metrics under any name.
+  // Rewards and environments of the user's may log metrics under any name, but hardly one that looks like a slip.
   const isOpen = userFunctions(config).length > 0 || config.environment !== null;
   for (const { metric } of requirements) {
-    if (!isOpen && !names.includes(metric) && !openNames.test(metric)) throw unknownMetric(metric, names);
+    if (names.includes(metric) || openNames.test(metric)) continue;
+    if (!isOpen || nearest(metric, names) !== undefined) throw unknownMetric(metric, names);
   }
 }
 
