@@ -16,7 +16,7 @@ export interface Stream {
 export type OutputMode = 'text' | 'json' | 'events';
 
 /** The keys of results whose texts hold commands to type. */
-const suggestions: ReadonlySet<string> = new Set(['next', 'hint', 'fix', 'suggestion', 'would_run']);
+const suggestions: ReadonlySet<string> = new Set(['next', 'hint', 'fix', 'suggestion', 'would_run', 'command']);
 
 export class Output {
   readonly mode: OutputMode;

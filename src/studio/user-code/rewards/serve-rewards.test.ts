@@ -72,7 +72,19 @@ test('hundreds of questions are all answered', async () => {
   );
 });
 
-test('a line that is no question ends the server', async () => {
+test('a line that is no question ends the server, once what was asked before is answered', async () => {
+  const asked = await serveRewards(loadConfigObject(config, [], folder).config);
+  const told: RewardAnswer[] = [];
+  const lines = Readable.from([JSON.stringify(question(1, '4')), '{']);
+  await assert.rejects(
+    answerLines(asked, lines, (answer) => told.push(answer)),
+    { code: 'QUESTION_INVALID' },
+  );
+  assert.deepEqual(
+    told.map(({ id }) => id),
+    [1],
+  );
+
   for (const line of ['{', '[]', '{"id": 1}', JSON.stringify({ ...question(1, '4'), more: 1 })]) {
     const server = await serveRewards(loadConfigObject(config, [], folder).config);
     await assert.rejects(

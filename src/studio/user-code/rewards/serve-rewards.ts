@@ -73,23 +73,26 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
 /** The most questions that are answered at the same time. */
 const MOST_AT_ONCE = 256;
 
-/** Answers lines of JSON, each as soon as it is known, until there are no more. Throws `QUESTION_INVALID`. */
+/** Answers lines of JSON, each as soon as it is known, until there are no more. Throws `QUESTION_INVALID`, after what was asked before is answered. */
 export async function answerLines(
   { answer }: RewardServer,
   lines: AsyncIterable<string>,
   tell: (answer: RewardAnswer) => void,
 ): Promise<void> {
   const pending = new Set<Promise<void>>();
-  for await (const line of lines) {
-    if (line.trim() === '') continue;
-    const asked = answer(parseQuestion(line)).then((answered) => {
-      pending.delete(asked);
-      tell(answered);
-    });
-    pending.add(asked);
-    if (pending.size >= MOST_AT_ONCE) await Promise.race(pending);
+  try {
+    for await (const line of lines) {
+      if (line.trim() === '') continue;
+      const asked = answer(parseQuestion(line)).then((answered) => {
+        pending.delete(asked);
+        tell(answered);
+      });
+      pending.add(asked);
+      if (pending.size >= MOST_AT_ONCE) await Promise.race(pending);
+    }
+  } finally {
+    await Promise.all(pending);
   }
-  await Promise.all(pending);
 }
 
 function parseQuestion(line: string): RewardQuestion {
