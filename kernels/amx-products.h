@@ -14,7 +14,7 @@
 enum {
   TILE = 512, // numbers
   SPAN = BLOCK,
-  ROUNDED = HIGH,
+  ROUNDED_BLOCK = HIGH_BLOCK,
 };
 
 /** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */
@@ -82,7 +82,7 @@ static inline Tile read_pairs(const float *from, long stride, long rows, long co
 
 static inline void store_tile(const Tile *tile, int low, Packed *into) {
   for (int row = 0; row < 16; row++) _mm512_store_si512(into + 32 * row, tile->high[row]);
-  for (int row = 0; low && row < 16; row++) _mm512_store_si512(into + HIGH + 32 * row, tile->low[row]);
+  for (int row = 0; low && row < 16; row++) _mm512_store_si512(into + HIGH_BLOCK + 32 * row, tile->low[row]);
 }
 
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor,
@@ -92,8 +92,8 @@ static inline void pack(const float *from, long stride, int along, int is_right,
     Tile tile = along ? read_rows(from + 16 * half * stride, stride, width - 16 * half, depth, scale)
                       : read_pairs(from + 16 * half, stride, depth, width - 16 * half, scale);
     if (along == is_right) transpose(tile.high);
-    if (along == is_right && size == WHOLE) transpose(tile.low);
-    store_tile(&tile, size == WHOLE, into + half * TILE);
+    if (along == is_right && size == WHOLE_BLOCK) transpose(tile.low);
+    store_tile(&tile, size == WHOLE_BLOCK, into + half * TILE);
   }
 }
 
@@ -102,10 +102,10 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
   const Packed *place = block + half * TILE + pair * 32;
   _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
   widen_pairs(_mm512_load_si512(place), into);
-  if (size == HIGH) return;
-  _mm_prefetch((const char *)(place + HIGH + AHEAD), _MM_HINT_T0);
+  if (size == HIGH_BLOCK) return;
+  _mm_prefetch((const char *)(place + HIGH_BLOCK + AHEAD), _MM_HINT_T0);
   __m512 low[2];
-  widen_pairs(_mm512_load_si512(place + HIGH), low);
+  widen_pairs(_mm512_load_si512(place + HIGH_BLOCK), low);
   for (int i = 0; i < 2; i++) into[i] = _mm512_add_ps(into[i], low[i]);
 }
 
@@ -125,16 +125,16 @@ static inline void multiply_four(void) {
 static inline void add_product(Factors f) {
   for (; f.depth > 0; f.depth -= BLOCK, f.left += f.left_size, f.right += f.right_size) {
     load_rights(f.right);
-    if (f.left_size == WHOLE) {
-      _tile_loadd(4, f.left + HIGH, 64);
-      _tile_loadd(5, f.left + HIGH + TILE, 64);
+    if (f.left_size == WHOLE_BLOCK) {
+      _tile_loadd(4, f.left + HIGH_BLOCK, 64);
+      _tile_loadd(5, f.left + HIGH_BLOCK + TILE, 64);
       multiply_four();
     }
     _tile_loadd(4, f.left, 64);
     _tile_loadd(5, f.left + TILE, 64);
     multiply_four();
-    if (f.right_size == HIGH) continue;
-    load_rights(f.right + HIGH);
+    if (f.right_size == HIGH_BLOCK) continue;
+    load_rights(f.right + HIGH_BLOCK);
     multiply_four();
   }
 }
@@ -144,15 +144,15 @@ static inline void add_half_product(Factors f) {
   for (; f.depth > 0; f.depth -= BLOCK, f.left += f.left_size, f.right += f.right_size) {
     _tile_loadd(4, f.left, 64);
     load_rights(f.right);
-    if (f.left_size == WHOLE) {
-      _tile_loadd(5, f.left + HIGH, 64);
+    if (f.left_size == WHOLE_BLOCK) {
+      _tile_loadd(5, f.left + HIGH_BLOCK, 64);
       multiply_four();
     } else {
       _tile_dpbf16ps(0, 4, 6);
       _tile_dpbf16ps(1, 4, 7);
     }
-    if (f.right_size == HIGH) continue;
-    load_rights(f.right + HIGH);
+    if (f.right_size == HIGH_BLOCK) continue;
+    load_rights(f.right + HIGH_BLOCK);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
   }

@@ -58,7 +58,7 @@ typedef struct {
 
 /** Where a segment's keys or values are among those that are packed. */
 static long packed_place(const Attention *a, long kv_head, long segment) {
-  return (kv_head * a->block_count + a->first_block[segment]) * a->width * WHOLE;
+  return (kv_head * a->block_count + a->first_block[segment]) * a->width * WHOLE_BLOCK;
 }
 
 static void pack_segment_task(void *data, size_t index) {
@@ -66,13 +66,13 @@ static void pack_segment_task(void *data, size_t index) {
   const long segment = (long)index / a->kv_heads, kv_head = (long)index % a->kv_heads, stride = a->key_stride;
   const Segment *s = a->segments + segment;
   const long place = packed_place(a, kv_head, segment), from = s->row * stride + kv_head * a->head_stride;
-  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, WHOLE, a->key_columns + place);
+  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, WHOLE, a->value_depth + place);
+    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->value_depth + place);
     return;
   }
-  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, WHOLE, a->value_columns + place);
-  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, WHOLE, a->key_depth + place);
+  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->value_columns + place);
+  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->key_depth + place);
 }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
@@ -83,8 +83,8 @@ static void multiply_columns(const Attention *a, const Part *part, long kv_head,
   for (long block = 0; block < part->blocks; block++) {
     const int own = block >= part->prefix_blocks;
     const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (long)a->segments[segment].prefix);
-    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
-    multiply((Factors){strip, panel, a->size, WHOLE, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
+    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE_BLOCK;
+    multiply((Factors){strip, panel, a->size, WHOLE_BLOCK, WHOLE_BLOCK}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
@@ -96,8 +96,8 @@ static void multiply_depth(const Attention *a, const Part *part, long kv_head, c
   const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
   const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, kv_head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
-    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_count, WHOLE, WHOLE},
-             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_keys, WHOLE, WHOLE},
+    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE_BLOCK, part->prefix_count, WHOLE_BLOCK, WHOLE_BLOCK},
+             (Factors){strip + part->prefix_blocks * WHOLE_BLOCK, own_panels + panel * all_own * WHOLE_BLOCK, own_keys, WHOLE_BLOCK, WHOLE_BLOCK},
              (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
 }
 
@@ -144,7 +144,7 @@ typedef struct {
 } Buffers;
 
 static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *memory) {
-  const size_t block = WHOLE * sizeof(Packed), numbers = (size_t)part->blocks * BLOCK * sizeof(float);
+  const size_t block = WHOLE_BLOCK * sizeof(Packed), numbers = (size_t)part->blocks * BLOCK * sizeof(float);
   const size_t deep = ceiling(part->count, BLOCK);
   size_t bytes = 0;
   b->weights = cut(&memory, &bytes, numbers * (a->output ? BLOCK : part->count));
@@ -164,10 +164,10 @@ static void attend(const Attention *a, const Part *part, long head, long row, lo
   const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
   multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, b->weights);
   for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, b->weights + i * columns);
-  pack_rows(b->weights, columns, rows, columns, 1, WHOLE, b->weight_strip);
+  pack_rows(b->weights, columns, rows, columns, 1, WHOLE_BLOCK, b->weight_strip);
   multiply_depth(a, part, kv_head, b->weight_strip, a->value_depth, rows, a->output + place);
   for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
@@ -194,15 +194,15 @@ static void attend_backward(const Attention *a, const Part *part, long head, lon
   const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
-  pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE, b->gradient_strip);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
+  pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE_BLOCK, b->gradient_strip);
   multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, weights);
   multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, rows, gradients);
   for (long i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, weights + i * columns);
     differentiate(columns, sum, a->scale, weights + i * columns, gradients + i * columns);
   }
-  pack_rows(gradients, columns, rows, columns, 1, WHOLE, b->weight_strip);
+  pack_rows(gradients, columns, rows, columns, 1, WHOLE_BLOCK, b->weight_strip);
   multiply_depth(a, part, kv_head, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
 }
 
@@ -212,10 +212,10 @@ static void add_sums(const Attention *a, const Part *part, const Packed *transpo
   const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE, panel);
+    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE_BLOCK, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
-      multiply((Factors){transposed + strip * deep * WHOLE, panel, part->count, WHOLE, WHOLE}, none,
+      multiply((Factors){transposed + strip * deep * WHOLE_BLOCK, panel, part->count, WHOLE_BLOCK, WHOLE_BLOCK}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
     }
   }
@@ -241,8 +241,8 @@ static void attention_task(void *data, size_t index) {
     const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
     const long sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
     const int first = head == kv_head * queries_per_kv;
-    pack_columns(a->query + place, stride, part->count, a->size, 1, WHOLE, b.queries);
-    pack_columns(a->gradient + place, stride, part->count, a->size, 1, WHOLE, b.outputs);
+    pack_columns(a->query + place, stride, part->count, a->size, 1, WHOLE_BLOCK, b.queries);
+    pack_columns(a->gradient + place, stride, part->count, a->size, 1, WHOLE_BLOCK, b.outputs);
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
     add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
   }
@@ -352,7 +352,7 @@ static void *compute_attention(Attention *a, void *context) {
       a->first_block[i] = a->block_count;
       a->block_count += ceiling(a->segments[i].count, BLOCK);
     }
-    const long numbers = a->kv_heads * a->block_count * a->width * WHOLE;
+    const long numbers = a->kv_heads * a->block_count * a->width * WHOLE_BLOCK;
     packed = borrow((a->output ? 2 : 3) * numbers * sizeof(Packed));
     if (!packed.memory) status = out_of_memory();
     a->key_columns = packed.memory;

@@ -35,11 +35,11 @@ static inline void pack_block(const float *from, long stride, int along, int is_
       if (!is_right) {
         float *place = (float *)into + half * 16 * BLOCK + part * 16;
         for (int i = 0; i < 16; i++) store(place + i * BLOCK, square[i]);
-      } else if (size == WHOLE) {
-        float *place = (float *)into + half * HIGH / 2 + part * 16 * 16;
+      } else if (size == WHOLE_BLOCK) {
+        float *place = (float *)into + half * HIGH_BLOCK / 2 + part * 16 * 16;
         for (int i = 0; i < 16; i++) store(place + i * 16, square[i]);
       } else {
-        Packed *place = into + half * HIGH / 2 + part * 16 * 16;
+        Packed *place = into + half * HIGH_BLOCK / 2 + part * 16 * 16;
         for (int i = 0; i < 16; i += 2)
           store((float *)(place + i * 16), as_numbers(bits_or(shifted_right(round_upper(square[i]), 16), round_upper(square[i + 1]))));
       }
@@ -47,7 +47,7 @@ static inline void pack_block(const float *from, long stride, int along, int is_
 }
 
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
-  if (size == ROUNDED) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
+  if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
   for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
     pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
@@ -63,7 +63,7 @@ static inline void widen_pairs(const Packed *pairs, Vector into[2]) {
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, Vector into[2]) {
   const Packed *place = block + half * size / 2 + pair * size / BLOCK;
   __builtin_prefetch((const char *)place + AHEAD, 0, 3);
-  if (size == HIGH) return widen_pairs(place, into);
+  if (size == HIGH_BLOCK) return widen_pairs(place, into);
   for (int i = 0; i < 2; i++) into[i] = load((const float *)place + 16 * i);
 }
 
@@ -75,8 +75,8 @@ typedef struct {
 
 static inline Columns columns_of(const Packed *right, long size, long half, long depth, float *widened) {
   right += half * size / 2;
-  if (size == WHOLE) return (Columns){(const float *)right, BLOCK * BLOCK};
-  for (long k = 0; k < depth; k += BLOCK, right += HIGH)
+  if (size == WHOLE_BLOCK) return (Columns){(const float *)right, BLOCK * BLOCK};
+  for (long k = 0; k < depth; k += BLOCK, right += HIGH_BLOCK)
     for (long pair = 0; pair < BLOCK / 2; pair++) {
       Vector numbers[2];
       widen_pairs(right + pair * 32, numbers);
@@ -111,11 +111,11 @@ static inline __attribute__((always_inline)) void add_rows(const float *left, Co
 }
 
 static void add_product(Factors f, long rows, long columns, float *sums) {
-  if (f.left_size == ROUNDED) return add_rounded_product(f, rows, columns, sums);
+  if (f.left_size == ROUNDED_BLOCK) return add_rounded_product(f, rows, columns, sums);
   float widened[SPAN * 16] __attribute__((aligned(32)));
   for (long start = 0; start < f.depth; start += SPAN) {
     const long depth = least(SPAN, f.depth - start);
-    const float *left = (const float *)(f.left + start / BLOCK * WHOLE);
+    const float *left = (const float *)(f.left + start / BLOCK * WHOLE_BLOCK);
     for (long half = 0; 16 * half < columns; half++) {
       const Columns right = columns_of(f.right + start / BLOCK * f.right_size, f.right_size, half, depth, widened);
       for (long row = 0, count; row < rows; row += count) {

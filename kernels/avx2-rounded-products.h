@@ -15,11 +15,11 @@
 
 enum {
   MOST_INTEGER = 4095,
-  ROUNDED = HIGH + 2 * BLOCK, // integers of 16 bits, and scales of 32
+  ROUNDED_BLOCK = HIGH_BLOCK + 2 * BLOCK, // integers of 16 bits, and scales of 32
   PAIRS = SPAN / 2,
 };
 
-static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH); }
+static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH_BLOCK); }
 
 /** By what numbers become integers, the largest of them (see `larger_size`) ±4095, and by what, then, numbers times a factor again (`scales`). */
 static inline Vector integer_factors(Wholes largest, float factor, float *scales) {
@@ -68,7 +68,7 @@ static inline void pack_rounded(const float *from, long stride, int along, int i
     else round_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, pairs);
     for (long block = 0; BLOCK * block < depth; block++) {
       if (along == is_right) transpose(pairs + 16 * block);
-      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED + half * HIGH / 2 + 32 * i), as_numbers(pairs[16 * block + i]));
+      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_numbers(pairs[16 * block + i]));
     }
   }
 }
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
   __m256i sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
-  for (; depth > 0; depth -= BLOCK, left += ROUNDED, right += ROUNDED)
+  for (; depth > 0; depth -= BLOCK, left += ROUNDED_BLOCK, right += ROUNDED_BLOCK)
     for (long pair = 0; pair < BLOCK / 2; pair++) {
       const __m256i *place = (const __m256i *)(right + 32 * pair);
       const __m256i lower = _mm256_load_si256(place), upper = _mm256_load_si256(place + 1);
@@ -104,10 +104,10 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
 
 static void add_rounded_product(Factors f, long rows, long columns, float *sums) {
   for (long start = 0; start < f.depth; start += SPAN) {
-    const Packed *left = f.left + start / BLOCK * ROUNDED, *right = f.right + start / BLOCK * ROUNDED;
+    const Packed *left = f.left + start / BLOCK * ROUNDED_BLOCK, *right = f.right + start / BLOCK * ROUNDED_BLOCK;
     const long depth = least(SPAN, f.depth - start);
     for (long half = 0; 16 * half < columns; half++) {
-      const Packed *numbers = right + half * HIGH / 2;
+      const Packed *numbers = right + half * HIGH_BLOCK / 2;
       const float *row_scales = scales_of_span(left), *column_scales = scales_of_span(right) + 16 * half;
       for (long row = 0, count; row < rows; row += count) {
         count = next_rows(rows - row);

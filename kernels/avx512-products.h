@@ -12,9 +12,9 @@ enum {
   DEEP = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
   SPAN = BLOCK,     // depth of what is packed at once
 #ifdef __AVX512BF16__
-  ROUNDED = HIGH,
+  ROUNDED_BLOCK = HIGH_BLOCK,
 #else
-  ROUNDED = WHOLE,
+  ROUNDED_BLOCK = WHOLE_BLOCK,
 #endif
 };
 
@@ -41,12 +41,12 @@ static inline void pack(const float *from, long stride, int along, int is_right,
       const long across = width - 16 * half, deep = depth - 16 * part;
       if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
-      if (size == WHOLE) {
+      if (size == WHOLE_BLOCK) {
         float *place = (float *)into + (is_right ? part : half) * 16 * BLOCK + (is_right ? half : part) * 16;
         UNROLLED
         for (int i = 0; i < 16; i++) _mm512_store_ps(place + i * BLOCK, square[i]);
       } else if (is_right) {
-        Packed *place = into + half * HIGH / 2 + part * 16 * 16;
+        Packed *place = into + half * HIGH_BLOCK / 2 + part * 16 * 16;
         UNROLLED
         for (int i = 0; i < 16; i += 2) {
           const __m512i even = round_upper(square[i]), odd = round_upper(square[i + 1]);
@@ -63,13 +63,13 @@ static inline void pack(const float *from, long stride, int along, int is_right,
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, __m512 into[2]) {
-  if (size == WHOLE) {
+  if (size == WHOLE_BLOCK) {
     const float *place = (const float *)block + 2 * pair * BLOCK + 16 * half;
     for (int i = 0; i < 2; i++) _mm_prefetch((const char *)(place + i * BLOCK) + AHEAD, _MM_HINT_T0);
     into[0] = _mm512_load_ps(place);
     into[1] = _mm512_load_ps(place + BLOCK);
   } else {
-    const Packed *place = block + half * HIGH / 2 + pair * 32;
+    const Packed *place = block + half * HIGH_BLOCK / 2 + pair * 32;
     _mm_prefetch((const char *)place + AHEAD, _MM_HINT_T0);
     widen_pairs(_mm512_load_si512(place), into);
   }
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void add_pair(const float *left, co
 static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t *left, const Packed *right, long pair, const int rows,
                                                                    __m512 sums[SUM_ROWS][2]) {
 #ifdef __AVX512BF16__
-  const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH / 2 + 32 * pair)};
+  const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH_BLOCK / 2 + 32 * pair)};
   UNROLLED
   for (int row = 0; row < rows; row++) {
     const __m512i two = _mm512_set1_epi32(left[row * BLOCK / 2 + pair]);
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void add_rows(Factors f, const long
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
   for (; f.depth > 0; f.depth -= BLOCK, f.left += left_size, f.right += right_size)
     for (long pair = 0, pairs = ceiling(least(BLOCK, f.depth), 2); pair < pairs; pair++)
-      if (left_size == HIGH) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
+      if (left_size == HIGH_BLOCK) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
       else add_pair((const float *)f.left, f.right, right_size, pair, rows, sums);
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
@@ -129,7 +129,7 @@ static inline __attribute__((always_inline)) void add_product_of(Factors f, cons
 }
 
 static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each pair of sizes, always over 32 columns
-  if (f.left_size == HIGH) add_product_of(f, HIGH, HIGH, rows, sums);
-  else if (f.right_size == HIGH) add_product_of(f, WHOLE, HIGH, rows, sums);
-  else add_product_of(f, WHOLE, WHOLE, rows, sums);
+  if (f.left_size == HIGH_BLOCK) add_product_of(f, HIGH_BLOCK, HIGH_BLOCK, rows, sums);
+  else if (f.right_size == HIGH_BLOCK) add_product_of(f, WHOLE_BLOCK, HIGH_BLOCK, rows, sums);
+  else add_product_of(f, WHOLE_BLOCK, WHOLE_BLOCK, rows, sums);
 }

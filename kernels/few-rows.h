@@ -26,7 +26,7 @@ static Vector addends(const Product *p, long row, long column, long count) {
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
-typedef struct { Vector of[FEW][2][2]; } Sums;
+typedef struct { Vector of[FEW_ROWS][2][2]; } Sums;
 
 /** A product, and its left operand with zeros up to whole blocks. */
 typedef struct {
@@ -69,7 +69,7 @@ static void multiply_few_task(void *data, size_t index) {
     case 1: multiply_few(few, (long)index, 1); break;
     case 2: multiply_few(few, (long)index, 2); break;
     case 3: multiply_few(few, (long)index, 3); break;
-    default: multiply_few(few, (long)index, FEW);
+    default: multiply_few(few, (long)index, FEW_ROWS);
   }
 }
 

@@ -9,13 +9,13 @@ typedef uint16_t Packed;
 
 enum {
   BLOCK = 32,               // rows, columns and depth of what is multiplied at once
-  HIGH = BLOCK * BLOCK,     // the size of a packed block of bfloat16 numbers, or of the high parts of float32 ones
-  WHOLE = 2 * HIGH,         // that of a packed block of float32 numbers
+  HIGH_BLOCK = BLOCK * BLOCK,     // the size of a packed block of bfloat16 numbers, or of the high parts of float32 ones
+  WHOLE_BLOCK = 2 * HIGH_BLOCK,         // that of a packed block of float32 numbers
   DEPTH = 1536,             // of what is packed at once, so that it fits into caches
   GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
   TASKS = 8,                // at least, so that threads end at about the same time
   JOINT = 3,                // products at most of one left operand in a node
-  FEW = 4,                  // at most so many rows are multiplied without packing them
+  FEW_ROWS = 4,                  // at most so many rows are multiplied without packing them
   AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };
 
@@ -32,7 +32,7 @@ typedef struct Product {
   float alpha;
   int rounded;            // whether operands are rounded, where the unit gains from that
   const Packed *packed;   // the right operand, if it was packed before
-  long packed_block;      // the size of its blocks, WHOLE or HIGH
+  long packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *up;   // low · up, or null; as large as this product, but less deep. Only its operands count
   const struct Product *down; // left · down, or null; its result is low

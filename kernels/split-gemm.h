@@ -36,7 +36,10 @@ typedef struct {
   Levels *levels[JOINT];
 } ProductNode;
 
-/** Where the operands and results of one of the products are among inputs and outputs. */
+/**
+ * Where the operands and results of one of the products are among inputs and outputs. Inputs are 0 left, 1 right, 2 addend, 3 low, 4 up, 5 down, then
+ * right, up and down of each further product; outputs the result of each and, after it, its low. Further products compute theirs, with down.
+ */
 typedef struct { size_t right, up, down, result; } Places;
 
 static Places places_of(long index) {
@@ -60,7 +63,7 @@ static void *pack_constant(ProductNode *node, long index, const void *info) {
     return node->levels[index] ? 0 : out_of_memory();
   }
   const int high = node->packing == ONCE_BFLOAT16 || are_bfloat16(p.right, p.columns * p.depth);
-  node->packed_block[index] = high ? HIGH : WHOLE;
+  node->packed_block[index] = high ? HIGH_BLOCK : WHOLE_BLOCK;
   node->packed[index] = pack_panels(&p, node->packed_block[index]);
   return node->packed[index] ? 0 : out_of_memory();
 }

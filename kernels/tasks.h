@@ -9,35 +9,35 @@
 typedef struct {
   const Product *product;
   long start, depth, blocks; // where it begins, its size, and that in blocks
-  long left, right, thin;    // sizes of blocks of strips, of panels, and of panels of thin products
+  long left_block, right_block, thin_block; // sizes of blocks of strips, of panels, and of panels of thin products
   const Product *up;         // low · up, which goes with the last part, and its depth in blocks
   long up_blocks;
   Packed *down_panels;       // packed, if there is such a product
-  long group, groups;        // panels of a task, and into how many groups they are divided
-  long batch, batches;       // strips of a task, and into how many batches they are divided
-  Packed *strips;            // packed, if several groups read them; otherwise each task packs its own
+  long panels_per_task, panel_tasks; // a task for each of so many parts of the panels …
+  long strips_per_task, strip_tasks; // … and of the strips
+  Packed *strips;            // packed, if several tasks read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
-/** How many numbers a packed strip has: first those of `left`, then those of `low`. */
-static long strip_size(const Pass *pass) { return (pass->blocks + pass->up_blocks) * pass->left; }
+/** How many numbers a packed strip has: first those of the left operand, then those of `low`. */
+static long strip_size(const Pass *pass) { return (pass->blocks + pass->up_blocks) * pass->left_block; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
 static void multiply_down(const Pass *pass, long row, const Packed *strip) {
   const Product *down = pass->product->down;
   for (long column = 0; column < down->columns; column += BLOCK) {
     float *into = down->result + row * down->columns + column;
-    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * pass->thin;
-    multiply((Factors){strip, panel, pass->depth, pass->left, pass->thin}, (Factors){0},
+    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * pass->thin_block;
+    multiply((Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
              (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
                       least(BLOCK, down->columns - column)});
   }
 }
 
 static void pack_strip(const Pass *pass, long row, Packed *into) {
-  pack_left(pass->product, row, pass->start, pass->depth, pass->left, into);
+  pack_left(pass->product, row, pass->start, pass->depth, pass->left_block, into);
   if (pass->down_panels) multiply_down(pass, row, into);
-  if (pass->up) pack_left(pass->up, row, 0, pass->up->depth, pass->left, into + pass->blocks * pass->left);
+  if (pass->up) pack_left(pass->up, row, 0, pass->up->depth, pass->left_block, into + pass->blocks * pass->left_block);
 }
 
 static void pack_strip_task(void *data, size_t index) {
@@ -56,8 +56,8 @@ static inline void prefetch_part(const Packed *from, long size, long part, long 
 static void multiply_task(void *data, size_t index) {
   Pass *pass = data;
   const Product *p = pass->product;
-  const long first_row = (long)index % pass->batches * pass->batch * BLOCK, last_row = least(p->rows, first_row + pass->batch * BLOCK);
-  const long first = (long)index / pass->batches * pass->group * BLOCK, last = least(p->columns, first + pass->group * BLOCK);
+  const long first_row = (long)index % pass->strip_tasks * pass->strips_per_task * BLOCK, last_row = least(p->rows, first_row + pass->strips_per_task * BLOCK);
+  const long first = (long)index / pass->strip_tasks * pass->panels_per_task * BLOCK, last = least(p->columns, first + pass->panels_per_task * BLOCK);
   const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(Packed));
   if (!scratch.memory) {
     pass->failed = 1;
@@ -65,17 +65,17 @@ static void multiply_task(void *data, size_t index) {
   }
   // A strip, the panels of `up`, and those of `right` unless they are in memory as they are needed.
   Packed *own_strip = scratch.memory, *up_panels = own_strip + strip_size(pass);
-  const long up_size = pass->up_blocks * pass->thin, up_depth = pass->up ? pass->up->depth : 0;
-  if (pass->up) pack_right(pass->up, first, last, 0, pass->up->depth, 1, pass->thin, up_panels);
+  const long up_size = pass->up_blocks * pass->thin_block, up_depth = pass->up ? pass->up->depth : 0;
+  if (pass->up) pack_right(pass->up, first, last, 0, pass->up->depth, 1, pass->thin_block, up_panels);
   const Packed *panels;
   long panel_size;
   if (p->packed) {
-    panel_size = ceiling(p->depth, BLOCK) * pass->right;
-    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right;
+    panel_size = ceiling(p->depth, BLOCK) * pass->right_block;
+    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right_block;
   } else {
     Packed *own_panels = up_panels + ceiling(last - first, BLOCK) * up_size;
-    pack_right(p, first, last, pass->start, pass->depth, 1, pass->right, own_panels);
-    panel_size = pass->blocks * pass->right;
+    pack_right(p, first, last, pass->start, pass->depth, 1, pass->right_block, own_panels);
+    panel_size = pass->blocks * pass->right_block;
     panels = own_panels;
   }
 
@@ -88,8 +88,8 @@ static void multiply_task(void *data, size_t index) {
     for (long column = first; column < last; column += BLOCK) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
-      multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left, pass->right},
-               (Factors){strip + pass->blocks * pass->left, up_panels + panel * up_size, up_depth, pass->left, pass->thin},
+      multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
+               (Factors){strip + pass->blocks * pass->left_block, up_panels + panel * up_size, up_depth, pass->left_block, pass->thin_block},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }
@@ -102,42 +102,42 @@ static void multiply_task(void *data, size_t index) {
 static Pass plan(const Product *p, long start) {
   const long depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   Pass pass = {.product = p, .start = start, .depth = depth, .blocks = ceiling(depth, BLOCK)};
-  pass.left = left_size(p->rounded);
-  pass.right = p->packed ? p->packed_block : right_size(p->right.format, p->rounded);
-  pass.thin = right_size(FLOAT32, p->rounded);
+  pass.left_block = left_size(p->rounded);
+  pass.right_block = p->packed ? p->packed_block : right_size(p->right.format, p->rounded);
+  pass.thin_block = right_size(FLOAT32, p->rounded);
   if (p->up && start + depth == p->depth) {
     pass.up = p->up;
     pass.up_blocks = ceiling(p->up->depth, BLOCK);
   }
   const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(Packed));
-  pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
-  pass.groups = ceiling(panels, pass.group);
-  pass.batch = ceiling(strips, ceiling(TASKS, pass.groups));
-  pass.batches = ceiling(strips, pass.batch);
+  pass.panels_per_task = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
+  pass.panel_tasks = ceiling(panels, pass.panels_per_task);
+  pass.strips_per_task = ceiling(strips, ceiling(TASKS, pass.panel_tasks));
+  pass.strip_tasks = ceiling(strips, pass.strips_per_task);
   return pass;
 }
 
 static void *run_pass(Pass *pass, void *context) {
   const Product *p = pass->product, *down = p->down;
-  const long strips = pass->groups > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
-  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * pass->thin) * sizeof(Packed));
+  const long strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
+  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * pass->thin_block) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
   void *status = 0;
   if (down) {
     pass->down_panels = (Packed *)scratch.memory + strips * strip_size(pass);
-    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->thin, pass->down_panels);
+    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->thin_block, pass->down_panels);
   }
   if (strips > 0) {
     pass->strips = scratch.memory;
     status = in_parallel(context, pack_strip_task, strips, pass);
   }
-  if (!status) status = in_parallel(context, multiply_task, pass->groups * pass->batches, pass);
+  if (!status) status = in_parallel(context, multiply_task, pass->panel_tasks * pass->strip_tasks, pass);
   give_back(scratch);
   return !status && pass->failed ? out_of_memory() : status;
 }
 
 static void *compute_product(const Product *p, void *context) {
-  if (p->packed && p->rows <= FEW) return compute_few(p, context);
+  if (p->packed && p->rows <= FEW_ROWS) return compute_few(p, context);
   void *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {
     Pass pass = plan(p, start);

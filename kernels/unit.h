@@ -14,7 +14,7 @@ typedef struct {
 } Target;
 
 /**
- * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are ROUNDED, so are those
+ * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are ROUNDED_BLOCK, so are those
  * of the panel.
  */
 typedef struct { const Packed *left, *right; long depth, left_size, right_size; } Factors;
@@ -28,7 +28,7 @@ static void stop_unit(void);
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param is_right whether the operand is the right one
- * @param size of a packed block: WHOLE; HIGH, which rounds to bfloat16; or ROUNDED
+ * @param size of a packed block: WHOLE_BLOCK; HIGH_BLOCK, which rounds to bfloat16; or ROUNDED_BLOCK
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  * @param depth from here to the end
  */
@@ -41,7 +41,7 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 static void multiply(Factors first, Factors second, Target t);
 
 // A unit's file also says how deep what it packs at once is (SPAN), and the size of a packed block of operands that it rounds, to multiply them in less
-// time (ROUNDED), which is WHOLE if that gains nothing.
+// time (ROUNDED_BLOCK), which is WHOLE_BLOCK if that gains nothing.
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else
@@ -49,5 +49,5 @@ static void multiply(Factors first, Factors second, Target t);
 #endif
 
 /** The sizes of packed blocks of a left operand, and of a right one in some format. */
-static inline long left_size(int rounded) { return rounded ? ROUNDED : WHOLE; }
-static inline long right_size(Format format, int rounded) { return left_size(rounded) == WHOLE && format == BFLOAT16 ? HIGH : left_size(rounded); }
+static inline long left_size(int rounded) { return rounded ? ROUNDED_BLOCK : WHOLE_BLOCK; }
+static inline long right_size(Format format, int rounded) { return left_size(rounded) == WHOLE_BLOCK && format == BFLOAT16 ? HIGH_BLOCK : left_size(rounded); }
