@@ -40,6 +40,19 @@ test('a loader that is given the state of another goes on where that is', () => 
   }
 });
 
+test('epochs are counted in fractions, also by a loader that goes on, and where there are none there is no count', () => {
+  const loader = shuffledExamples(rows);
+  const counts = [4, 4, 4].map((size) => {
+    loader.next(size);
+    return loader.epoch;
+  });
+  assert.deepEqual(counts, [0.4, 0.8, 1.2]);
+  const other = shuffledExamples(rows);
+  other.state = loader.state;
+  assert.equal(other.epoch, 1.2);
+  assert.equal(sequentialExamples((id) => ({ id })).epoch, undefined);
+});
+
 test('the order depends on the seed', () => {
   assert.deepEqual(ids([20], 1), ids([20], 1));
   assert.notDeepEqual(ids([20], 1), ids([20], 2));

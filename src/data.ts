@@ -11,6 +11,8 @@ export interface DataLoader<E extends Example = Example> {
   next(count: number): readonly E[];
   /** Given the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;
+  /** How many times the examples have been gone through so far, in fractions; absent where they come in no such order. */
+  readonly epoch?: number | undefined;
   /** The loader's position, as JSON. A loader of the same examples continues from a position that it is set to. */
   state: unknown;
 }
@@ -28,21 +30,35 @@ export function shuffledExamples<E extends Example>(
   if (rows.length === 0) throw new GradusError('DATASET_EMPTY', 'there are no examples', { hint: 'give at least one' });
   let epoch = -1;
   let order: readonly E[] = [];
-  return sequentialExamples((position) => {
-    const epochNow = Math.floor(position / rows.length);
-    if (epochNow !== epoch) {
-      epoch = epochNow;
-      order = shuffled(rows, streamSeed(seed, 'epoch', epoch));
-    }
-    return order[position % rows.length]!;
-  });
+  return sequentialExamples(
+    (position) => {
+      const epochNow = Math.floor(position / rows.length);
+      if (epochNow !== epoch) {
+        epoch = epochNow;
+        order = shuffled(rows, streamSeed(seed, 'epoch', epoch));
+      }
+      return order[position % rows.length]!;
+    },
+    { rows: rows.length },
+  );
+}
+
+export interface SequentialExamplesOptions {
+  /** How many examples make an epoch. @default there are no epochs */
+  readonly rows?: number;
 }
 
 /** Hands out `at(0)`, `at(1)`, and so on. The state is the next position; setting it to anything else throws `OPTION_INVALID`. */
-export function sequentialExamples<E extends Example>(at: (position: number) => E): DataLoader<E> {
+export function sequentialExamples<E extends Example>(
+  at: (position: number) => E,
+  { rows }: SequentialExamplesOptions = {},
+): DataLoader<E> {
   let position = 0;
   return {
     next: (count) => Array.from({ length: count }, () => at(position++)),
+    get epoch() {
+      return rows === undefined ? undefined : position / rows;
+    },
     get state() {
       return { position };
     },

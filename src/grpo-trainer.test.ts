@@ -183,6 +183,36 @@ test('a run that goes on does what an unbroken one does: problems, seeds, steps,
   assert.deepEqual(await reportsOf(setUp(settings).trainer, { from: 5 }), []);
 });
 
+test('tokens of all that was sampled are counted on, and epochs by what was drawn', async () => {
+  // Half of the problems teach nothing and are replaced, but they are sampled as well.
+  const fakes: Fakes = { score: ({ id }, sample) => (id % 2 === 0 ? 1 : sample) };
+  const settings = { maxSteps: 4, groupPolicy: 'resample', resampleLimit: 1 } as const;
+  const whole = await reportsOf(setUp(settings, fakes).trainer);
+  let [tokens, drawn] = [0, 0];
+  for (const { groups, metrics } of whole) {
+    tokens += groups.length * 4 * 3; // completions of one token to prompts of two
+    drawn += groups.length;
+    assert.deepEqual([metrics.num_tokens, metrics.epoch], [tokens, drawn / problems.length]);
+  }
+  assert.ok(drawn > 8, 'nothing was replaced');
+
+  const dataLoader = shuffledExamples(problems);
+  const first = await reportsOf(setUp({ ...settings, dataLoader, maxSteps: 2 }, fakes).trainer);
+  const { state } = dataLoader;
+  const goOn = (numTokens?: number) => {
+    dataLoader.state = state;
+    return reportsOf(setUp({ ...settings, dataLoader }, fakes).trainer, { from: 2, numTokens });
+  };
+  assert.deepEqual(
+    (await goOn(first.at(-1)!.metrics.num_tokens)).map(({ metrics }) => metrics),
+    whole.slice(2).map(({ metrics }) => ({ ...metrics, loss: metrics.loss! - 2 })),
+  );
+  const unknown = await goOn();
+  assert.ok(unknown.every(({ metrics }) => !('num_tokens' in metrics) && 'epoch' in metrics));
+  const endless = setUp({ dataLoader: sequentialExamples((id) => ({ id })) });
+  assert.ok((await reportsOf(endless.trainer)).every(({ metrics }) => !('epoch' in metrics)));
+});
+
 test('stopping during rollouts makes no update; stopping between steps makes no further step', async () => {
   const controller = new AbortController();
   const dataLoader = shuffledExamples(problems);

@@ -8,9 +8,10 @@ import {
   type ScaleRewards,
 } from './grpo/advantages.ts';
 import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/group-policy.ts';
-import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
+import { isTruncated, rolloutMetrics, tokensSeen } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { progressMetrics } from './progress-metrics.ts';
 import {
   assertAdvantageOptions,
   assertAdvantages,
@@ -88,6 +89,11 @@ export interface StepReport<E extends Example = Example> {
 export interface StepsOptions {
   /** Steps already completed, if a run is resumed. @default 0 */
   readonly from?: number;
+  /**
+   * The tokens of those steps: `num_tokens` of the last of them.
+   * @default 0 at the start; otherwise unknown, so that `num_tokens` is absent
+   */
+  readonly numTokens?: number | undefined;
   /** Ends the loop: rollouts stop early, and the current step is not completed. */
   readonly signal?: AbortSignal;
 }
@@ -131,11 +137,15 @@ export class GrpoTrainer<E extends Example = Example> {
    * `GENERATOR_INVALID`, `REWARD_MODEL_INVALID`, `ADVANTAGES_INVALID` or `OPTION_INVALID` if a part returns something invalid, before any
    * weight is changed, and `MODEL_INVALID` if an update does.
    */
-  async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
-    const { logger, maxSteps } = this.#options;
+  async *steps(options: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { logger, maxSteps, dataLoader } = this.#options;
+    const { from = 0, signal } = options;
+    const progress = progressMetrics(dataLoader, options);
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
-      const report = await this.#step(step, signal);
-      if (!report) return;
+      const sampled = await this.#step(step, signal);
+      if (!sampled) return;
+      const tokens = tokensSeen(sampled.groups.flatMap(({ trajectories }) => trajectories));
+      const report = { ...sampled, metrics: { ...sampled.metrics, ...progress(tokens) } };
       await logger?.log(report.step, report.metrics);
       yield report;
     }

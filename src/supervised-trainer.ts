@@ -2,6 +2,7 @@
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { progressMetrics } from './progress-metrics.ts';
 import { learningRateAt } from './protocol-checks.ts';
 import type { Example } from './rl.ts';
 import { stopwatch } from './stopwatch.ts';
@@ -26,8 +27,13 @@ export class SupervisedTrainer<E extends Example = Example> {
     this.#options = options;
   }
 
-  /** Trains step by step. Reports have no groups. Their metrics are those of the update and `completions/mean_length`. */
-  async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+  /**
+   * Trains step by step. Reports have no groups. Their metrics are those of the update, `completions/mean_length`, `num_tokens` (of prompts
+   * and completions) and `epoch`.
+   */
+  async *steps(options: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { from = 0, signal } = options;
+    const progress = progressMetrics(this.#options.dataLoader, options);
     const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
       const watch = stopwatch();
@@ -35,11 +41,17 @@ export class SupervisedTrainer<E extends Example = Example> {
       const rate = learningRateAt(step, learningRate);
       const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
       const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
+      const inPrompts = sequences.reduce((sum, { promptIds }) => sum + promptIds.length, 0);
       watch.lap('update');
       yield {
         step: step + 1,
         groups: [],
-        metrics: { ...metrics, 'completions/mean_length': tokens / sequences.length, learning_rate: rate },
+        metrics: {
+          ...metrics,
+          'completions/mean_length': tokens / sequences.length,
+          learning_rate: rate,
+          ...progress(inPrompts + tokens),
+        },
         timings: watch.timings(),
         phases: watch.phases,
       };

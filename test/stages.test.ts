@@ -77,6 +77,22 @@ test('stages follow one another: weights, counters and data go on, optimiser and
     groups.map(({ length }) => length),
     [4, 4, 2, 2, 4, 4],
   );
+  // Each stage counts the tokens on, supervised ones those of prompts and gold answers.
+  const sampled = groups.map((step) =>
+    step
+      .flatMap(({ prompt_ids, completions }) =>
+        completions.map(({ token_ids }) => prompt_ids.length + token_ids.length),
+      )
+      .reduce((sum, length) => sum + length),
+  );
+  const counts = metrics.map(({ num_tokens }) => num_tokens!);
+  const added = counts.map((count, i) => count - (counts[i - 1] ?? 0));
+  assert.deepEqual(added.slice(3), sampled);
+  assert.ok(metrics.slice(0, 3).every((step, i) => added[i]! > 4 * step['completions/mean_length']!));
+  assert.ok(
+    metrics.every((step) => !('epoch' in step)),
+    'a task set has no end',
+  );
   const questions = groups.flat().map(({ example }) => JSON.stringify(example));
   assert.equal(new Set(questions).size, questions.length, 'no problem of the task set comes twice');
 });
@@ -128,6 +144,9 @@ test('what is held out is seen in no stage, whatever its data', async () => {
   const trained = [2, 3, 4, 5].flatMap((step) => readRollouts(place('held-out'), step));
   const seen = new Set(trained.map(({ example }) => example.question));
   assert.equal(seen.size, 18);
+  // The rows of the first two stages are the same, the last one has others.
+  const epochs = readMetrics(place('held-out')).map(({ epoch }) => epoch);
+  assert.deepEqual(epochs, [20 / 18, 40 / 18, 60 / 18, 20 / 18, 40 / 18]);
   const heldOut = readSamples(place('held-out')).map(({ example }) => example.question);
   assert.ok(heldOut.length > 0 && heldOut.every((question) => !seen.has(question)));
 });

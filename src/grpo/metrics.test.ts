@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Group, Reward, StopReason, Trajectory } from '../rl.ts';
-import { rolloutMetrics } from './metrics.ts';
+import { rolloutMetrics, tokensSeen } from './metrics.ts';
 
 /** A trajectory whose turns sampled as many tokens as given. */
 function trajectory(stopReason: StopReason, ...turnLengths: number[]): Trajectory {
@@ -54,6 +54,10 @@ test('no length of ended completions where none ended, and none at all where non
   assert.equal(clipped['completions/clipped_ratio'], 1);
   assert.ok(!('completions/mean_terminated_length' in clipped));
   assert.deepEqual(named('completions/', metricsOf([trajectory('error')], [unscored])), {});
+});
+
+test('tokens are those of the first prompt and of all that was sampled, not what came between', () => {
+  assert.equal(tokensSeen([trajectory('completed', 5), trajectory('max_tokens', 2, 3), trajectory('error')]), 8 + 8);
 });
 
 test('turns, reasons to end, retries and what environments log are averaged over the episodes', () => {

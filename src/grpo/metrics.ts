@@ -100,6 +100,12 @@ export function isTruncated({ stopReason }: Trajectory): boolean {
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 
+/** The tokens of prompts and of what was sampled for them, as TRL counts them: what an environment answers between turns is left out. */
+export function tokensSeen(trajectories: readonly Trajectory[]): number {
+  const inPrompt = ({ steps }: Trajectory) => steps[0]?.tokens.promptIds.length ?? 0;
+  return trajectories.reduce((sum, trajectory) => sum + inPrompt(trajectory) + sampledTokens(trajectory), 0);
+}
+
 /** The tokens that the policy sampled in all turns of a trajectory. */
 export function sampledTokens({ steps }: Trajectory): number {
   return steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);

@@ -75,6 +75,7 @@ for (const [what, harm, damage] of [
   ],
   ['that says true for its step', amended({ step: true }), /state\.json says that it is of step true/],
   ['that says it is another', amended({ step: 5 }), /state\.json says that it is of step 5/],
+  ['with no tokens', amended({ num_tokens: null }), /state\.json has a num_tokens that is no count/],
   ['with no data', amended({ data: null }), /state\.json has data that is no object/],
   ['with a list for data', amended({ data: [4] }), /state\.json has data that is no object/],
   ['at half a row', amended({ data: { position: -1.5 } }), /state\.json has a position in the data that is none/],

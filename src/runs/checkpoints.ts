@@ -189,10 +189,12 @@ function inspect(folder: string): { readonly state?: CheckpointState; readonly d
 
 /** What is wrong with a state whose checksums do not match its files. */
 function stateFault(
-  { step, data, rewards, metric }: CheckpointState,
+  { step, num_tokens: tokens, data, rewards, metric }: CheckpointState,
   expected: number | undefined,
 ): string | undefined {
   if (step !== expected) return `says that it is of step ${JSON.stringify(step)}`;
+  if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens >= 0))
+    return 'has a num_tokens that is no count';
   if (data !== undefined && !isObject(data)) return 'has data that is no object';
   const { position = 0 } = data ?? {};
   if (!Number.isSafeInteger(position) || Number(position) < 0) return 'has a position in the data that is none';

@@ -186,6 +186,8 @@ export interface CheckpointState {
   readonly step: number;
   /** The files of the model, with which a checkpoint is verified. */
   readonly files: Readonly<Record<string, FileFingerprint>>;
+  /** The metric `num_tokens` of the step, of the whole run so far. */
+  readonly num_tokens?: number;
   /** `DataLoader.state`, the position in the data. */
   readonly data?: unknown;
   /** `RewardWeights.state`, of adaptive weights. */

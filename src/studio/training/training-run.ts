@@ -51,6 +51,8 @@ export class TrainingRun {
   #lastEvaluation: number | undefined;
   #lastSamples: number | undefined;
   #lastCheckpoint: number | undefined;
+  /** The metric of that name, of the last step. */
+  #numTokens: number | undefined = 0;
   /** The best evaluation so far, and its step until that is saved as the best. */
   #best: EvaluationRecord | undefined;
   #unsavedBest: number | undefined;
@@ -102,8 +104,10 @@ export class TrainingRun {
   #restoreCheckpoints(directory: string, evaluations: readonly EvaluationRecord[]): void {
     this.#lastCheckpoint = readCheckpointPointer(directory, 'latest');
     if (this.#lastCheckpoint === undefined) return;
+    const { state } = findCheckpoint(directory, 'latest');
+    this.#numTokens = state.num_tokens;
     // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
-    if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#lastCheckpoint);
+    if (state.metric) this.#store.point('best', this.#lastCheckpoint);
     this.#prune();
     const best = readCheckpointPointer(directory, 'best');
     this.#best = evaluations.find(({ step }) => step === best);
@@ -125,7 +129,7 @@ export class TrainingRun {
     }
     // A signal may have interrupted the last step of a run that is now resumed.
     if (from > stage.from) yield* this.#finishStep(from, stage);
-    const steps = trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
+    const steps = trainer.steps({ from, numTokens: this.#numTokens, ...(this.#signal && { signal: this.#signal }) });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
       yield event;
@@ -220,6 +224,7 @@ export class TrainingRun {
     const tokens = trajectories.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0);
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.metrics(step, metrics);
+    this.#numTokens = record.num_tokens;
     this.#store.timings(step, { ...timings, ...speed({ tokens, timings }) });
     if (groups.length > 0) this.#store.rollouts(step, groups);
     this.#store.progress(step);
@@ -281,7 +286,8 @@ export class TrainingRun {
     if (this.#lastCheckpoint === step && !best) return;
     const name = config.save.best;
     const metric = best && name !== null && { metric: { name, value: this.#best!.metrics[name]! } };
-    const state = { step, ...this.#trainer?.state, ...metric };
+    const tokens = this.#numTokens !== undefined && { num_tokens: this.#numTokens };
+    const state = { step, ...tokens, ...this.#trainer?.state, ...metric };
     // Somebody may have removed the checkpoint since it was written.
     const isThere = this.#lastCheckpoint === step && checkpointSteps(this.#store.directory).includes(step);
     const directory = isThere

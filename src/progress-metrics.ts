@@ -1,0 +1,21 @@
+// How far training has come, in tokens and in epochs, under TRL's names.
+import type { DataLoader } from './data.ts';
+import type { StepsOptions } from './grpo-trainer.ts';
+
+/**
+ * Returns a function of the tokens of each step in turn, to be called after the step, which gives its metrics:
+ *
+ * - `num_tokens`: the tokens of prompts and completions of all steps so far; absent if those of earlier ones are unknown.
+ * - `epoch`: how many times the examples have been gone through; absent where the loader knows of no epochs.
+ */
+export function progressMetrics(
+  loader: Pick<DataLoader, 'epoch'>,
+  { from = 0, numTokens = from === 0 ? 0 : undefined }: StepsOptions,
+): (tokens: number) => Record<string, number> {
+  let seen = numTokens;
+  return (tokens) => {
+    if (seen !== undefined) seen += tokens;
+    const { epoch } = loader;
+    return { ...(seen !== undefined && { num_tokens: seen }), ...(epoch !== undefined && { epoch }) };
+  };
+}
