@@ -28,6 +28,15 @@ export interface TensorFile {
   readBytes(name: string, into: Uint8Array): Promise<void>;
 }
 
+/** The error of a tensor whose type is known but not decoded. */
+export function notFloat({ name, dtype }: TensorEntry): FormatError {
+  return new FormatError(
+    'TENSOR_NOT_FLOAT',
+    `tensor ${quoted(name)} holds ${dtype}, which is not read as weights`,
+    'the file is whole, but its weights are quantised or of another kind: name an unquantised copy in F32, F16 or BF16, or a GGUF file',
+  );
+}
+
 const CHUNK_BYTES = 4 << 20;
 
 /** Reads the tensors of a file, whose entries must lie inside the source. */
@@ -45,10 +54,7 @@ export function tensorReaders(
     const { type } = entry;
     const { blockElements, blockBytes, decode } = type;
     if (!decode) {
-      throw new FormatError(
-        'TENSOR_NOT_FLOAT',
-        `tensor ${quoted(name)} holds ${entry.dtype}, not floating-point numbers`,
-      );
+      throw notFloat(entry);
     }
     const elements = (entry.length / blockBytes) * blockElements;
     const values = into ?? new Float32Array(elements);

@@ -9,6 +9,7 @@ import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
 import { olmo2 } from './olmo2.ts';
+import { assertNotQuantized } from './quantization.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
 import { smollm3 } from './smollm3.ts';
@@ -51,6 +52,7 @@ export function architectureOf(json: Readonly<Record<string, unknown>>): Archite
       },
     );
   }
+  assertNotQuantized(json);
   const config = family.config(json);
   return { family, config, parameters: family.parameters(config), json };
 }

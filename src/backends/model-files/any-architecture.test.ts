@@ -46,6 +46,16 @@ test('an unknown family has the parameters of its files, and the sizes of its co
   assert.throws(() => family.config({}), { code: 'MODEL_UNSUPPORTED' });
 });
 
+test('a quantised model has the parameters that it had before, whatever is in its files', async (t) => {
+  const quantized = { quantization_config: { quant_method: 'bitsandbytes', load_in_4bit: true } };
+  const folder = changed(t, (config) => ({ ...config, ...quantized }));
+  rmSync(join(folder, 'model.safetensors'));
+  const { config, parameters } = await readAnyArchitecture(folder);
+  assert.deepEqual(config, known.config);
+  const described = (all: typeof parameters) => all.map(({ name, shape, kind }) => `${name} ${shape} ${kind}`).sort();
+  assert.deepEqual(described(parameters), described(known.parameters));
+});
+
 test('sizes may have the names of GPT-2, or stand under text_config', async (t) => {
   const older = { model_type: 'gpt2', n_embd: 32, n_layer: 3, n_head: 4, n_positions: 64, vocab_size: 61 };
   const seeing = { model_type: 'sees', text_config: { ...older, model_type: 'sees_text' }, vision_config: {} };

@@ -2,22 +2,39 @@
 // common, and by the names and shapes of their weights.
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';
-import type { Architecture } from '../../models/families.ts';
+import { type Architecture, architectureOf } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/model-config.ts';
+import { quantizationOf, withoutQuantization } from '../../models/quantization.ts';
 import { readArchitecture, readConfig, weightShapes } from './model-files.ts';
 
-/** Like `readArchitecture`, but for models of any family. Throws `MODEL_NOT_FOUND` if the family is unknown and the weights are not there. */
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Like `readArchitecture`, but for models of any family, and for quantised ones, whose parameters it describes as they were before. Throws
+ * `MODEL_NOT_FOUND` if the family is unknown and the weights are not there.
+ */
 export async function readAnyArchitecture(path: string): Promise<Architecture> {
   try {
     return await readArchitecture(path);
   } catch (error) {
     if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
-    return unknownArchitecture(path, error);
+    const json = await readConfig(path);
+    return quantizedArchitecture(json) ?? unknownArchitecture(path, json, error);
   }
 }
 
-async function unknownArchitecture(path: string, unsupported: GradusError): Promise<Architecture> {
-  const json = await readConfig(path);
+/** The architecture of a quantised model before that; `undefined` if it is not quantised, or its family unknown. */
+function quantizedArchitecture(json: Json): Architecture | undefined {
+  if (!quantizationOf(json)) return undefined;
+  try {
+    return architectureOf(withoutQuantization(json));
+  } catch (error) {
+    if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
+    return undefined;
+  }
+}
+
+async function unknownArchitecture(path: string, json: Json, unsupported: GradusError): Promise<Architecture> {
   const shapes = await weightShapes(path);
   if (!shapes) {
     throw new GradusError(
@@ -47,7 +64,7 @@ const aliases: Readonly<Record<string, string>> = {
 };
 
 /** What models for text have in common. Models that read images, too, keep it under `text_config`. */
-function commonConfig(json: Readonly<Record<string, unknown>>): ModelConfig {
+function commonConfig(json: Json): ModelConfig {
   const given = isObject(json.text_config) ? json.text_config : json;
   const renamed = Object.entries(aliases).flatMap(([alias, name]) => (alias in given ? [[name, given[alias]]] : []));
   const read = new ConfigReader({ ...Object.fromEntries(renamed), ...given });

@@ -31,7 +31,19 @@ const having = (fields: Config) => configured((config) => ({ ...config, ...field
 const written = (name: string, content: string) => (folder: string) => writeFileSync(join(folder, name), content);
 const removed = (name: string) => (folder: string) => rmSync(join(folder, name));
 
-type Damage = [what: string, damage: (folder: string) => void, code: string, message: RegExp];
+/** Replaces the weights by integers of the same shapes. */
+async function asIntegers(folder: string): Promise<void> {
+  const path = join(folder, 'model.safetensors');
+  const { tensors } = await openSafetensors(bytesSource(readFileSync(path)));
+  const integers = [...tensors.values()].map(({ name, shape }) => ({
+    name,
+    shape,
+    data: new Int32Array(shape.reduce((product, size) => product * size, 1)),
+  }));
+  writeFileSync(path, writeSafetensors(integers));
+}
+
+type Damage = [what: string, damage: (folder: string) => void | Promise<void>, code: string, message: RegExp];
 const damages: Damage[] = [
   ['no folder', (folder) => rmSync(folder, { recursive: true }), 'MODEL_NOT_FOUND', /no model at/],
   ['no weights', removed('model.safetensors'), 'MODEL_WITHOUT_WEIGHTS', /has no weights/],
@@ -47,6 +59,13 @@ const damages: Damage[] = [
   ['empty weights', written('model.safetensors', ''), 'FILE_TRUNCATED', /ends early/],
   ['weights of another kind', written('model.safetensors', 'GGUF'.repeat(9)), 'SAFETENSORS_HEADER_TOO_LARGE', /claims/],
   ['another architecture', having({ model_type: 'mamba' }), 'MODEL_UNSUPPORTED', /"mamba"/],
+  [
+    'quantised weights',
+    having({ quantization_config: { quant_method: 'gptq', bits: 4 } }),
+    'MODEL_UNSUPPORTED',
+    /quantised with gptq/,
+  ],
+  ['weights of integers', asIntegers, 'TENSOR_NOT_FLOAT', /embed_tokens\.weight" holds I32/],
   ['no architecture', without('model_type'), 'MODEL_UNSUPPORTED', /model_type absent/],
   [
     'a property of objects for an architecture',
@@ -123,7 +142,7 @@ const damages: Damage[] = [
 for (const [what, damage, code, message] of damages) {
   test(`a model with ${what} is ${code}`, async (t) => {
     const folder = copyOfModel(t);
-    damage(folder);
+    await damage(folder);
     await assert.rejects(openModelFiles(folder), (error) => {
       assert.ok(error instanceof GradusError, String(error));
       assert.equal(error.code, code);

@@ -6,9 +6,10 @@ import { GradusError, messageOf } from '../../errors.ts';
 import { ggufArchitecture, ggufLayout, huggingFaceName, reorderPairs } from '../../formats/gguf-architectures.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
-import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
+import { notFloat, type TensorEntry, type TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
+import { withoutQuantization } from '../../models/quantization.ts';
 import { fileError } from './file-error.ts';
 import { openTensorFile } from './open-tensor-file.ts';
 
@@ -106,11 +107,14 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
       });
     }
     const file = await openTensors(path, opened);
-    const architecture = architectureOf(config ?? { ...(await configInside(file)) });
+    const json = config ?? { ...(await configInside(file)) };
+    // A config.json beside a GGUF file may be that of quantised weights in another format.
+    const architecture = architectureOf(path.endsWith('.gguf') ? withoutQuantization(json) : json);
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     assertLayers(file, architecture, path);
     const parameters = architecture.parameters.map((parameter) => {
       const entry = reader.entryOf(parameter.name);
+      if (entry && !entry.type.decode) throw notFloat(entry);
       assertShape(parameter, entry?.shape, path);
       return { ...parameter, ...storageOf(entry!) };
     });

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
+import { assertReadByTrl } from '../../models/quantization.ts';
 import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
 import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { describableModel, nameForOthers, obtainModel } from '../model-files/find-model.ts';
+import { readConfig } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
@@ -20,12 +22,16 @@ export const trlBackend: Backend = {
   check: assertDivides,
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    const description = await describeTrlModel(config, withoutGguf(path));
+    const folder = withoutGguf(path);
+    await assertReadable(config, folder);
+    const description = await describeTrlModel(config, folder);
     await startAdapter(config, description.architecture!);
     return { ...description, place };
   },
   async open(config, signal) {
-    const folder = withoutGguf(await obtainModel(config.model!, signal && { signal }));
+    const inspect = (folder: string) => assertReadable(config, folder);
+    const folder = withoutGguf(await obtainModel(config.model!, { inspect, ...(signal && { signal }) }));
+    await inspect(folder);
     const text = await openModelText(folder, config.chat_template);
     const worker = await startWorker(workerOptions(config));
     try {
@@ -79,6 +85,11 @@ function withoutGguf(path: string): string {
     hint: 'give a folder with config.json and model.safetensors, or set backend: native',
     path: 'model',
   });
+}
+
+/** Throws `MODEL_UNSUPPORTED` for quantised weights that transformers would not train as configured. */
+async function assertReadable({ trl }: Config, folder: string): Promise<void> {
+  assertReadByTrl(await readConfig(folder), trl.load_in_4bit);
 }
 
 function holdsGguf(path: string): boolean {

@@ -1,0 +1,35 @@
+// What backend trl says of a model before Python is started.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { writeTinyModel } from '../../../test/tiny-model.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import { trlBackend } from './trl-backend.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-backend-'));
+after(() => rmSync(folder, { recursive: true }));
+const model = writeTinyModel(folder);
+const path = join(folder, 'config.json');
+const plain: object = JSON.parse(readFileSync(path, 'utf8'));
+
+function describe(quantization_config: object | undefined, load_in_4bit: boolean) {
+  writeFileSync(path, JSON.stringify({ ...plain, quantization_config }));
+  const common = {
+    model,
+    backend: 'trl',
+    chat_template: 'none',
+    taskset: 'arithmetic',
+    reward: 'numeric_match',
+  } as const;
+  return trlBackend.describe!(loadConfigObject({ ...common, trl: { load_in_4bit } }).config);
+}
+
+test('of quantised weights, those in 4 bits of bitsandbytes are read, where the configuration says so', async () => {
+  const inFour = { quant_method: 'bitsandbytes', load_in_4bit: true };
+  const { parameters } = await describe(undefined, false);
+  assert.deepEqual((await describe(inFour, true)).parameters, parameters);
+  await assert.rejects(describe(inFour, false), { code: 'MODEL_UNSUPPORTED', hint: /trl\.load_in_4bit: true/ });
+  await assert.rejects(describe({ quant_method: 'gptq' }, true), { code: 'MODEL_UNSUPPORTED', message: /gptq/ });
+});
