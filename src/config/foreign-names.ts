@@ -69,7 +69,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('system_prompt', 'system', 'system_message'),
   ...aliases('reward', 'rewards', 'reward_funcs', 'reward_functions', 'reward_name'),
   ...aliases('reward_fn', 'reward_function', 'custom_reward_function', 'reward_path'),
-  ...aliases('environment', 'env', 'env_class'),
+  ...aliases('environment', 'env', 'env_class', 'environment_factory'),
   ...aliases('environment_config', 'env_config', 'rl_env_config', 'env_args'),
   ...aliases('seed', 'random_seed', 'data_seed'),
   ...aliases('trackers', 'report_to', 'logger', 'loggers', 'log_with'),
@@ -147,17 +147,45 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('it is an option of the command: gradus train --resume', 'resume_from_checkpoint'),
   ...aliases('the metrics of every step are recorded: leave it out', 'logging_steps'),
-  ...aliases('a program follows a run by its events, onEvent of train(): gradus agent-docs migrating', 'callbacks'),
+  ...aliases(
+    'a program follows a run by its events, onEvent of train(): gradus agent-docs migrating',
+    ...['callbacks', 'restore_callback_states_from_checkpoint'],
+  ),
+  ...aliases('what it holds are keys here, beside this one', 'args', 'training_args', 'grpo_config'),
+  ...aliases('what it says of adapters goes into lora: {r: 16, alpha: 32, target_modules: all-linear}', 'peft_config'),
+  ...aliases(
+    'what it gives a model has keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit',
+    'model_init_kwargs',
+  ),
+  ...aliases(
+    'tools are those of an environment, environment: FILE:CLASS, whose methods may be tools: gradus agent-docs environments',
+    'tools',
+  ),
+  ...aliases(
+    'what happens between the turns of the model is an environment, environment: FILE:CLASS; a program may bring a Generator of its own',
+    'rollout_func',
+  ),
+  ...aliases(
+    'no reward loads a model: llm_judge asks one over HTTP, and reads its answer as text: leave it out',
+    'reward_processing_classes',
+  ),
   ...aliases('chat_template may be the path of a Jinja file: leave it out', 'processing_class', 'tokenizer'),
   ...aliases(
     'the optimiser is AdamW: see weight_decay, adam_beta1, adam_beta2, adam_epsilon',
-    ...['optim', 'optimizer'],
+    ...['optim', 'optimizer', 'optimizers', 'optim_args', 'optim_target_modules', 'optimizer_cls_and_kwargs'],
   ),
   ...aliases(
     'problems come in a random order, which seed decides, unless curriculum chooses them: leave it out',
-    'shuffle_dataset',
+    ...['shuffle_dataset', 'train_sampling_strategy', 'length_column_name', 'group_by_length'],
   ),
-  ...aliases('beta compares with the initial model, which stays as it is: leave it out', 'sync_ref_model'),
+  ...aliases(
+    'beta compares with the initial model, which stays as it is: leave it out',
+    ...['sync_ref_model', 'ref_model_sync_steps', 'ref_model_mixup_alpha'],
+  ),
+  ...aliases(
+    'every step samples with the weights that the steps before it left: leave it out',
+    ...['max_staleness', 'weight_sync_steps', 'max_inflight_tasks'],
+  ),
   ...aliases(
     'max_turns limits the turns of the model in an episode, of which the answer after the last tool is one more',
     'max_tool_calling_iterations',
@@ -184,6 +212,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ],
   ),
   ...aliases('lora is what adapters are, and lora: null trains the whole model: leave it out', 'use_peft', 'peft'),
+  ...aliases('adapters are for linear layers, which lora.target_modules names', 'lora_target_parameters'),
   ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora.use_dora', 'peft_type'),
   ...aliases(
     'adapters are for causal language models, start as if they were not there, and train no biases: leave it out',
@@ -200,16 +229,28 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'evaluations are eval: {every_steps: STEPS}, and eval: null is none',
     ...['eval_strategy', 'evaluation_strategy', 'do_eval'],
   ),
+  ...aliases(
+    'evaluations begin after eval.every_steps steps, or before the first with eval.on_start: leave it out',
+    'eval_delay',
+  ),
   ...aliases('checkpoints are save: {every_steps: STEPS}', 'save_strategy'),
-  ...aliases('the best checkpoint by save.best is kept beside the last: leave it out', 'load_best_model_at_end'),
+  ...aliases(
+    'checkpoints hold what a run needs to go on; gradus export writes the model alone: leave it out',
+    'save_only_model',
+  ),
+  ...aliases('a resumed run goes on where it was in the data: leave it out', 'ignore_data_skip'),
+  ...aliases('the best checkpoint by save.best is kept beside the last: leave it out', ...['load_best_model_at_end']),
+  ...aliases('of save.best the largest value is the best: leave it out', 'greater_is_better'),
   ...aliases('evaluations make as many completions of a problem as eval.k says', 'num_generations_eval'),
   ...aliases(
     'all completions are in rollouts/ of the run, and sample_every_steps says how often some are in samples.jsonl: leave it out',
     ...['log_completions', 'num_completions_to_print', 'log_unique_prompts', 'log_val_generations'],
+    ...['log_completions_hub_repo', 'log_multimodal'],
   ),
   ...aliases(
     'nothing is uploaded: gradus export writes a folder that can be',
     ...['push_to_hub', 'hub_model_id', 'hub_strategy', 'hub_token', 'hub_private_repo', 'hub_revision'],
+    ...['hub_always_push'],
     ...['push_to_hub_model_id', 'push_to_hub_token', 'push_to_hub_revision'],
   ),
   ...aliases('it is an option of the command: gradus train --overwrite', 'overwrite_output_dir'),
@@ -220,6 +261,48 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('the only quantised weights that are trained on are those of trl.load_in_4bit', 'load_in_8bit'),
   ...aliases(
+    'trl.load_in_4bit: true quantises as QLoRA does, to nf4 with quantised scales, and computes in bfloat16: leave it out',
+    ...['quantization_config', 'bnb_4bit_quant_type', 'bnb_4bit_compute_dtype', 'bnb_4bit_use_double_quant'],
+    ...['use_bnb_nested_quant', 'bnb_4bit_quant_storage'],
+  ),
+  ...aliases(
+    'where runs are shown is trackers: [tensorboard], [mlflow] or [wandb]; WANDB_PROJECT and the like name a project: leave it out',
+    ...['project', 'wandb_project', 'wandb_entity', 'wandb_run_group'],
+    ...['trackio_space_id', 'trackio_bucket_id', 'trackio_static_space_id'],
+  ),
+  ...aliases('the metric num_tokens counts them in every run: leave it out', 'include_num_input_tokens_seen'),
+  ...aliases(
+    'the same seed gives the same numbers on the CPU, and on a GPU nothing can promise it: leave it out',
+    'full_determinism',
+  ),
+  ...aliases(
+    'backend native computes on the CPU unless native.device says otherwise, backend trl on a GPU where there is one',
+    ...['use_cpu', 'no_cuda'],
+  ),
+  ...aliases(
+    'the loss learns from sampled tokens as they are: leave it out',
+    ...['label_smoothing_factor', 'neftune_noise_alpha'],
+  ),
+  ...aliases(
+    'backend trl trains mixtures of experts with the coefficient of their config.json: leave it out',
+    'router_aux_loss_coef',
+  ),
+  ...aliases(
+    'nothing restricts what is sampled; the reward regex_match can ask for a form',
+    'vllm_structured_outputs_regex',
+  ),
+  ...aliases(
+    'it cannot be set: backend trl leaves it as TRL has it by default, and native has nothing like it: leave it out',
+    ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_server_timeout', 'vllm_group_port', 'cache_implementation'],
+    ...['use_transformers_paged', 'use_transformers_continuous_batching', 'transformers_continuous_batching_config'],
+    ...['pad_to_multiple_of', 'torch_empty_cache_steps', 'ddp_bucket_cap_mb', 'ddp_broadcast_buffers'],
+    ...['ddp_static_graph', 'ddp_backend'],
+  ),
+  ...aliases(
+    'it cannot be set: native computes logits in float32, and backend trl in the type that trl.bf16 gives: leave it out',
+    'cast_lm_head_to_fp32',
+  ),
+  ...aliases(
     'lr_scheduler_type and warmup_ratio are all that a schedule has: leave it out',
     ...['lr_scheduler_kwargs', 'min_lr_ratio', 'cosine_min_lr_ratio'],
   ),
@@ -229,12 +312,23 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases(
     'it cannot be set: backend trl computes with PyTorch’s own operators, uncompiled, and native with its own: leave it out',
-    ...['use_liger_kernel', 'use_liger_loss', 'torch_compile', 'torch_compile_backend', 'torch_compile_mode'],
+    ...[
+      'use_liger_kernel',
+      'use_liger_loss',
+      'liger_kernel_config',
+      'torch_compile',
+      'torch_compile_backend',
+      'torch_compile_mode',
+    ],
   ),
   ...aliases(
     'nothing here depends on it: leave it out',
     ...['remove_unused_columns', 'do_train', 'do_predict', 'disable_tqdm', 'log_level', 'logging_strategy'],
     ...['logging_first_step', 'use_cache', 'disable_dropout', 'gradient_checkpointing_kwargs'],
+    ...['activation_checkpointing_kwargs', 'log_on_each_node', 'log_level_replica', 'logging_nan_inf_filter'],
+    ...['debug', 'skip_memory_metrics', 'prediction_loss_only', 'eval_do_concat_batches', 'eval_use_gather_object'],
+    ...['eval_accumulation_steps', 'batch_eval_metrics', 'save_on_each_node', 'enable_jit_checkpoint', 'label_names'],
+    ...['dataloader_persistent_workers', 'dataloader_multiprocessing_context', 'dataloader_in_order'],
     ...['device_map', 'ddp_find_unused_parameters', 'ddp_timeout'],
     ...['dataloader_num_workers', 'dataloader_pin_memory', 'dataloader_drop_last', 'dataloader_prefetch_factor'],
     ...['per_device_eval_batch_size', 'include_for_metrics', 'tf32', 'local_rank', 'nnodes', 'critic_warmup'],
@@ -251,7 +345,15 @@ export const foreignNames: Readonly<Record<string, string>> = {
 export const foreignValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   scale_rewards: { true: 'group', false: 'none' },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio', cosine_with_min_lr: 'cosine' },
-  trackers: { none: '[jsonl]' },
+  trackers: {
+    ...aliases('[jsonl]', 'none', 'console', 'file'),
+    all: '[tensorboard, mlflow, wandb], or those of them that are there',
+    ...aliases(
+      '[tensorboard], [mlflow] or [wandb], which are all that there are; gradus dashboard shows runs without any',
+      ...['trackio', 'comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
+      ...['dagshub', 'flyte', 'kubeflow', 'vemlp_wandb', 'rl_logging_board', 'visdom'],
+    ),
+  },
 };
 
 function aliases(ours: string, ...theirs: readonly string[]): Record<string, string> {

@@ -46,8 +46,10 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
 
 /** What to write in place of another system's value, or of one value where a list is expected. */
 function remedy(issue: Issue, path: string, got: unknown): string | undefined {
-  const ours = named(named(foreignValues, path) ?? {}, String(got));
-  if (ours !== undefined) return `write ${path}: ${ours}`;
+  // An entry of a list is looked for among the values of the list.
+  const key = path.replace(/\.\d+$/, '');
+  const ours = named(named(foreignValues, key) ?? {}, String(got));
+  if (ours !== undefined) return `write ${key}: ${ours}`;
   const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
   return isOne ? `write ${path}: [${String(got)}]` : undefined;
 }
@@ -65,8 +67,8 @@ function configKeys(): string[] {
   return keys;
 }
 
-/** A hint translates at most this many unknown keys. */
-const MOST_HINTS = 30;
+/** A hint translates at most this many unknown keys: more than any system has. */
+const MOST_HINTS = 1000;
 
 /** One error for all unknown keys, so that a configuration of another system can be corrected in one go. */
 function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
@@ -82,14 +84,18 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
   // Several keys of another system may have the same explanation.
   const keysByMeaning = Map.groupBy(unknown.slice(0, MOST_HINTS), (path) => meaning(path) ?? 'there is no such key');
   const hints = [...keysByMeaning].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
+  const rest = unknown.length - MOST_HINTS;
   return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
-    hint: [...hints, ...(unknown.length > MOST_HINTS ? ['…'] : [])].join('; '),
+    hint: [...hints, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; '),
     path: dotted(first!),
   });
 }
 
-/** Sections in verl's configurations that are texts in those of others. */
-const sectionsOrTexts: ReadonlySet<unknown> = new Set(['trainer', 'algorithm']);
+/** Sections in the configurations of some that are texts in those of others, or sentences of ours. */
+const sectionsOrTexts: ReadonlySet<unknown> = new Set([
+  ...['trainer', 'algorithm'],
+  ...['args', 'training_args', 'grpo_config', 'peft_config'],
+]);
 
 /** The keys inside an unknown key if that is another system's section; the key itself if it is a misspelt one of ours. */
 function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {

@@ -203,9 +203,31 @@ test('all unknown keys are told at once, those in sections of other systems by t
 
   const together = refusal(withLine('push_to_hub: true\nhub_model_id: a/b\nevl: {every_steps: 3}'));
   assert.match(together.hint!, /^push_to_hub, hub_model_id: nothing is uploaded: .*; evl: did you mean eval\?$/);
-  const many = refusal(withLine(Array.from({ length: 40 }, (_, i) => `odd_${i}: 1`).join('\n')));
-  assert.match(many.message, /odd_0, and 39 more$/);
-  assert.match(many.hint!, /odd_29: there is no such key; …$/);
+  const odd = Array.from({ length: 200 }, (_, i) => `odd_${i}`);
+  const many = refusal(withLine(odd.map((key) => `${key}: 1`).join('\n')));
+  assert.match(many.message, /odd_0, and 199 more$/);
+  assert.equal(many.hint, `${odd.join(', ')}: there is no such key`);
+  const endless = refusal(withLine(Array.from({ length: 1005 }, (_, i) => `odd_${i}: 1`).join('\n')));
+  assert.match(endless.hint!, /odd_999: there is no such key; and 5 more$/);
+});
+
+test('what a trainer is given as a whole is told by its parts, and as a name in a sentence', () => {
+  const parts = refusal(withLine('args: {lr: 1e-5, optim: adamw_torch}\nenvironment_factory: envs/a.py:A'));
+  assert.match(parts.hint!, /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW: /);
+  assert.match(parts.hint!, /environment_factory: here it is called environment$/);
+  const whole = 'model_init_kwargs: {attn_implementation: flash_attention_2, dtype: bfloat16}';
+  assert.match(refusal(withLine(whole)).hint!, /^what it gives a model has keys here: /);
+});
+
+test('trackers of other systems lead to those that there are, whether in a list or alone', () => {
+  for (const [given, hint] of [
+    ['[trackio]', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
+    ['comet_ml', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
+    ['[wandb, none]', /^write trackers: \[jsonl\]/],
+    ['all', /^write trackers: \[tensorboard, mlflow, wandb\]/],
+    ['wandb', /^write trackers: \[wandb\]$/],
+  ] as const)
+    assert.match(refusal(withLine(`trackers: ${given}`)).hint!, hint);
 });
 
 test('the length of a stage is told in steps, by whatever name of a length it is asked for', () => {
@@ -258,7 +280,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 });
 
 test('a wrong entry of a list is described as the list is', () => {
-  const { path, hint } = refusal(withLine('trackers: [none]'));
+  const { path, hint } = refusal(withLine('trackers: [nowhere]'));
   assert.deepEqual([path, hint!.split(' ')[0]], ['trackers.0', 'trackers:']);
 });
 
