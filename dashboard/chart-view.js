@@ -5,12 +5,15 @@ import { setQuery } from './route.js';
 
 /**
  * @typedef {object} ChartView
- * @property {'steps' | 'time'} over what the lower axis shows; the time is that of training steps alone, without evaluations
+ * @property {'steps' | 'tokens' | 'time'} over what the lower axis shows: tokens are the metric num_tokens, without which steps are shown; the
+ *   time is that of training steps alone, without evaluations
  * @property {number} smoothing the weight of what came before in a running mean: 0 smooths nothing
  */
 
+/** @type {readonly { value: ChartView['over'], label: string }[]} */
 const overs = [
   { value: 'steps', label: 'steps' },
+  { value: 'tokens', label: 'tokens' },
   { value: 'time', label: 'time' },
 ];
 const smoothings = [
@@ -49,12 +52,13 @@ export function chartView(query, onChange) {
       choice('over', overs, chosen.over, (over) => choose({ over })),
       choice('smoothing', smoothings, chosen.smooth, (smooth) => choose({ smooth })),
     ),
-    view: () => ({ over: chosen.over === 'time' ? 'time' : 'steps', smoothing: Number(chosen.smooth) }),
+    view: () => ({ over: known(overs, chosen.over) ?? 'steps', smoothing: Number(chosen.smooth) }),
   };
 }
 
 /**
- * @param {readonly { value: string }[]} options
+ * @template {string} T
+ * @param {readonly { value: T }[]} options
  * @param {string | null} value
  */
 function known(options, value) {

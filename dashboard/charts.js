@@ -25,6 +25,7 @@ import { duration, number } from './format.js';
  * @typedef {object} ChartData
  * @property {number[]} steps
  * @property {number[]} seconds of training until then
+ * @property {number[] | undefined} tokens until then, if they are counted
  * @property {Series[]} series
  * @property {[upper: number, lower: number, color: string][]} [bands] between two series, by their positions
  * @property {(readonly [low: number, high: number] | undefined)[][]} [whiskers] intervals of the points of the first series, and so on
@@ -135,8 +136,8 @@ export class Chart {
 
   /** Where the points are on the lower axis. */
   #places() {
-    const { steps, seconds } = this.#data;
-    return this.#view.over === 'time' ? seconds : steps;
+    const { steps, seconds, tokens = steps } = this.#data;
+    return { steps, tokens, time: seconds }[this.#view.over];
   }
 
   /** The series, and over those that are lines their smoothed values. */
@@ -245,11 +246,15 @@ export class Chart {
    * @param {number | null | undefined} row
    */
   #tell(row) {
-    const { steps, seconds, series } = this.#data;
+    const { steps, seconds, tokens, series } = this.#data;
     const { over, smoothing } = this.#view;
     const isPointed = row !== null && row !== undefined && row < steps.length;
-    const time = over === 'time' && isPointed ? `, ${duration(seconds[row] ?? 0)}` : '';
-    this.at.textContent = isPointed ? `step ${steps[row]}${time}` : '';
+    const place = {
+      steps: () => '',
+      tokens: (/** @type {number} */ at) => (tokens ? `, ${number(tokens[at])} tokens` : ''),
+      time: (/** @type {number} */ at) => `, ${duration(seconds[at] ?? 0)}`,
+    }[over];
+    this.at.textContent = isPointed ? `step ${steps[row]}${place(row)}` : '';
     /** @type {(values: Column, holds?: boolean) => string} */
     const told = (values, holds = false) =>
       number(
@@ -317,7 +322,8 @@ function smoothed(values, weight) {
   });
 }
 
-const wholeSteps = Array.from({ length: 9 }, (_, i) => 10 ** i).flatMap((power) => [power, 2 * power, 5 * power]);
+/** Distances of marks for steps, and for tokens. */
+const wholeSteps = Array.from({ length: 13 }, (_, i) => 10 ** i).flatMap((power) => [power, 2 * power, 5 * power]);
 
 /** Parts of seconds, seconds, minutes and hours. */
 const wholeTimes = [0.01, 1, 60, 3600].flatMap((unit) => [1, 2, 5, 10, 15, 20, 30, 50].map((many) => many * unit));

@@ -31,14 +31,29 @@ export class Columns {
 
   /** The places of steps on the lower axis of a chart. */
   get places() {
-    return { steps: this.steps, seconds: this.seconds };
+    return { steps: this.steps, seconds: this.seconds, tokens: this.#tokens };
+  }
+
+  /** The tokens until each step; undefined for a run that does not count them. */
+  get #tokens() {
+    if (!this.has('num_tokens')) return undefined;
+    let latest = 0;
+    return this.get('num_tokens').map((tokens) => {
+      latest = tokens ?? latest;
+      return latest;
+    });
   }
 
   /** The places of evaluations on the lower axis of a chart. */
   get evaluationPlaces() {
     const steps = this.evaluations.map(({ step }) => step);
-    const at = (/** @type {number} */ step) => this.seconds[this.steps.findLastIndex((each) => each <= step)] ?? 0;
-    return { steps, seconds: steps.map(at) };
+    const tokens = this.#tokens;
+    const rows = steps.map((step) => this.steps.findLastIndex((each) => each <= step));
+    return {
+      steps,
+      seconds: rows.map((row) => this.seconds[row] ?? 0),
+      tokens: tokens && rows.map((row) => tokens[row] ?? 0),
+    };
   }
 
   /** The keys of steps. */

@@ -182,6 +182,9 @@ function curves(runs, query, signal) {
   const controls = chartView(query, () => draw());
   const draw = () => {
     const view = controls.view();
+    // One axis for all: tokens where every run counts them.
+    const isCounted = runs.every(({ columns }) => columns.has('num_tokens'));
+    const over = view.over === 'tokens' && !isCounted ? 'steps' : view.over;
     const keys = [...new Set(runs.flatMap(({ columns }) => [...columns.evaluationKeys, ...columns.keys]))];
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown =
@@ -189,10 +192,10 @@ function curves(runs, query, signal) {
         ? mainKeys.filter((key) => keys.includes(key))
         : keys.filter((key) => words.every((word) => key.toLowerCase().includes(word)));
     for (const key of shown) {
-      const data = overlaid(runs, key, view.over);
+      const data = overlaid(runs, key, over);
       const chart = charts.get(key);
-      if (chart) chart.update(data, view);
-      else charts.set(key, new Chart({ title: key, signal }, data, view));
+      if (chart) chart.update(data, { ...view, over });
+      else charts.set(key, new Chart({ title: key, signal }, data, { ...view, over }));
     }
     grid.replaceChildren(...shown.flatMap((key) => charts.get(key)?.element ?? []));
   };
@@ -201,23 +204,24 @@ function curves(runs, query, signal) {
 }
 
 /**
- * The points of all runs in one order: those at the same step together, or each at its own time.
+ * The points of all runs in one order: those at the same step together, or each at its own number of tokens or time.
  * @param {readonly ComparedRun[]} runs
  * @param {string} key
  * @param {import('./chart-view.js').ChartView['over']} over
  * @returns {import('./charts.js').ChartData}
  */
 function overlaid(runs, key, over) {
-  /** @type {Map<number, { step: number, seconds: number, values: Map<string, number | null> }>} */
+  /** @type {Map<number, { step: number, seconds: number, tokens: number, values: Map<string, number | null> }>} */
   const points = new Map();
   const isOfSteps = runs.some(({ columns }) => columns.byKey.has(key));
   for (const { name, columns } of runs) {
     const { evaluations } = columns;
-    const { steps, seconds } = isOfSteps ? columns.places : columns.evaluationPlaces;
+    const { steps, seconds, tokens } = isOfSteps ? columns.places : columns.evaluationPlaces;
     const values = isOfSteps ? columns.get(key) : evaluations.map(({ metrics }) => metrics[key] ?? null);
     for (const [i, step] of steps.entries()) {
-      const place = over === 'time' ? (seconds[i] ?? 0) : step;
-      const point = points.get(place) ?? { step, seconds: seconds[i] ?? 0, values: new Map() };
+      const at = { steps: step, tokens: tokens?.[i] ?? 0, time: seconds[i] ?? 0 };
+      const place = at[over];
+      const point = points.get(place) ?? { step, seconds: at.time, tokens: at.tokens, values: new Map() };
       points.set(place, point);
       point.values.set(name, values[i] ?? null);
     }
@@ -225,9 +229,14 @@ function overlaid(runs, key, over) {
   const inOrder = [...points].sort(([a], [b]) => a - b).map(([, point]) => point);
   const series = runs.map(({ name, color }) => {
     const values = inOrder.map((point) => point.values.get(name) ?? null);
-    return { label: name, color, values, holds: over === 'time', measured: !isOfSteps };
+    return { label: name, color, values, holds: over !== 'steps', measured: !isOfSteps };
   });
-  return { steps: inOrder.map(({ step }) => step), seconds: inOrder.map(({ seconds }) => seconds), series };
+  return {
+    steps: inOrder.map(({ step }) => step),
+    seconds: inOrder.map(({ seconds }) => seconds),
+    tokens: inOrder.map(({ tokens }) => tokens),
+    series,
+  };
 }
 
 /**

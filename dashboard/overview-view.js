@@ -142,8 +142,8 @@ const panels = [
   },
 ];
 
-/** The columns that the panels read. */
-export const overviewKeys = panels.flatMap(({ keys }) => keys);
+/** The columns that the panels read, and the one that they may run over. */
+export const overviewKeys = [...panels.flatMap(({ keys }) => keys), 'num_tokens'];
 
 /**
  * @param {Columns['evaluations']} evaluations

@@ -161,7 +161,7 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     assert.equal(await page.locator('figure').count(), 3);
   });
 
-  test('curves are smoothed and drawn over time, in all views, and the address says so', async () => {
+  test('curves are smoothed and drawn over time or tokens, in all views, and the address says so', async () => {
     await open('#/runs/toy/metrics?filter=grad_norm');
     const raw = await textOf('.legend b');
     await page.getByLabel('smoothing').selectOption('0.9');
@@ -171,13 +171,22 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     assert.notEqual(await textOf('.legend b'), raw);
     await page.locator('.u-over').hover();
     assert.match(await textOf('figcaption .quiet'), /^step \d+, [\d.]+ m?s$/);
+    await page.getByLabel('over').selectOption('tokens');
+    assert.match(page.url(), /over=tokens&smooth=0\.9$/);
+    await page.locator('.u-over').hover();
+    assert.match(await textOf('figcaption .quiet'), /^step \d+, [\d,]+ tokens$/);
     await page.getByRole('link', { name: 'overview' }).click();
     await page.locator('canvas').nth(7).waitFor();
+    await page.locator('.u-over').first().hover();
+    assert.match(await textOf('figcaption .quiet'), /^step \d+, [\d,]+ tokens/);
     assert.equal(await page.getByLabel('smoothing').inputValue(), '0.9');
     assert.equal(await painted(), 8);
     await open('#/compare?run=toy&run=fast&over=time&smooth=0.6');
     await page.locator('canvas').nth(3).waitFor();
     assert.equal(await page.getByLabel('over').inputValue(), 'time');
+    await page.getByLabel('over').selectOption('tokens');
+    await page.locator('.u-over').first().hover();
+    assert.match(await textOf('figcaption .quiet'), /^step \d+, [\d,]+ tokens/);
     await page.getByLabel('over').selectOption('steps');
     await page.getByLabel('smoothing').selectOption('0');
     assert.equal(await page.locator('.legend .quiet').count(), 0);
