@@ -36,7 +36,7 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
       learning_rate: 0.5,
       beta: 0.02,
     },
-    'full weights': { ...tiny, warmup_ratio: 0.2 },
+    'full weights, rows in epochs': { ...untasked, dataset, warmup_ratio: 0.2 },
     'adapters, adaptive entropy bonus': { ...tiny, lora: { r: 4 }, use_adaptive_entropy: true, entropy_target: 2.5 },
     'adapters, resampled groups, moving and adaptive reward weights': {
       ...tiny,
