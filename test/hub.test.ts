@@ -15,9 +15,17 @@ const config = tinyConfig(folder);
 const model = config.model as string;
 const files = Object.fromEntries(readdirSync(model).map((name) => [name, readFileSync(join(model, name))]));
 const unknown = { ...files, 'config.json': JSON.stringify({ model_type: 'qwen3_5' }) };
+const quantized = {
+  ...files,
+  'config.json': JSON.stringify({
+    ...JSON.parse(files['config.json']!.toString()),
+    quantization_config: { quant_method: 'awq', bits: 4 },
+  }),
+};
 const hub = await startHubServer({
   'models/org/tiny': { files, large: ['model.safetensors'] },
   'models/org/unknown': { files: unknown },
+  'models/org/quantized': { files: quantized },
 });
 after(() => {
   hub[Symbol.dispose]();
@@ -45,12 +53,18 @@ test('a plan needs the description of a model and not its weights', async () => 
   assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
 });
 
-test('a model that is not supported is refused before its weights come', async () => {
-  const { code, stdout } = await run('train hub.yaml', { model: 'org/unknown' });
-  assert.equal(code, 2, stdout);
-  assert.equal((onlyObject(stdout).error as { code: string }).code, 'MODEL_UNSUPPORTED');
-  assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
-});
+for (const [what, change] of Object.entries({
+  'a model that is not supported': { model: 'org/unknown' },
+  'a model with quantised weights': { model: 'org/quantized' },
+  'a model with quantised weights that TRL does not read either': { model: 'org/quantized', backend: 'trl' },
+})) {
+  test(`${what} is refused before its weights come`, async () => {
+    const { code, stdout } = await run('train hub.yaml', change);
+    assert.equal(code, 2, stdout);
+    assert.equal((onlyObject(stdout).error as { code: string }).code, 'MODEL_UNSUPPORTED');
+    assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
+  });
+}
 
 test('training downloads the model and tells on stderr; without a network it is there', async () => {
   const { code, stdout, stderr } = await run('train hub.yaml --no-preflight --events');

@@ -215,6 +215,7 @@ test('prompts have the tokens that our renderer makes, rewards get all ids, and 
     const lengths = prompts.map((content) => renderer.render({ messages: [{ role: 'user', content }] }).ids.length);
     tokens += lengths.reduce((sum, length) => sum + length, 0) + 8 * line['completions/mean_length']!;
     assert.ok(Math.abs(line.num_tokens! - tokens) < 1e-3, `${line.num_tokens} and ${tokens}`);
+    assert.equal(line.epoch, (2 * (i + 1)) / 8, 'of 8 problems, 2 a step');
     assert.ok(Math.abs(line['gradus/count']! - line['completions/mean_length']!) < 1e-5, 'ids reach the rewards');
     assert.ok(Math.abs(line.learning_rate! - rate(i)) < 1e-9, `${line.learning_rate} and ${rate(i)}`);
   }
