@@ -1,6 +1,6 @@
 // What the tests of hand-offs share: a configuration, its model and its data, and how refusals are tried.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
@@ -19,6 +19,15 @@ export function writeHandoffInputs(folder: string): void {
   writeTinyChatModel(join(folder, 'chat'));
   const row = (i: number) => `${JSON.stringify({ question: `${i} + 1?`, answer: i + 1, deep: [{ i }] })}\n`;
   writeFileSync(join(folder, 'data.jsonl'), Array.from({ length: 20 }, (_, i) => row(i)).join(''));
+}
+
+/** Writes another model, whose config.json says that its weights have 4 bits; returns its path in the configuration. */
+export function writeQuantizedModel(folder: string): string {
+  const model = writeTinyChatModel(join(folder, 'quantized'));
+  const file = join(model, 'config.json');
+  const quantization_config = { quant_method: 'bitsandbytes', load_in_4bit: true };
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), quantization_config }));
+  return './quantized';
 }
 
 /** What is refused: changes to the configuration, the first key that the error names, and what it says. */

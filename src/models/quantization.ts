@@ -5,7 +5,7 @@ import { shown } from './config-reader.ts';
 export interface Quantization {
   /** As transformers calls it: `bitsandbytes`, `gptq`, `awq`, `fp8`, `compressed-tensors`. */
   readonly method: string;
-  /** Whether backend trl reads such weights: those of bitsandbytes in 4 bits, which are what `trl.load_in_4bit` makes. */
+  /** Whether transformers is made to read such weights, by backend trl and by Unsloth: those of bitsandbytes in 4 bits, which are what `trl.load_in_4bit` makes. */
   readonly isReadByTrl: boolean;
 }
 
@@ -38,7 +38,7 @@ export function assertNotQuantized(json: Json): void {
 }
 
 /**
- * Throws `MODEL_UNSUPPORTED` for quantised weights that backend trl does not read as it is configured.
+ * Throws `MODEL_UNSUPPORTED` for quantised weights that backend trl, or Unsloth, does not read as it is configured.
  * @param loadsIn4bit `trl.load_in_4bit`
  */
 export function assertReadByTrl(json: Json, loadsIn4bit: boolean): void {
@@ -51,6 +51,12 @@ export function assertReadByTrl(json: Json, loadsIn4bit: boolean): void {
       ? 'set trl.load_in_4bit: true, or name the model that they were made from'
       : 'name the model that they were made from; trl.load_in_4bit: true quantises it while it is read',
   );
+}
+
+/** Throws `MODEL_UNSUPPORTED` for quantised weights, where nothing reads them. */
+export function assertUnquantized(json: Json): void {
+  const quantization = quantizationOf(json);
+  if (quantization) throw unreadable(quantization.method, 'name the model that they were made from');
 }
 
 function unreadable(method: string, hint: string): GradusError {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describableModel } from '../../backends/model-files/find-model.ts';
 import { openModelText } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import type { Problems } from '../data/problems.ts';
 import { fitPrompts } from '../data/prompt-lengths.ts';
@@ -16,7 +16,11 @@ export interface HandoffPrompts {
   readonly problems: Problems;
   readonly promptTokens: number;
   readonly chatTemplate: string | null;
+  /** The model's config.json. */
+  readonly modelJson: ModelJson;
 }
+
+type ModelJson = Readonly<Record<string, unknown>>;
 
 /** Opens the problems and prompts without reading or downloading weights. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
@@ -24,7 +28,9 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   const { path } = await describableModel(config.model!);
   const text = await openModelText(path, config.chat_template);
   const prompt = promptOf(config);
-  const contextLength = contextOf(path);
+  const file = join(path, 'config.json');
+  const modelJson: ModelJson = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const contextLength = contextOf(modelJson, file);
   const { problems } = fitPrompts(config, all, { prompt, renderer: text.renderer, contextLength });
   const longest = [...problems.train, ...problems.eval].reduce(
     (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
@@ -35,6 +41,7 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
     problems,
     promptTokens: Math.min(longest, room, config.max_prompt_tokens ?? room),
     chatTemplate: promptTemplate(config, text),
+    modelJson,
   };
 }
 
@@ -42,10 +49,9 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
  * Reads the length of the context from the model's config.json: the length for its language model if the model has other parts. Throws
  * `MODEL_CONFIG_INVALID`.
  */
-function contextOf(folder: string): number {
-  const file = join(folder, 'config.json');
-  const config = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const length: unknown = config.max_position_embeddings ?? config.text_config?.max_position_embeddings;
+function contextOf(model: ModelJson, file: string): number {
+  const { max_position_embeddings: own, text_config: language } = model;
+  const length = own ?? (isObject(language) ? language.max_position_embeddings : undefined);
   if (typeof length === 'number') return length;
   throw new GradusError('MODEL_CONFIG_INVALID', `${file} does not say how long a context is`, {
     hint: 'a hand-off needs a folder of transformers, with max_position_embeddings in its config.json',

@@ -33,6 +33,8 @@ export interface HandoffTarget {
   readonly version: string;
   /** Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system. */
   readonly assertHandsOver: (config: Config) => void;
+  /** Throws `MODEL_UNSUPPORTED` for a model whose config.json says what the system cannot train. */
+  readonly assertTrains: (config: Config, model: Readonly<Record<string, unknown>>) => void;
   /** The system's settings by their names; `name` is the run's name. */
   readonly overrides: (given: Given, name: string) => Overrides;
   /** Where training differs although every key was handed over. */

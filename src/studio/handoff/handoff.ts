@@ -42,7 +42,8 @@ export interface HandoffResult {
 
 /**
  * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
- * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, and the errors of opening data, rewards and the model's tokenizer.
+ * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
+ * system does not train, and the errors of opening data, rewards and the model's tokenizer.
  */
 export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
   const { to, out, overwrite = false } = options;
@@ -50,7 +51,8 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
   const config = { ...own, model: own.model && nameForOthers(own.model) };
   target.assertHandsOver(config);
   assertNew(out, overwrite, target);
-  const { problems, promptTokens, chatTemplate } = await openPrompts(config);
+  const { problems, promptTokens, chatTemplate, modelJson } = await openPrompts(config);
+  target.assertTrains(config, modelJson);
   const counts = { train: problems.train.length, eval: problems.eval.length };
   const steps = stepCount(config, problems);
   assertFillsStep(config, counts.train);

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { assertRefused, handoffConfig, writeHandoffInputs } from '../../../../test/handoffs.ts';
+import { assertRefused, handoffConfig, writeHandoffInputs, writeQuantizedModel } from '../../../../test/handoffs.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { readParquet } from '../../../formats/parquet.ts';
@@ -116,6 +116,13 @@ test('a task set has the rows of the run, in their order', async () => {
   const { out, settings } = await handedOver({ dataset: undefined, taskset: 'arithmetic', prompts_per_step: 3 });
   assert.equal((await readParquet(readFileSync(join(out, 'train.parquet')))).length, 12);
   assert.equal(settings.GRPOConfig.shuffle_dataset, false);
+});
+
+test('a model in 4 bits is handed over where it is to be read so', async () => {
+  const model = writeQuantizedModel(folder);
+  const { settings } = await handedOver({ model, trl: { load_in_4bit: true } });
+  assert.equal(settings.from_pretrained.load_in_4bit, true);
+  await assert.rejects(handedOver({ model }), { code: 'MODEL_UNSUPPORTED', hint: /^set trl\.load_in_4bit: true/ });
 });
 
 test('what Unsloth and TRL have no counterpart of is one error that names every key', async () => {

@@ -1,4 +1,5 @@
 // Unsloth with TRL's trainer, as a system that configurations are handed over to.
+import { assertReadByTrl } from '../../../models/quantization.ts';
 import type { Example } from '../../../rl.ts';
 import { messagesColumn, type PlainMessage, plainMessages } from '../handoff-prompts.ts';
 import type { HandoffTarget, RowsOptions } from '../handoff-target.ts';
@@ -9,6 +10,7 @@ import { RUN_SCRIPT, readme, trainedSettings, UNSLOTH_VERSION } from './texts.ts
 export const unsloth: HandoffTarget = {
   version: UNSLOTH_VERSION,
   assertHandsOver: assertUnslothTrains,
+  assertTrains: ({ trl }, model) => assertReadByTrl(model, trl.load_in_4bit),
   overrides: unslothOverrides,
   differences: unslothDifferences,
   columns: { prompt: messagesColumn, row: 'text' },

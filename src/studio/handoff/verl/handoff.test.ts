@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { assertRefused, handoffConfig, writeHandoffInputs } from '../../../../test/handoffs.ts';
+import { assertRefused, handoffConfig, writeHandoffInputs, writeQuantizedModel } from '../../../../test/handoffs.ts';
 import { writeTinyModel } from '../../../../test/tiny-model.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
@@ -155,6 +155,14 @@ test('a model of $GRADUS_MODELS that has no organisation is handed over as a fol
   process.env.GRADUS_MODELS = folder;
   const { result } = await handedOver({ model: 'Chat' });
   assert.equal(result.overrides['actor_rollout_ref.model.path'], join(folder, 'chat'));
+});
+
+test('a quantised model is refused', async () => {
+  const model = writeQuantizedModel(folder);
+  await assert.rejects(handedOver({ model }), {
+    code: 'MODEL_UNSUPPORTED',
+    hint: 'name the model that they were made from',
+  });
 });
 
 test('an environment is refused before its code is run', async () => {

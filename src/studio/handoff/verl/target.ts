@@ -1,4 +1,5 @@
 // verl, as a system that configurations are handed over to.
+import { assertUnquantized } from '../../../models/quantization.ts';
 import { assertNoneRefused } from '../handoff-refusals.ts';
 import type { HandoffTarget } from '../handoff-target.ts';
 import { verlDifferences } from './differences.ts';
@@ -10,6 +11,7 @@ import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, VERL
 export const verl: HandoffTarget = {
   version: VERL_VERSION,
   assertHandsOver: (config) => assertNoneRefused('verl', verlMapping, config),
+  assertTrains: (_, model) => assertUnquantized(model),
   overrides: (given, name) => ({ ...verlOverrides(given), ...rewardOverrides, 'trainer.experiment_name': name }),
   differences: verlDifferences,
   columns: verlColumns,
