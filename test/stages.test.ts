@@ -181,6 +181,18 @@ test('what is wrong with a later stage is known before the first begins', async 
   assert.equal(existsSync(place('wrong')), false);
 });
 
+test('a supervised stage learns what a pattern takes out of a column', async () => {
+  writeFileSync(place('worked.jsonl'), '{"question": "1+1=", "answer": "one more #### 2"}');
+  const data = { taskset: null, taskset_config: {}, dataset: place('worked.jsonl'), eval: null };
+  const columns = { answer: { from: 'answer', pattern: '#### (.*)' } };
+  const losses = async (name: string, changes: object, completion_template: string) => {
+    const stages = [{ name: 'imitate', method: 'sft', steps: 2, completion_template }];
+    await train({ ...config, ...data, ...changes, stages } as ConfigInput, { out: place(name) });
+    return readMetrics(place(name)).map(({ loss }) => loss);
+  };
+  assert.deepEqual(await losses('extracted', { columns }, '={answer}'), await losses('written', {}, '=2'));
+});
+
 test('a gold answer that does not fit the context is an error that quotes the beginning of its row', async () => {
   const quotes = async (answer: string, quoted: string) => {
     writeFileSync(place('rows.jsonl'), JSON.stringify({ question: '1+1=', answer }));

@@ -47,6 +47,14 @@ const condition = z.union([
   }),
 ]);
 
+/** A part of the text in another column. */
+const extraction = z.strictObject({
+  from: z.string().describe('the column with the text'),
+  pattern: regularExpression.describe(
+    'a regular expression: the last match counts, of it the first group, or the whole if it has none',
+  ),
+});
+
 /** Smaller limits of ratios or gradients would be lost in rounding, and the run would learn nothing. */
 const LEAST_OF_USE = 1e-6;
 
@@ -82,9 +90,11 @@ const keys = {
   dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
   dataset_split: z.string().default('train').describe('the split to train on'),
   columns: z
-    .record(z.string(), z.string())
+    .record(z.string(), z.union([z.string(), extraction]))
     .default({})
-    .describe('columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects'),
+    .describe(
+      'columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects, {answer: {from: solution, pattern: REGEX}} takes a part of a text',
+    ),
   filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
   train_limit: count
     .nullable()

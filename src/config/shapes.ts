@@ -9,7 +9,10 @@ export const duration = z
   .string()
   .regex(/^\d+(ms|s|m|h)$/, { error: 'expected a duration such as 30s, 10m or 1h', abort: true })
   .refine((text) => isWaitable(milliseconds(text)), 'expected a duration above 0s, of at most 500h');
-export const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
+export const regularExpression = z.string().superRefine((source, context) => {
+  const fault = regularExpressionFault(source);
+  if (fault !== undefined) context.addIssue({ code: 'custom', message: `expected a regular expression: ${fault}` });
+});
 
 /** A list of names, or one regular expression. */
 export const names = z.union([z.string(), z.array(z.string()).nonempty()]);
@@ -19,10 +22,13 @@ function isWaitable(time: number): boolean {
   return time > 0 && time <= 500 * 3_600_000;
 }
 
-function isRegularExpression(source: string): boolean {
+/** Why a text is no regular expression of JavaScript's, with the flag u; undefined if it is one. */
+function regularExpressionFault(source: string): string | undefined {
   try {
-    return Boolean(new RegExp(source, 'u'));
-  } catch {
-    return false;
+    new RegExp(source, 'u');
+    return undefined;
+  } catch (error) {
+    // After the source, which the error of the configuration shows anyway.
+    return (error as Error).message.split('/u: ').at(-1)!;
   }
 }

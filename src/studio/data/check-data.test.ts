@@ -53,6 +53,13 @@ test('good data passes everything', async () => {
   assert.deepEqual(histogram, [{ from: 4, to: 4, count: 4 }]);
 });
 
+test('a pattern that finds empty texts is a warning', async () => {
+  const columns = { answer: { from: 'answer', pattern: '#(.*)' } };
+  const rows = [...sums, { question: '4+4=', answer: '' }].map((row) => ({ ...row, answer: `#${row.answer}` }));
+  const { level, detail } = await found('columns/answer', rows, { columns });
+  assert.deepEqual([level, detail], ['warning', 'the pattern finds an empty text in 1 of 5 (20 %) rows']);
+});
+
 test('empty prompts are an error where there are many', async () => {
   const { level, detail } = await found('prompt_empty', [...sums, { question: ' ', answer: '1' }]);
   assert.deepEqual([level, detail], ['error', '1 of 5 (20 %) prompts are empty']);
@@ -241,6 +248,30 @@ describe('gold answers', () => {
     const { level, detail, hint } = await found('gold_answers/hang', sums, settings);
     assert.deepEqual([level, detail], ['error', 'the reward fails on all 3 gold answers that were tried']);
     assert.match(hint!, /longer than 0\.2 s/);
+  });
+
+  test('that end a worked solution are to be extracted, by the pattern that the hint gives', async () => {
+    const file = join(folder, 'tagged.js');
+    writeFileSync(
+      file,
+      `export const tagged = ({ completions, columns }) =>
+         completions.map((text, i) => Number(/<answer>(.*)<.answer>/.exec(text)?.[1] === columns.answer[i]));`,
+    );
+    for (const end of ['#### 9', '\\boxed{9}', '\\boxed{\\frac{9}{1}} or \\boxed{9}.']) {
+      const worked = [1, 2, 3].map((i) => ({
+        question: `${i}*9=`,
+        answer: `It is so:\n${end.replaceAll('9', `${i * 9}`)}`,
+      }));
+      const changes = { reward: [], reward_fn: `${file}:tagged` };
+      const { detail, hint } = await found('gold_answers/tagged', worked, changes);
+      assert.equal(detail, 'none of 3 gold answers scores above 0');
+      const pattern = /pattern: '(.*)'\}\} takes the answer out of it/.exec(hint!)?.[1];
+      const columns = { answer: { from: 'answer', pattern: pattern! } };
+      const extracted = await found('gold_answers/tagged', worked, { ...changes, columns });
+      assert.deepEqual([extracted.level, extracted.detail], ['ok', 'all 3 gold answers score at least 1']);
+      const shown = await found('columns/answer', worked, { ...changes, columns });
+      assert.equal(shown.detail, 'extracted from answer: "9", "18", "27"');
+    }
   });
 
   test('that are code are run against their tests', {

@@ -1,34 +1,90 @@
-// Renames the columns of a data set and filters its rows, as a configuration says.
+// Renames the columns of a data set, extracts parts of them and filters its rows, as a configuration says.
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { templateColumns } from '../../envs/prompt-template.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, kindOf } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { assertColumns } from './data-files.ts';
 
 type Condition = Config['filter'][string];
+/** The columns to copy, by new name. */
+type Sources = Readonly<Record<string, string>>;
+type Extraction = Exclude<Config['columns'][string], string>;
 
 /**
- * Applies `columns`, then `filter`. Names with dots, such as `translation.en` or `messages.0.content`, lead into objects and lists. Throws `COLUMN_MISSING` if a row lacks a column that they name, and `DATASET_EMPTY` if no row passes the filter.
+ * Applies `columns`, then `filter`. Names with dots, such as `translation.en` or `messages.0.content`, lead into objects and lists. A row that the
+ * filter leaves out by a column that is not extracted need not match a pattern. Throws `COLUMN_MISSING` if a row lacks a column that they name,
+ * `COLUMN_INVALID` if a pattern matches nothing in a row, and `DATASET_EMPTY` if no row passes the filter.
  * @param path of the data set, for errors
  */
 export function chooseRows(rows: readonly Example[], config: Config, path: string): readonly Example[] {
   const { columns, filter } = config;
-  const renamed = withColumns(rows, { ...nestedColumns(rows, config), ...columns }, path);
+  const extractions = extractionsOf(config);
+  const sources = Object.entries(columns).map(([name, from]) => [name, typeof from === 'string' ? from : from.from]);
+  const renamed = withColumns(rows, { ...nestedColumns(rows, config), ...Object.fromEntries(sources) }, path);
   const conditions = Object.entries(filter);
-  if (conditions.length === 0) return renamed;
+  const isExtracted = ([name]: readonly [string, unknown]) => extractions.some(([extracted]) => extracted === name);
   const names = conditions.map(([name]) => name);
   assertColumns(renamed, names, path);
-  const kept = renamed.filter((row) => conditions.every(([name, condition]) => holds(condition, row[name])));
-  if (kept.length > 0) return kept;
+  const numbered = renamed.map((row, i) => ({ row, number: i + 1 }));
+  const [early, late] = [conditions.filter((one) => !isExtracted(one)), conditions.filter(isExtracted)];
+  const kept = numbered
+    .filter(({ row }) => pass(row, early))
+    .map(({ row, number }) => withExtracted(row, extractions, `row ${number} of ${path}`))
+    .filter((row) => pass(row, late));
+  if (kept.length > 0 || conditions.length === 0) return kept;
   throw new GradusError('DATASET_EMPTY', `no row of ${path} passes the filter on ${names.join(', ')}`, {
     hint: 'loosen the filter; values of CSV files are texts',
     path: 'filter',
   });
 }
 
+/** The columns that are parts of the text in another one, by name. */
+export function extractionsOf({ columns }: Config): [name: string, extraction: Extraction][] {
+  return Object.entries(columns).flatMap(([name, from]) => (typeof from === 'string' ? [] : [[name, from]]));
+}
+
+/** Replaces the texts that were copied for extraction by the part that their pattern finds. */
+function withExtracted(row: Example, extractions: readonly [string, Extraction][], where: string): Example {
+  if (extractions.length === 0) return row;
+  return {
+    ...row,
+    ...Object.fromEntries(extractions.map(([name, by]) => [name, extracted(row[name], name, by, where)])),
+  };
+}
+
+/**
+ * The first group that took part in the last match, or all of the match if there is none, without spaces around it. Worked solutions and chains of
+ * thought end with their answer, so the last match is the answer. A missing value, null, stays one.
+ */
+function extracted(value: unknown, name: string, { from, pattern }: Extraction, where: string): string | null {
+  if (value === null) return null;
+  const path = `columns.${name}`;
+  if (typeof value !== 'string' && typeof value !== 'number') {
+    throw new GradusError(
+      'COLUMN_INVALID',
+      `${where}: column ${from} holds ${kindOf(value)}, no text to find ${name} in`,
+      {
+        hint: 'dots lead into objects and lists: from: COLUMN.KEY, or COLUMN.0',
+        path,
+      },
+    );
+  }
+  const match = [...String(value).matchAll(new RegExp(pattern, 'gu'))].at(-1);
+  if (match) return (match.slice(1).find((group) => group !== undefined) ?? match[0]).trim();
+  const remedy =
+    name === from
+      ? 'or give the extracted column another name, and leave such rows out by a filter on the column'
+      : `or leave such rows out by a filter on ${from}`;
+  throw new GradusError(
+    'COLUMN_INVALID',
+    `${where}: the pattern of ${name} matches nothing in column ${from}: ${JSON.stringify(String(value).slice(-60))}`,
+    { hint: `correct ${path}.pattern, ${remedy}: {matches: REGEX}`, path },
+  );
+}
+
 /** The names with dots by which prompts, answers and conditions call what a row holds further inside, each as a column. */
-function nestedColumns(rows: readonly Example[], config: Config): Config['columns'] {
+function nestedColumns(rows: readonly Example[], config: Config): Sources {
   const { prompt_template, prompt_column, answer_column, filter } = config;
   const prompts = prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
   const nested = [...prompts, answer_column, ...Object.keys(filter)].filter(
@@ -38,7 +94,7 @@ function nestedColumns(rows: readonly Example[], config: Config): Config['column
 }
 
 /** Adds columns under new names. The old column stays, so that it can have several new names. A name with dots may lead into objects. */
-function withColumns(rows: readonly Example[], columns: Config['columns'], path: string): readonly Example[] {
+function withColumns(rows: readonly Example[], columns: Sources, path: string): readonly Example[] {
   const names = Object.entries(columns);
   if (names.length === 0) return rows;
   const sources = Object.values(columns);
@@ -54,6 +110,10 @@ function withColumns(rows: readonly Example[], columns: Config['columns'], path:
 function reach(row: Example, name: string): [string, unknown][] {
   const value = Object.hasOwn(row, name) ? row[name] : valueAt(row, name.split('.'));
   return value === undefined ? [] : [[name, value]];
+}
+
+function pass(row: Example, conditions: readonly [string, Condition][]): boolean {
+  return conditions.every(([name, condition]) => holds(condition, row[name]));
 }
 
 function holds(condition: Condition, value: unknown): boolean {

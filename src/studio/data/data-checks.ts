@@ -9,6 +9,7 @@ import type { Example, State } from '../../rl.ts';
 import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
+import { extractionsOf } from './choose-rows.ts';
 import { answerOf, type GoldVerdict } from './gold-answers.ts';
 import type { LengthDistribution } from './length-distribution.ts';
 import type { Problems } from './problems.ts';
@@ -18,6 +19,9 @@ type Prompt = (row: Example) => readonly Message[];
 
 /** The markers that chat templates write between messages. A prompt that contains one has had a template applied to it already. */
 const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
+
+/** How many values of an extracted column are shown. */
+const SHOWN_VALUES = 3;
 
 /** The maximum number of prompts that are rendered to see whether any two differ. */
 const COMPARED_PROMPTS = 100;
@@ -65,6 +69,12 @@ function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean
   return true;
 }
 
+/** What stands before the answer in worked solutions, and the pattern that finds it: GSM8K's, and that of MATH. */
+const answerMarks = [
+  { mark: '####', pattern: '#### (.*)' },
+  { mark: '\\boxed{', pattern: '\\\\boxed\\{((?:[^{}]|\\{[^{}]*\\})*)\\}' },
+] as const;
+
 /**
  * Judges how a reward scored the right answers.
  * @param tolerated the fraction of rollouts whose reward may fail in training
@@ -75,10 +85,13 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   if (full === rows) return passed(id, `all ${rows} gold answers score at least 1`);
   const { prompt, answer, score, error } = example!;
   const shown = `${JSON.stringify(answer.slice(-60))}, the answer to ${JSON.stringify(opening(prompt))}: ${error ?? `scores ${score}`}`;
+  const marked = answerMarks.find(({ mark }) => answer.includes(mark));
   const remedy =
     answer.trim() === ''
       ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
-      : 'try wordings with gradus rewards test';
+      : marked && column !== ''
+        ? `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} takes the answer out of it`
+        : 'try wordings with gradus rewards test';
   const hint = `see ${shown}; ${remedy}`;
   if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers that were tried`, hint);
   if (compares && errors / rows > tolerated) {
@@ -92,7 +105,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-/** Checks of rows by themselves: whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
+/** Checks of rows by themselves: what patterns of `columns` found, whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
 export function rowChecks(
   rows: readonly Example[],
   rewards: readonly OpenReward[],
@@ -100,6 +113,7 @@ export function rowChecks(
   config: Config,
 ): readonly Check[] {
   return [
+    ...extractedColumnsCheck(rows, config),
     emptyPromptsCheck(rows, prompt, config),
     ...answeredPromptsCheck(rows, prompt, config),
     ...disputedPromptsCheck(rows, prompt, config),
@@ -110,6 +124,20 @@ export function rowChecks(
 /** The beginning of a prompt, by which its row can be found. */
 export function opening(prompt: string): string {
   return shortened(prompt.trim(), 40);
+}
+
+/** Shows what the patterns of `columns` found, and warns of rows in which they found an empty text. No check for a task set or without patterns. */
+function extractedColumnsCheck(rows: readonly Example[], config: Config): Check[] {
+  return extractionsOf(config).map(([name, { from }]) => {
+    const id = `columns/${name}`;
+    const empty = rows.filter((row) => row[name] === '').length;
+    if (empty > 0) {
+      const hint = `correct the pattern, or leave such rows out: filter: {${name}: {matches: '\\S'}}`;
+      return failed(id, 'warning', `the pattern finds an empty text in ${share(empty, rows.length)} rows`, hint);
+    }
+    const shown = rows.slice(0, SHOWN_VALUES).map((row) => JSON.stringify(shortened(String(row[name]), 40)));
+    return passed(id, `extracted from ${from}: ${shown.join(', ')}${rows.length > SHOWN_VALUES ? ', …' : ''}`);
+  });
 }
 
 function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {

@@ -50,6 +50,48 @@ test('columns get other names, and keep their own', async () => {
   });
 });
 
+test('a column may be a part of the text in another: the last match, its first group, without spaces', async () => {
+  const worked = ['2 + 2 #### 4\n#### 5 ', '#### 7', 'so 8\n####9'].map((text, i) => ({
+    problem: `${i}`,
+    text,
+    n: 4.25,
+  }));
+  const file = saveList([...worked, { problem: '3', text: null, n: 1 }]);
+  const found = async (pattern: string, from = 'text') =>
+    (await load({ dataset: file, columns: { gold: { from, pattern } } })).train.map(({ gold }) => gold);
+  assert.deepEqual(await found('####(.*)'), ['5', '7', '9', null]);
+  assert.deepEqual(await found('\\d'), ['5', '7', '9', null]);
+  assert.deepEqual(await found('x(\\d)|#+ *(\\d)'), ['5', '7', '9', null]);
+  assert.deepEqual(await found('\\.(.)', 'n').catch(({ message }) => message.slice(0, 6)), 'row 4 ');
+  const { train } = await load({ dataset: file, columns: { text: { from: 'text', pattern: '####(.*)' } } });
+  assert.deepEqual(train[0], { ...worked[0], text: '5' });
+});
+
+test('a row in which a pattern finds nothing is an error with row and column, unless the filter leaves it out', async () => {
+  const file = saveList([
+    { problem: 'a', text: '#### 1', said: ['x'] },
+    { problem: 'b', text: 'none', said: ['x'] },
+  ]);
+  const columns = { gold: { from: 'text', pattern: '#### (.*)' } };
+  await assert.rejects(load({ dataset: file, columns }), {
+    code: 'COLUMN_INVALID',
+    message: `row 2 of ${file}: the pattern of gold matches nothing in column text: "none"`,
+    hint: 'correct columns.gold.pattern, or leave such rows out by a filter on text: {matches: REGEX}',
+    path: 'columns.gold',
+  });
+  const { train } = await load({ dataset: file, columns, filter: { text: { matches: '####' }, gold: '1' } });
+  assert.deepEqual(train, [{ problem: 'a', text: '#### 1', said: ['x'], gold: '1' }]);
+  const other = (from: string) => load({ dataset: file, columns: { gold: { from, pattern: 'x' } } });
+  await assert.rejects(other('said'), { code: 'COLUMN_INVALID', message: /row 1 .* column said holds an array/ });
+  assert.equal((await load({ dataset: file, columns: { gold: { from: 'said.0', pattern: 'x' } } })).train.length, 2);
+  await assert.rejects(other('txt'), { code: 'COLUMN_MISSING', hint: /mean "text"/ });
+  assert.throws(() => configOf({ columns: { gold: { from: 'text', pattern: '#### (' } } }), {
+    code: 'CONFIG_INVALID',
+    path: 'columns.gold.pattern',
+    message: /expected a regular expression: Unterminated group, got "#### \("/,
+  });
+});
+
 test('a column may be inside of another, unless there is one of that very name', async () => {
   const nested = rows.map(({ problem, solution }) => ({
     problem,

@@ -71,6 +71,17 @@ test('a folder holds data, rewards, a script and how to run it', async () => {
   for (const difference of result.differences) assert.ok(file('README.md').includes(`- ${difference}\n`), difference);
 });
 
+test('rows hold what was extracted from them', async () => {
+  const { out } = await handedOver({ columns: { answer: { from: 'question', pattern: '(\\d+) \\+ 1' } } });
+  const rows = [...(await rowsOf(out, 'train')), ...(await rowsOf(out, 'eval'))];
+  for (const { extra_info, reward_model } of rows) {
+    const { question, answer } = JSON.parse((extra_info as { row: string }).row);
+    assert.equal(`${answer} + 1?`, question);
+    assert.deepEqual(reward_model, { style: 'rule', ground_truth: answer });
+  }
+  assert.equal(rows.length, 20);
+});
+
 test('keys become verl’s keys', async () => {
   const { result } = await handedOver({
     seed: 3,
