@@ -135,7 +135,7 @@ export type { ToolSyntax } from './tools/tool-syntax.ts';
 
 // Rewards.
 
-export { RewardWeights, type WeightSchedule } from './reward-weights.ts';
+export { type AdaptiveWeight, type RewardWeight, RewardWeights, type WeightSchedule } from './reward-weights.ts';
 export { codeTests, type Program, type ProgramEnd, type RunProgram } from './rewards/code-tests.ts';
 export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
 export { contains } from './rewards/contains.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
-import { readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
 import { assertResumable } from './resumable.ts';
 import { tinyConfig } from './tiny-model.ts';
 
@@ -68,6 +68,24 @@ test('weights that follow a schedule and the spread of their rewards', async () 
   assert.equal(weights[0], 1);
   assert.equal(weights[5], 0);
   assert.ok(weights[1]! > 0.8, 'divided by a deviation below 1');
+});
+
+test('weights that follow the success of their rewards, which evaluations do not', async () => {
+  const metrics = await metricsOfResumable('success', {
+    eval: { limit: 4, every_steps: 2 },
+    reward: [
+      { name: 'regex_match', as: 'never', weight: { from: 1, adapt: { window: 2 } }, config: { pattern: '^x{9}' } },
+      { name: 'length', weight: { from: 2, adapt: { window: 1, min: 1 } }, config: { max: 999, unit: 'characters' } },
+    ],
+    reward_fn: null,
+  });
+  const weightOf = (name: string) => metrics.map((step) => step[`rewards/${name}/weight`]!.toFixed(3));
+  assert.deepEqual(weightOf('never'), ['1.000', '1.000', '1.200', '1.200', '1.440', '1.440']);
+  assert.deepEqual(weightOf('length'), ['2.000', '1.800', '1.620', '1.458', '1.312', '1.181']);
+  for (const { reward, ...step } of metrics) {
+    assert.ok(Math.abs(reward! - step['rewards/length/weight']!) < 1e-9, 'scores follow the weights');
+  }
+  for (const { metrics } of readEvaluations(place('success'))) assert.equal(metrics['eval/sampled_reward'], 2);
 });
 
 test('a curriculum by the success that was measured', async () => {

@@ -44,7 +44,10 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
       group_policy: 'resample',
       resample_limit: 2,
       adaptive_reward_scaling: true,
-      reward: [{ name: 'length', weight: { from: 1, to: 0.2, steps: 15 }, config: { max: 6, unit: 'characters' } }],
+      reward: [
+        { name: 'length', weight: { from: 1, to: 0.2, steps: 15 }, config: { max: 6, unit: 'characters' } },
+        { name: 'contains', weight: { from: 0.5, adapt: { window: 3 } } },
+      ],
     },
     'adapters in stages, supervised and with a curriculum, two updates a step': {
       ...untasked,

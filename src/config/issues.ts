@@ -181,10 +181,11 @@ function meaning(path: KeyPath): string | undefined {
 /** The issues of the branch of a union that the value matches best. */
 function closestIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
-  const deepest = issue.errors
-    .map((branch) => branch[0])
-    .filter((inner) => inner !== undefined && (inner.path.length > 0 || inner.code === 'unrecognized_keys'))
-    .at(-1);
+  const inside = issue.errors.filter(
+    ([first]) => first !== undefined && (first.path.length > 0 || first.code === 'unrecognized_keys'),
+  );
+  const fewest = Math.min(...inside.map(({ length }) => length));
+  const deepest = inside.findLast(({ length }) => length === fewest)?.[0];
   if (deepest === undefined) return issue;
   return closestIssue({ ...deepest, path: [...issue.path, ...deepest.path] } as Issue);
 }

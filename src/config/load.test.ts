@@ -254,6 +254,11 @@ describe('a wrong value is an error with its key, what was expected and what was
     'loss_type: ppo': /loss_type: expected one of grpo, .*, got "ppo"/,
     'lora: 4': /lora: expected keys and values, got 4/,
     'native: {threads: many}': /native\.threads: expected auto or a number, got "many"/,
+    'reward: [{name: a, weight: {from: 0, adapt: {}}}]': /reward\.0\.weight\.from: expected more than 0, got 0/,
+    'reward: [{name: a, weight: {from: 1, adapt: {grow: 0.5}}}]': /adapt\.grow: expected at least 1, got 0\.5/,
+    'reward: [{name: a, weight: {from: 1, adapt: {below: 0.9}}}]': /adapt: expected below to be at most above/,
+    'reward: [{name: a, weight: {from: 1, adapt: {max: 0.5}}}]':
+      /expected from to be between adapt\.min and adapt\.max/,
     'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number or keys and values, got "x"/,
     'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
     'eval: {k: [1, 1000000000]}': /eval\.k\.1: expected at most 10000, got 1000000000/,
@@ -277,6 +282,18 @@ describe('a wrong value is an error with its key, what was expected and what was
       assert.ok(error.message.includes(error.path!));
     });
   }
+});
+
+test('of a value of several shapes, what is missing is that of the nearest', () => {
+  const missing = (weight: string) => refusal(withLine(`reward: [{name: a, weight: ${weight}}]`));
+  for (const [weight, key] of Object.entries({
+    '{from: 1, to: 0}': 'steps',
+    '{from: 1, steps: 2}': 'to',
+    '{}': 'points',
+  })) {
+    assert.deepEqual([missing(weight).code, missing(weight).path], ['CONFIG_MISSING', `reward.0.weight.${key}`]);
+  }
+  assert.match(missing('{from: 1, adapt: {grwo: 2}}').hint!, /did you mean reward\.0\.weight\.adapt\.grow/);
 });
 
 test('a wrong entry of a list is described as the list is', () => {

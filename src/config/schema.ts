@@ -13,8 +13,30 @@ const message = z.strictObject({
   content: z.string(),
 });
 
-const weightSchedule = z.union([
+/** Defaults are those of a widely copied recipe, in windows: each step by itself would be an accident of its prompts. */
+const adaptiveWeight = z
+  .strictObject({
+    from: positive.describe('the first weight, and that of evaluations'),
+    adapt: z
+      .strictObject({
+        below: z.number().default(0.3).describe('a mean of its values below this, over a window, makes it grow'),
+        grow: z.number().min(1).default(1.2).describe('the factor by which it grows'),
+        above: z.number().default(0.8).describe('a mean above this makes it shrink'),
+        shrink: positive.max(1).default(0.9).describe('the factor by which it shrinks'),
+        window: count.default(10).describe('steps from one change to the next'),
+        min: positive.exactOptional().describe('its least value; by default a tenth of from'),
+        max: positive.exactOptional().describe('its largest value; by default ten times from'),
+      })
+      .refine(({ below, above }) => below <= above, 'expected below to be at most above'),
+  })
+  .refine(
+    ({ from, adapt: { min = from, max = from } }) => min <= from && from <= max,
+    'expected from to be between adapt.min and adapt.max',
+  );
+
+const rewardWeight = z.union([
   z.number(),
+  adaptiveWeight,
   z.strictObject({ from: z.number(), to: z.number(), steps: count }),
   z.strictObject({
     points: z
@@ -27,9 +49,11 @@ const weightSchedule = z.union([
 const weightedReward = z.strictObject({
   name: z.string().describe('a built-in reward, or FILE:NAME of a function of your own'),
   as: z.string().exactOptional().describe('its name in metrics, needed where a reward is used twice'),
-  weight: weightSchedule
+  weight: rewardWeight
     .default(1)
-    .describe('a number, or a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly'),
+    .describe(
+      'a number; a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly; or {from, adapt: {…}}, which follows the success of the reward',
+    ),
   config: plainObject.default({}).describe('settings of the reward'),
 });
 const reward = z.union([z.string(), weightedReward]);

@@ -1,5 +1,5 @@
 // Reward functions made from other reward functions. A score of `null` means that a reward does not apply; it is not 0.
-import { finalWeight, type WeightSchedule, weightAt } from '../reward-weights.ts';
+import { evaluationWeight, type WeightSchedule, weightAt } from '../reward-weights.ts';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface WeightedPart {
@@ -47,7 +47,7 @@ export function gate(condition: RewardFunction, reward: RewardFunction, threshol
  */
 export function schedule(reward: RewardFunction, weight: WeightSchedule): RewardFunction {
   return async (input) => {
-    const factor = input.progress ? weightAt(weight, input.progress.step) : finalWeight(weight);
+    const factor = input.progress ? weightAt(weight, input.progress.step) : evaluationWeight(weight);
     return (await reward(input)).map((score) => (score === null ? null : score * factor));
   };
 }

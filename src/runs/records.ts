@@ -190,7 +190,7 @@ export interface CheckpointState {
   readonly num_tokens?: number;
   /** `DataLoader.state`, the position in the data. */
   readonly data?: unknown;
-  /** `RewardWeights.state`, of adaptive weights. */
+  /** `RewardWeights.state`, of weights that change. */
   readonly rewards?: unknown;
   /** The metric `save.best`, if it was measured at this step. */
   readonly metric?: { readonly name: string; readonly value: number };

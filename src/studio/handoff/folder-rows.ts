@@ -27,7 +27,7 @@ export const folderRows = {
     'weights that change during training; `diversity`, which compares the completions of a group',
     ({ reward }) => {
       if (reward.some(({ weight }) => typeof weight !== 'number'))
-        return '`gradus rewards serve` is not told the step that weights could change with';
+        return '`gradus rewards serve` is told neither the step nor the successes that weights could change with';
       if (reward.some(({ name }) => name === 'diversity'))
         return 'diversity compares the completions of a group, and `gradus rewards serve` scores each alone';
       return undefined;

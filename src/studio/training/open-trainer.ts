@@ -81,8 +81,8 @@ async function supervisedTrainer(
 /** `undefined` if scores are simply the reward model's weighted sums. */
 function changingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
   const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
-  const schedules = Object.fromEntries(reward.map((part) => [rewardName(part), part.weight]));
-  const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');
+  const weights = Object.fromEntries(reward.map((part) => [rewardName(part), part.weight]));
+  const moves = adaptive || Object.values(weights).some((weight) => typeof weight !== 'number');
   if (!moves && multi_objective_aggregation === 'sum_then_normalize') return undefined;
-  return new RewardWeights({ ...rewardWeights, ...schedules }, { adaptive, from });
+  return new RewardWeights({ ...rewardWeights, ...weights }, { adaptive, from });
 }

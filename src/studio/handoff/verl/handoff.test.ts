@@ -146,6 +146,7 @@ test('what verl has no counterpart of is one error that names every key', async 
     [{ group_policy: 'drop' }, 'group_policy', /samples others/],
     [{ reward: ['numeric_match', 'diversity'] }, 'reward', /compares the completions of a group/],
     [{ reward: { name: 'numeric_match', weight: { from: 0, to: 1, steps: 2 } } }, 'reward', /the step/],
+    [{ reward: { name: 'numeric_match', weight: { from: 1, adapt: {} } } }, 'reward', /the successes/],
     [{ max_steps: undefined, stages: [{ name: 'a', steps: 2 }] } as ConfigInput, 'stages', /one configuration/],
     [{ model: 'org/model@main' }, 'model', /without a revision/],
   ]);

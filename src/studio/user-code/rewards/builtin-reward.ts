@@ -5,7 +5,7 @@ import type { RewardConfig } from '../../../config/schema.ts';
 import { createAt } from '../../../configurable.ts';
 import { GradusError } from '../../../errors.ts';
 import { named } from '../../../nearest.ts';
-import { finalWeight } from '../../../reward-weights.ts';
+import { evaluationWeight } from '../../../reward-weights.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RemoteReward, RewardFunction } from '../../../rewards.ts';
 import type { OpenReward } from './open-rewards.ts';
@@ -58,7 +58,7 @@ function configured(
     pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
   return {
     name: rewardName(part),
-    weight: finalWeight(weight),
+    weight: evaluationWeight(weight),
     score: isolated ?? ('timeout_s' in properties ? withOwnLimits(score) : score),
     judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
     answerColumn: String(answer_column),

@@ -3,7 +3,7 @@ import { isProgramReference } from '../../../config/references.ts';
 import { functionName, isUserFunction, rewardName } from '../../../config/reward-names.ts';
 import type { Config } from '../../../config/schema.ts';
 import { GradusError } from '../../../errors.ts';
-import { finalWeight } from '../../../reward-weights.ts';
+import { evaluationWeight } from '../../../reward-weights.ts';
 import type { NamedReward, RewardFunction } from '../../../rewards.ts';
 import { openTaskset } from '../../data/problems.ts';
 import { type ProgramValues, programValue } from '../../program-values.ts';
@@ -55,7 +55,7 @@ export async function openRewards(config: Config, { scores = [], values }: Rewar
       continue;
     }
     const brought = ofTaskset.find(({ name }) => name === part.name);
-    const common = { name: rewardName(part), weight: finalWeight(part.weight) };
+    const common = { name: rewardName(part), weight: evaluationWeight(part.weight) };
     if (brought) named.push({ ...brought, ...common });
     else if (!isUserFunction(part.name))
       named.push(await builtinReward(part, `reward.${i}`, answer_column, { processes, known }));
@@ -70,7 +70,7 @@ export async function openRewards(config: Config, { scores = [], values }: Rewar
   const weighed = config.reward.filter(({ name }) => scores.includes(name));
   return {
     rewards: [...(named.length > 0 || scores.length > 0 ? named : ofTaskset), ...(await overlongPunishment(config))],
-    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, finalWeight(weight)])),
+    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, evaluationWeight(weight)])),
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
 }
