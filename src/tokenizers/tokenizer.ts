@@ -6,6 +6,8 @@ import { createLibraryTokenizer, type LibraryTokenizer } from './library-tokeniz
 export interface Tokenizer {
   /** The highest id plus one. A model may have more logits (padding), but never fewer. */
   readonly vocabSize: number;
+  /** At least the length of the longest text for which a token stands, in UTF-16 units; unknown tokens may stand for more. */
+  readonly longestToken: number;
   readonly bosId?: number;
   readonly eosId?: number;
   readonly padId?: number;
@@ -51,12 +53,16 @@ export function createTokenizer(
   const model = record(description.model, 'tokenizer.json', 'model');
   const library = loadLibrary(description, model, config);
 
-  const vocabSize = [...library.get_vocab().values()].reduce((highest, id) => Math.max(highest, id), -1) + 1;
+  const vocabulary = [...library.get_vocab()];
+  const vocabSize = vocabulary.reduce((highest, [, id]) => Math.max(highest, id), -1) + 1;
+  // Where characters of a token stand for bytes, it has no fewer of them than its text has UTF-16 units.
+  const longestToken = vocabulary.reduce((longest, [token]) => Math.max(longest, token.length), 0);
   const { roleTokens, roleIds, specialIds } = specialTokens(config, library);
   const [bosId, eosId, padId] = ['bos_token', 'eos_token', 'pad_token'].map((role) => roleIds.get(role));
 
   return {
     vocabSize,
+    longestToken,
     ...(bosId !== undefined && { bosId }),
     ...(eosId !== undefined && { eosId }),
     ...(padId !== undefined && { padId }),

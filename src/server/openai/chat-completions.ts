@@ -13,6 +13,7 @@ import {
   usageOf,
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import { charactersIn } from './request-size.ts';
 import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
 import { upToStop } from './stop-texts.ts';
@@ -130,6 +131,7 @@ function promptOf(model: ServedModel, request: ChatRequest): readonly number[] {
   model.assertIs(request.model);
   model.assertChats();
   const tools = toolsOf(request);
+  model.assertMayFit(charactersIn([request.messages, tools]));
   try {
     return model.renderer.render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;
   } catch (error) {

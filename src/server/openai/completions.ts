@@ -1,4 +1,5 @@
 // POST /v1/completions
+import { setImmediate } from 'node:timers/promises';
 import { completionLogprobs, finishReason, headOf, type ScoredToken, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
@@ -15,7 +16,7 @@ interface Echo {
 }
 
 export async function completion(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<object> {
-  const job = jobOf(model, request, signal);
+  const job = await jobOf(model, request, signal);
   const echoes = await echoesOf(model, request, job);
   const completions = await model.complete(job);
   return {
@@ -36,7 +37,7 @@ export async function completionChunks(
   signal: AbortSignal,
   send: (chunk: object) => void,
 ): Promise<void> {
-  const job = jobOf(model, request, signal);
+  const job = await jobOf(model, request, signal);
   const echoes = await echoesOf(model, request, job);
   const head = headOf(model, 'text_completion');
   const usage = request.stream_options?.include_usage ? { usage: null } : {};
@@ -94,11 +95,18 @@ function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }
 
-function jobOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): SamplingJob {
+async function jobOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<SamplingJob> {
   model.assertIs(request.model);
   const { max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? DEFAULT_TOKENS;
-  const prompts = givenPrompts(request).map((prompt) => idsOf(model, prompt));
+  const given = givenPrompts(request);
+  model.assertFew(given.length, request);
+  const prompts: (readonly number[])[] = [];
+  for (const prompt of given) {
+    prompts.push(idsOf(model, prompt));
+    // Other requests are answered while many prompts are tokenised.
+    await setImmediate();
+  }
   const job = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
   model.assertFits(job);
   return job;
@@ -110,8 +118,12 @@ function givenPrompts({ prompt }: CompletionRequest): readonly (string | readonl
   return prompts as readonly (string | readonly number[])[];
 }
 
-function idsOf({ tokenizer }: ServedModel, prompt: string | readonly number[]): readonly number[] {
-  if (typeof prompt === 'string') return tokenizer.encode(prompt, { addSpecialTokens: true });
+function idsOf(model: ServedModel, prompt: string | readonly number[]): readonly number[] {
+  const { tokenizer } = model;
+  if (typeof prompt === 'string') {
+    model.assertMayFit(prompt.length);
+    return tokenizer.encode(prompt, { addSpecialTokens: true });
+  }
   const unknown = prompt.find((id) => id >= tokenizer.vocabSize);
   if (unknown === undefined) return prompt;
   throw new ApiError(

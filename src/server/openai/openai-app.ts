@@ -11,6 +11,7 @@ import { ApiError, parsed } from './api-error.ts';
 import { Buffered } from './buffered.ts';
 import { chatCompletion, chatCompletionChunks } from './chat-completions.ts';
 import { completion, completionChunks } from './completions.ts';
+import { assertFewValues } from './request-size.ts';
 import { chatRequest, completionRequest } from './requests.ts';
 import { responsesRequest } from './response-requests.ts';
 import { response, responseEvents } from './responses.ts';
@@ -99,7 +100,9 @@ async function answer<R extends { stream?: boolean | null | undefined }>(
   { schema, whole, pieces, end }: Route<R>,
   onError: (error: unknown) => void,
 ): Promise<Response> {
-  const request = parsed(schema, await bodyOf(c));
+  const body = await bodyOf(c);
+  assertFewValues(body);
+  const request = parsed(schema, body);
   const { signal } = c.req.raw;
   if (!request.stream) return c.json(await whole(model, request, signal));
   const chunks = new Buffered<Chunk>();

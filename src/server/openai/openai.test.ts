@@ -284,6 +284,38 @@ describe('what cannot be answered is refused, and says why', () => {
     await assert.rejects(request, { status: 400, code: 'too_many_completions' });
   });
 
+  describe('large ones at once, before they are read', () => {
+    const many = <T>(count: number, value: T): T[] => new Array(count).fill(value);
+    const large: Record<string, [address: string, body: object, code: string]> = {
+      'millions of messages that are none': ['chat/completions', { messages: many(4_000_000, 1) }, 'too_many_values'],
+      'millions of parts that are none': [
+        'chat/completions',
+        { messages: many(1000, { role: 'user', content: many(3000, 1) }) },
+        'too_many_values',
+      ],
+      'millions of items that are none': ['responses', { input: many(4_000_000, 1) }, 'too_many_values'],
+      'millions of prompts': ['completions', { prompt: many(3_000_000, 'a') }, 'too_many_completions'],
+      'millions of tokens, some of which are none': ['completions', { prompt: many(4_000_000, -1) }, 'invalid_value'],
+      'a text that cannot fit': ['completions', { prompt: 'a'.repeat(15_000_000) }, 'context_length_exceeded'],
+      'a message that cannot fit': [
+        'chat/completions',
+        { messages: [{ role: 'user', content: 'a'.repeat(15_000_000) }] },
+        'context_length_exceeded',
+      ],
+    };
+    for (const [name, [address, body, code]] of Object.entries(large)) {
+      test(name, async () => {
+        const text = JSON.stringify({ model: 'tiny', max_tokens: 4, ...body });
+        const start = performance.now();
+        const answer = await fetch(`${serving.url}/v1/${address}`, { method: 'POST', body: text });
+        const { error } = (await answer.json()) as { error: { code: string } };
+        assert.deepEqual([answer.status, error.code], [400, code]);
+        // What is sent is parsed in a tenth of that.
+        assert.ok(performance.now() - start < 3000, `it took ${performance.now() - start} ms`);
+      });
+    }
+  });
+
   test('what is no JSON, and what has no address', async () => {
     const headers = { 'content-type': 'application/json' };
     const bad = await fetch(`${serving.url}/v1/chat/completions`, { method: 'POST', headers, body: '{"model"' });

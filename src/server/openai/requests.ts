@@ -126,11 +126,23 @@ export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => log
 });
 export type ChatRequest = z.output<typeof chatRequest>;
 
-const ids = z.array(z.int().min(0)).nonempty();
+type Prompt = string | readonly number[];
+
+const isId = (given: unknown) => Number.isInteger(given) && (given as number) >= 0;
+const isList = (given: unknown, is: (element: unknown) => boolean) =>
+  Array.isArray(given) && given.length > 0 && given.every(is);
+const isText = (given: unknown) => typeof given === 'string';
+
+// Looked through by hand: a schema would list what is wrong with each of millions of elements.
+const prompt = z.custom<Prompt | readonly Prompt[]>(
+  (given) =>
+    isText(given) || isList(given, isText) || isList(given, isId) || isList(given, (each) => isList(each, isId)),
+  'expected a text, token ids, a list of texts or a list of lists of token ids',
+);
 
 const completionFields = z.strictObject({
   ...sampling,
-  prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
+  prompt,
   // With 0, a prompt is read and nothing is sampled, which evaluations that score given answers ask for.
   max_tokens: z.int().min(0).nullish(),
   logprobs: z.int().min(0).max(20).nullish(),

@@ -75,9 +75,25 @@ export class ServedModel {
   }
 
   /** Throws an `ApiError` for prompts that are too long, or too many. */
-  assertFits({ prompts, request: { n }, maxTokens }: SamplingJob): void {
-    assertFew(prompts.length * (n ?? 1));
+  assertFits({ prompts, request, maxTokens }: SamplingJob): void {
+    this.assertFew(prompts.length, request);
     for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
+  }
+
+  /** Throws an `ApiError` if so many prompts ask for more completions than can be kept in memory until all are answered. */
+  assertFew(prompts: number, { n }: Pick<SamplingRequest, 'n'>): void {
+    const completions = prompts * (n ?? 1);
+    if (completions <= MOST_COMPLETIONS) return;
+    const message = `A request may ask for ${MOST_COMPLETIONS} completions, of all its prompts together, not for ${completions}`;
+    throw new ApiError(400, 'too_many_completions', message, 'n');
+  }
+
+  /** Throws an `ApiError` for a prompt that is so long a text that it need not be tokenised to know that it does not fit. */
+  assertMayFit(characters: number): void {
+    const { contextLength } = this.#policy;
+    if (characters <= Math.max(ALWAYS_TOKENISED, contextLength * this.tokenizer.longestToken)) return;
+    const message = `This model's maximum context length is ${contextLength} tokens: the prompt has ${characters} characters, which are more`;
+    throw new ApiError(400, 'context_length_exceeded', message);
   }
 
   /** `n` completions of each prompt, in order. Throws what `assertFits` throws. */
@@ -245,11 +261,8 @@ function tokensOf({
   }));
 }
 
-/** The most completions of one request, all of which are kept in memory until it is answered. */
+/** The most completions of one request. */
 const MOST_COMPLETIONS = 1024;
 
-function assertFew(completions: number): void {
-  if (completions <= MOST_COMPLETIONS) return;
-  const message = `A request may ask for ${MOST_COMPLETIONS} completions, of all its prompts together, not for ${completions}`;
-  throw new ApiError(400, 'too_many_completions', message, 'n');
-}
+/** So many characters are tokenised in half a second, even where a tokenizer's unknown tokens or normaliser make few tokens of them. */
+const ALWAYS_TOKENISED = 2 ** 20;
