@@ -1,5 +1,8 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
+import type { z } from 'zod';
 import { GradusError, messageWithCause } from '../errors.ts';
+import { beginningOf, LongAnswerError, textOf } from '../response-text.ts';
+import { anyAnswer, createdExperiment, faultAnswer, foundExperiment, runAnswer } from './mlflow-answers.ts';
 import { RefusedError } from './outbox.ts';
 import type { EnvironmentVariables } from './tracker.ts';
 
@@ -27,12 +30,6 @@ export interface MlflowPair {
 export const MOST_METRICS = 1000;
 export const MOST_PARAMETERS = 100;
 
-interface RunAnswer {
-  readonly run: {
-    readonly info: { readonly run_id: string; readonly artifact_uri: string; readonly lifecycle_stage?: string };
-  };
-}
-
 interface RequestOptions {
   readonly body?: object | Uint8Array;
   readonly signal?: AbortSignal;
@@ -55,39 +52,38 @@ export class MlflowClient {
   /** @returns its id; undefined if there is no such experiment */
   async findExperiment(name: string, signal?: AbortSignal): Promise<string | undefined> {
     const path = `experiments/get-by-name?experiment_name=${encodeURIComponent(name)}`;
-    const answer = await this.#unlessMissing<{ experiment: { experiment_id: string } }>('GET', path, {
-      ...(signal && { signal }),
-    });
+    const answer = await this.#unlessMissing(foundExperiment, 'GET', path, { ...(signal && { signal }) });
     return answer?.experiment.experiment_id;
   }
 
   /** Whether there is an experiment with this id. */
   async hasExperiment(id: string, signal?: AbortSignal): Promise<boolean> {
     const path = `experiments/get?experiment_id=${encodeURIComponent(id)}`;
-    return (await this.#unlessMissing('GET', path, { ...(signal && { signal }) })) !== undefined;
+    return (await this.#unlessMissing(anyAnswer, 'GET', path, { ...(signal && { signal }) })) !== undefined;
   }
 
   async createExperiment(name: string): Promise<string> {
-    const answer = await this.#call<{ experiment_id: string }>('POST', 'experiments/create', { body: { name } });
+    const answer = await this.#call(createdExperiment, 'POST', 'experiments/create', { body: { name } });
     return answer.experiment_id;
   }
 
+  /** The location of its artifacts is empty where the server names none. */
   async createRun(
     experiment: string,
     name: string,
     tags: readonly MlflowPair[],
   ): Promise<{ readonly id: string; readonly artifacts: string }> {
     const body = { experiment_id: experiment, run_name: name, start_time: Date.now(), tags };
-    const { run } = await this.#call<RunAnswer>('POST', 'runs/create', { body });
-    return { id: run.info.run_id, artifacts: run.info.artifact_uri };
+    const { run } = await this.#call(runAnswer, 'POST', 'runs/create', { body });
+    return { id: run.info.run_id, artifacts: run.info.artifact_uri ?? '' };
   }
 
   /** @returns the location of its artifacts; undefined if there is no such run, or it was deleted, which a server does not do at once */
   async resumeRun(id: string): Promise<{ readonly artifacts: string } | undefined> {
-    const found = await this.#unlessMissing<RunAnswer>('GET', `runs/get?run_id=${id}`);
+    const found = await this.#unlessMissing(runAnswer, 'GET', `runs/get?run_id=${encodeURIComponent(id)}`);
     if (!found || found.run.info.lifecycle_stage === 'deleted') return undefined;
-    await this.#call('POST', 'runs/update', { body: { run_id: id, status: 'RUNNING' } });
-    return { artifacts: found.run.info.artifact_uri };
+    await this.#call(anyAnswer, 'POST', 'runs/update', { body: { run_id: id, status: 'RUNNING' } });
+    return { artifacts: found.run.info.artifact_uri ?? '' };
   }
 
   async log(
@@ -99,12 +95,12 @@ export class MlflowClient {
     },
     signal?: AbortSignal,
   ): Promise<void> {
-    await this.#call('POST', 'runs/log-batch', { body: { run_id: id, ...what }, ...(signal && { signal }) });
+    await this.#call(anyAnswer, 'POST', 'runs/log-batch', { body: { run_id: id, ...what }, ...(signal && { signal }) });
   }
 
   async endRun(id: string, status: 'FINISHED' | 'FAILED' | 'KILLED', signal?: AbortSignal): Promise<void> {
     const body = { run_id: id, status, end_time: Date.now() };
-    await this.#call('POST', 'runs/update', { body, ...(signal && { signal }) });
+    await this.#call(anyAnswer, 'POST', 'runs/update', { body, ...(signal && { signal }) });
   }
 
   /** Whether artifacts are uploaded through the server; other stores need their own clients. */
@@ -118,25 +114,42 @@ export class MlflowClient {
       .replace(/^\/\/[^/]*/, '')
       .replace(/^\/+/, '');
     const place = `${folder}/${path}`.split('/').map(encodeURIComponent).join('/');
-    await this.#request('PUT', `mlflow-artifacts/artifacts/${place}`, { body: content, ...(signal && { signal }) });
+    const options = { body: content, ...(signal && { signal }) };
+    const response = await this.#request('PUT', `mlflow-artifacts/artifacts/${place}`, options);
+    await response.body?.cancel();
   }
 
-  async #unlessMissing<T>(method: string, path: string, options?: RequestOptions): Promise<T | undefined> {
+  async #unlessMissing<T>(
+    answer: z.ZodType<T>,
+    method: string,
+    path: string,
+    options?: RequestOptions,
+  ): Promise<T | undefined> {
     try {
-      return await this.#call<T>(method, path, options);
+      return await this.#call(answer, method, path, options);
     } catch (error) {
       if (error instanceof MlflowRefusal && error.reason === 'RESOURCE_DOES_NOT_EXIST') return undefined;
       throw error;
     }
   }
 
-  async #call<T>(method: string, path: string, options?: RequestOptions): Promise<T> {
+  async #call<T>(answer: z.ZodType<T>, method: string, path: string, options?: RequestOptions): Promise<T> {
     const response = await this.#request(method, `mlflow/${path}`, options);
-    try {
-      return (await response.json()) as T;
-    } catch (error) {
-      throw new MlflowRefusal(`${this.uri} does not answer as MLflow does: ${messageWithCause(error)}`, 'NO_MLFLOW');
-    }
+    const said = await textOf(response).catch((error: unknown) => {
+      if (error instanceof LongAnswerError) throw this.#noMlflow(path, error.message);
+      throw new Error(`${this.uri}: ${messageWithCause(error)}`, { cause: error });
+    });
+    const json = jsonOf(said);
+    if (json === undefined) throw this.#noMlflow(path, 'no JSON');
+    const { success, data, error } = answer.safeParse(json);
+    if (success) return data;
+    const [issue] = error.issues;
+    throw this.#noMlflow(path, [...issue!.path, issue!.message].join(': '));
+  }
+
+  #noMlflow(path: string, fault: string): MlflowRefusal {
+    const [call] = path.split('?');
+    return new MlflowRefusal(`${this.uri} does not answer as MLflow does: ${call}: ${fault}`, 'NO_MLFLOW');
   }
 
   /** Throws `MlflowRefusal` for good; any other error may be temporary. */
@@ -158,7 +171,7 @@ export class MlflowClient {
       throw new Error(`${this.uri}: ${messageWithCause(error)}`, { cause: error });
     }
     if (response.ok) return response;
-    const { reason, message } = faultOf(response.status, await response.text().catch(() => ''));
+    const { reason, message } = faultOf(response.status, await beginningOf(response));
     if (passing.has(response.status)) throw new Error(`${this.uri}: ${message}`);
     throw new MlflowRefusal(message, reason, response.status);
   }
@@ -177,11 +190,17 @@ export class MlflowRefusal extends RefusedError {
 }
 
 function faultOf(status: number, text: string): { reason: string; message: string } {
+  const { data } = faultAnswer.safeParse(jsonOf(text));
+  const reason = data?.error_code ?? `HTTP_${status}`;
+  return { reason, message: data ? (data.message ?? text).slice(0, 300) : `HTTP ${status} ${text.slice(0, 200)}` };
+}
+
+/** `undefined` for what is no JSON. */
+function jsonOf(text: string): unknown {
   try {
-    const { error_code, message } = JSON.parse(text) as { error_code?: string; message?: string };
-    return { reason: error_code ?? `HTTP_${status}`, message: `${message ?? text}`.slice(0, 300) };
+    return JSON.parse(text);
   } catch {
-    return { reason: `HTTP_${status}`, message: `HTTP ${status} ${text.slice(0, 200)}` };
+    return undefined;
   }
 }
 

@@ -2,7 +2,7 @@
 // mlflow.engine.test.ts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +55,61 @@ test('a server that is no MLflow server', async () => {
   const { code, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
   assert.equal(code, 'MLFLOW_REFUSED');
   assert.match(message, /does not answer as MLflow does/);
+});
+
+/** A server that gives an answer to a call, and otherwise those of MLflow. */
+function serveWith(call: string, answer: (response: ServerResponse) => void): Promise<{ uri: string }> {
+  return serve((request, response) => {
+    request.resume();
+    const info = { run_id: 'abc', artifact_uri: 'mlflow-artifacts:/1/abc/artifacts' };
+    if (request.url!.includes(call)) answer(response);
+    else response.end(JSON.stringify({ experiment: { experiment_id: '1' }, run: { info } }));
+  });
+}
+
+const newRun = { name: 'a', folder, settings: {}, step: 0 };
+
+test('answers of another shape are a refusal that says which and why, not a fault of ours', async () => {
+  for (const body of ['null', '[]', '{"run":null}', '{"run":{"info":{"run_id":7}}}']) {
+    const { uri } = await serveWith('runs/create', (response) => response.end(body));
+    const start = await connectMlflow({ MLFLOW_TRACKING_URI: uri });
+    const error = await start(newRun).then(
+      () => assert.fail('it starts'),
+      (error: GradusError) => error,
+    );
+    assert.equal(error.code, 'MLFLOW_REFUSED', body);
+    assert.match(error.message, /does not answer as MLflow does: runs\/create: .*expected/);
+  }
+});
+
+for (const artifacts of [{}, { artifact_uri: null }]) {
+  test(`a server that keeps no artifacts does not stop the run: ${JSON.stringify(artifacts)}`, async () => {
+    const { uri } = await serveWith('runs/create', (response) =>
+      response.end(JSON.stringify({ run: { info: { run_id: 'abc', ...artifacts } } })),
+    );
+    process.env.MLFLOW_TRACKING_URI = uri;
+    const out = join(folder, `no-artifacts-${'artifact_uri' in artifacts}`);
+    const result = await train(toy, { out, settings: ['max_steps=2', 'trackers=[mlflow]'] });
+    assert.equal(result.ok, true);
+    assert.match(readRun(out).trackers!.mlflow!.fault!, /not uploaded.*at no place that the server names/);
+  });
+}
+
+test('an answer without end is read up to a limit, be it one or a fault', { timeout: 20_000 }, async () => {
+  for (const status of [200, 400]) {
+    let sent = 0;
+    const { uri } = await serveWith('get-by-name', (response) => {
+      const more = () => {
+        while (!response.destroyed && response.write('x'.repeat(2 ** 16))) sent += 2 ** 16;
+      };
+      response.writeHead(status).on('drain', more);
+      more();
+    });
+    const { code, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
+    assert.equal(code, 'MLFLOW_REFUSED');
+    assert.match(message, status === 200 ? /more than 1 MiB/ : /HTTP 400 xxx/);
+    assert.ok(message.length < 400 && sent < 2 ** 25, `${sent} bytes were sent`);
+  }
 });
 
 test('credentials are sent as MLflow’s own client sends them, and refused ones are an error of credentials', async () => {

@@ -77,7 +77,8 @@ class MlflowTracker implements Tracker {
 
   get #artifactFault(): string | undefined {
     if (this.#client.takesArtifacts(this.#artifacts)) return undefined;
-    return `samples and files are not uploaded: this experiment keeps them at ${this.#artifacts}, not behind the server (mlflow server --artifacts-destination)`;
+    const place = this.#artifacts === '' ? 'at no place that the server names' : `at ${this.#artifacts}`;
+    return `samples and files are not uploaded: this experiment keeps them ${place}, not behind the server (mlflow server --artifacts-destination)`;
   }
 
   log(step: number, metrics: Metrics, time = Date.now()): void {
