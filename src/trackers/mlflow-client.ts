@@ -233,8 +233,20 @@ export function mlflowSettings(environment: EnvironmentVariables): MlflowSetting
     );
   }
   const { username, password: secret, origin, pathname } = new URL(uri);
-  const [name, key] = username ? [decodeURIComponent(username), decodeURIComponent(secret)] : [user, password];
+  const [name, key] = username ? [decoded(username), decoded(secret)] : [user, password];
   const basic = name ? `Basic ${Buffer.from(`${name}:${key}`).toString('base64')}` : undefined;
   const authorization = token ? `Bearer ${token}` : basic;
   return { uri: `${origin}${pathname}`.replace(/\/+$/, ''), ...(authorization !== undefined && { authorization }) };
+}
+
+/** The user or the password of an address, which an error does not show. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new GradusError('MLFLOW_URI_INVALID', 'the user or the password in MLFLOW_TRACKING_URI has a stray %', {
+      hint: 'write %25 for %; or set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, where it stands for itself',
+      path: 'trackers',
+    });
+  }
 }

@@ -42,6 +42,17 @@ test('without an address, or with one of no server, it is said what is wanted', 
   }
 });
 
+test('a stray % in the user or the password is named, and neither is shown', async () => {
+  for (const who of ['ann:50%off', '50%off:x']) {
+    const { code, kind, message, hint } = await refusal({ MLFLOW_TRACKING_URI: `http://${who}@127.0.0.1:1` });
+    assert.deepEqual([code, kind], ['MLFLOW_URI_INVALID', 'invalid']);
+    assert.match(hint!, /%25/);
+    assert.ok(!message.includes('off'));
+  }
+  const { code } = await refusal({ MLFLOW_TRACKING_URI: 'http://ann:50%25off@127.0.0.1:1' });
+  assert.equal(code, 'MLFLOW_UNREACHABLE');
+});
+
 test('a run whose server is not there does not begin', async () => {
   const { server, uri } = await serve(() => {});
   await new Promise((resolve) => server.close(resolve));
