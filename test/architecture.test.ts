@@ -9,7 +9,7 @@ const allowedImports: Record<string, string[]> = {
   core: ['grpo'],
   tensor: ['formats'],
   formats: [],
-  hub: ['formats', 'runs'],
+  hub: ['core', 'formats', 'runs'],
   runtime: [],
   grpo: ['core', 'tensor'],
   tools: ['core'],

@@ -1,5 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { setTimeout as wait } from 'node:timers/promises';
+import { bearerOf } from '../authorization.ts';
 import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
@@ -25,7 +26,8 @@ const LONGEST_WAIT = 60;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`, `CANCELLED`.
+ * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`,
+ * `CREDENTIALS_INVALID`, `CANCELLED`.
  */
 export async function hubRequest(
   settings: HubSettings,
@@ -35,7 +37,7 @@ export async function hubRequest(
 ): Promise<Response> {
   const { token, endpoint } = settings;
   const isHub = new URL(url).origin === new URL(endpoint).origin;
-  const authorization = token && isHub ? { authorization: `Bearer ${token}` } : {};
+  const authorization = token && isHub ? { authorization: bearerOf(token, 'HF_TOKEN') } : {};
   for (let attempt = 1; ; attempt++) {
     const broken = new AbortController();
     const silence = abortAfterSilence(settings, broken);

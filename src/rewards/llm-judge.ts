@@ -1,7 +1,9 @@
 // Reward from a language model that grades by a rubric, at any endpoint that speaks OpenAI's chat completions protocol.
 import { z } from 'zod';
+import { bearerOf } from '../authorization.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { beginningOf, textOf } from '../response-text.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { atMost } from './at-most.ts';
 
@@ -49,13 +51,15 @@ const FIRST_PAUSE = 250;
 
 /**
  * Scores between 0 and 1. The judge answers at temperature 0, and identical questions are asked only once. Completions are quoted so that
- * they cannot pass for instructions to the judge. Throws `CREDENTIALS_MISSING` without the API key that the configuration names, and
- * `JUDGE_FAILED` if there is no score: a failure is never a score.
+ * they cannot pass for instructions to the judge. Throws `CREDENTIALS_MISSING` without the API key that the configuration names,
+ * `CREDENTIALS_INVALID` for one that no header can have, and `JUDGE_FAILED` if there is no score: a failure is never a score.
  */
 export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): RewardFunction {
   const { scale = 10, reference_column, concurrency = 8 } = config;
-  const apiKey = apiKeyOf(config, outside);
-  const askInTurn = atMost(concurrency, (question: string) => askRepeatedly(config, outside.fetch, apiKey, question));
+  const authorization = authorizationOf(config, outside);
+  const askInTurn = atMost(concurrency, (question: string) =>
+    askRepeatedly(config, outside.fetch, authorization, question),
+  );
   const verdicts = new Map<string, Promise<number>>();
   const verdictOn = (question: string) => {
     const known = verdicts.get(question);
@@ -82,10 +86,11 @@ export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): Rewa
   };
 }
 
-function apiKeyOf({ api_key_env }: LlmJudgeConfig, { environment }: LlmJudgeOutside): string | undefined {
+/** The header with the key. */
+function authorizationOf({ api_key_env }: LlmJudgeConfig, { environment }: LlmJudgeOutside): string | undefined {
   if (api_key_env === undefined) return undefined;
   const key = environment[api_key_env];
-  if (key) return key;
+  if (key) return bearerOf(key, api_key_env);
   throw new GradusError('CREDENTIALS_MISSING', `the environment variable ${api_key_env} is not set`, {
     hint: `export ${api_key_env}, or leave api_key_env out if the endpoint needs no key`,
     path: 'api_key_env',
@@ -116,12 +121,12 @@ function questionOf(
 async function askRepeatedly(
   config: LlmJudgeConfig,
   fetch: LlmJudgeOutside['fetch'],
-  apiKey: string | undefined,
+  authorization: string | undefined,
   question: string,
 ): Promise<number> {
   const { retries = 2 } = config;
   for (let attempt = 0; ; attempt++) {
-    const answer = await ask(config, fetch, apiKey, question);
+    const answer = await ask(config, fetch, authorization, question);
     if (typeof answer === 'number') return answer;
     if (attempt >= retries || !answer.mayPass) {
       throw new GradusError('JUDGE_FAILED', `the judge ${config.model} gave no score: ${answer.fault}`, {
@@ -142,21 +147,21 @@ interface Failure {
 async function ask(
   { base_url, model, scale = 10, timeout_s = 10 }: LlmJudgeConfig,
   fetch: LlmJudgeOutside['fetch'],
-  apiKey: string | undefined,
+  authorization: string | undefined,
   question: string,
 ): Promise<number | Failure> {
   try {
     const response = await fetch(`${base_url.replace(/\/+$/, '')}/chat/completions`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...(apiKey && { authorization: `Bearer ${apiKey}` }) },
+      headers: { 'content-type': 'application/json', ...(authorization && { authorization }) },
       body: JSON.stringify({ model, temperature: 0, messages: [{ role: 'user', content: question }] }),
       signal: AbortSignal.timeout(timeout_s * 1000),
     });
     if (!response.ok) {
       const mayPass = response.status === 429 || response.status >= 500;
-      return { fault: `HTTP ${response.status} ${(await response.text()).slice(0, 200)}`, mayPass };
+      return { fault: `HTTP ${response.status} ${(await beginningOf(response)).slice(0, 200)}`, mayPass };
     }
-    return scoreIn(answerSchema.parse(await response.json()).choices[0]!.message.content, scale);
+    return scoreIn(answerSchema.parse(JSON.parse(await textOf(response))).choices[0]!.message.content, scale);
   } catch (error) {
     return { fault: `${base_url}: ${messageWithCause(error)}`, mayPass: true };
   }

@@ -1,5 +1,6 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import type { z } from 'zod';
+import { bearerOf } from '../authorization.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import { beginningOf, LongAnswerError, textOf } from '../response-text.ts';
 import { anyAnswer, createdExperiment, faultAnswer, foundExperiment, runAnswer } from './mlflow-answers.ts';
@@ -206,7 +207,7 @@ function jsonOf(text: string): unknown {
 
 /**
  * Reads `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`, `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`.
- * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`.
+ * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `CREDENTIALS_INVALID`.
  */
 export function mlflowSettings(environment: EnvironmentVariables): MlflowSettings {
   const { MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_TOKEN: token } = environment;
@@ -235,7 +236,7 @@ export function mlflowSettings(environment: EnvironmentVariables): MlflowSetting
   const { username, password: secret, origin, pathname } = new URL(uri);
   const [name, key] = username ? [decoded(username), decoded(secret)] : [user, password];
   const basic = name ? `Basic ${Buffer.from(`${name}:${key}`).toString('base64')}` : undefined;
-  const authorization = token ? `Bearer ${token}` : basic;
+  const authorization = token ? bearerOf(token, 'MLFLOW_TRACKING_TOKEN') : basic;
   return { uri: `${origin}${pathname}`.replace(/\/+$/, ''), ...(authorization !== undefined && { authorization }) };
 }
 

@@ -23,7 +23,7 @@ const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } 
 /**
  * Connects to a server and finds the experiment: the one named by `MLFLOW_EXPERIMENT_NAME`, which is created if it does not exist, the one with the
  * id `MLFLOW_EXPERIMENT_ID`, or MLflow's default. Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`,
- * `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_REFUSED`.
+ * `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_INVALID`, `CREDENTIALS_REFUSED`.
  */
 export async function connectMlflow(
   environment: EnvironmentVariables,

@@ -30,7 +30,7 @@ function read({ url, id }: TrackedPlace): Promise<WandbRun> {
 
 trackerContract({
   name: 'wandb',
-  connect: connectWandb,
+  connect: () => connectWandb(process.env),
   folder: () => join(mkdtempSync(join(folder, 'run-')), 'wandb'),
   read,
   spelt: (name) => (name.startsWith('eval/') ? name : `train/${name}`),
@@ -64,7 +64,7 @@ test('without an account a run does not begin, and it is said what is missing', 
     else process.env[name] = value;
   }
   try {
-    const error = await connectWandb().then(
+    const error = await connectWandb(process.env).then(
       () => assert.fail('it connects'),
       (thrown: GradusError) => thrown,
     );
@@ -79,7 +79,7 @@ test('without uvx it is said what is missing', async () => {
   const { PATH } = process.env;
   process.env.PATH = folder;
   try {
-    await assert.rejects(connectWandb(), { code: 'WANDB_CLIENT_MISSING', kind: 'not_ready' });
+    await assert.rejects(connectWandb(process.env), { code: 'WANDB_CLIENT_MISSING', kind: 'not_ready' });
   } finally {
     process.env.PATH = PATH;
   }

@@ -1,11 +1,12 @@
 // Weights & Biases. Its client is for Python, so a worker runs it, with the tags that transformers' trainers use.
 import { dirname } from 'node:path';
+import { assertOneLine } from '../authorization.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Metrics, TrackedPlace } from '../logging.ts';
 import { pythonFolder } from '../workers/python-folder.ts';
 import { startWorker, type Worker } from '../workers/worker.ts';
 import { Outbox, RefusedError } from './outbox.ts';
-import type { StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
+import type { EnvironmentVariables, StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 import { trainerTags } from './trainer-tags.ts';
 
 /** The version of the client that Gradus was tested with; `uvx` fetches it when it is first needed. */
@@ -23,9 +24,13 @@ type Item = Point | (Omit<Point, 'values'> & { readonly name: string; readonly t
 
 /**
  * The client reads the environment variables that it documents: `WANDB_API_KEY`, `WANDB_PROJECT` (here `gradus` unless it is set), `WANDB_ENTITY`,
- * `WANDB_MODE`, `WANDB_BASE_URL`. Throws `WANDB_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `WANDB_UNREACHABLE`.
+ * `WANDB_MODE`, `WANDB_BASE_URL`. Throws `WANDB_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `CREDENTIALS_INVALID`,
+ * `WANDB_UNREACHABLE`.
  */
-export async function connectWandb(): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
+export async function connectWandb({
+  WANDB_API_KEY: key = '',
+}: EnvironmentVariables): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
+  assertOneLine(key, 'WANDB_API_KEY');
   const worker = await startClient();
   try {
     await worker.call('check', {});

@@ -1,0 +1,24 @@
+// The value of an Authorization header, checked before any request: what the platform throws about it quotes the secret.
+import { GradusError } from './errors.ts';
+
+/**
+ * Throws `CREDENTIALS_INVALID`, which does not show the secret, for one that no header can carry. White space around it is left out.
+ * @param source where it is from: the name of an environment variable
+ */
+export function bearerOf(secret: string, source: string): string {
+  assertOneLine(secret, source);
+  return `Bearer ${secret.trim()}`;
+}
+
+/** Throws `CREDENTIALS_INVALID`, which does not show the secret, unless it has only the characters of a header. */
+export function assertOneLine(secret: string, source: string): void {
+  if (/^[\x20-\x7e]*$/.test(secret.trim())) return;
+  throw new GradusError(
+    'CREDENTIALS_INVALID',
+    `${source} has a line break or another character that no header can have`,
+    {
+      hint: `set ${source} to the secret alone: one line of ASCII characters`,
+      kind: 'credentials',
+    },
+  );
+}
