@@ -1,5 +1,6 @@
 // Assigns the files of a data set to configurations and splits, by its card or by the names of files and folders.
 import { GradusError, isObject } from '../errors.ts';
+import { fitsPattern } from './path-pattern.ts';
 
 export interface DatasetPart {
   /** @default the only one, `default` or `main` */
@@ -96,7 +97,7 @@ function placedByCard(files: readonly string[], entry: Readonly<Record<string, u
   }
   return patternsOf(data_files).flatMap(({ split, patterns }) =>
     inside
-      .filter((path) => patterns.some((pattern) => matches(path.slice(root.length), pattern)))
+      .filter((path) => patterns.some((pattern) => fitsPattern(path.slice(root.length), pattern)))
       .map((path) => ({ path, config: name, split })),
   );
 }
@@ -108,14 +109,6 @@ function patternsOf(given: unknown): { readonly split: string; readonly patterns
   const unnamed = { split: 'train', patterns: entries.filter((entry) => typeof entry === 'string') };
   return [...named, unnamed].map(({ split, patterns }) => ({ split, patterns: patterns.map(String) }));
 }
-
-/** `*` and `?` do not match slashes, `**` does. */
-function matches(path: string, pattern: string): boolean {
-  const source = pattern.replace(/\*\*\/|\*\*|\*|\?|[^\w/]/g, (piece) => wildcards[piece] ?? `\\${piece}`);
-  return new RegExp(`^${source}$`).test(path);
-}
-
-const wildcards: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
 
 function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
