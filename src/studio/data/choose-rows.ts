@@ -1,4 +1,5 @@
 // Renames the columns of a data set, extracts parts of them and filters its rows, as a configuration says.
+import { endedAfter } from '../../backends/ended-after.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { templateColumns } from '../../envs/prompt-template.ts';
@@ -14,7 +15,7 @@ type Extraction = Exclude<Config['columns'][string], string>;
 /**
  * Applies `columns`, then `filter`. Names with dots, such as `translation.en` or `messages.0.content`, lead into objects and lists. A row that the
  * filter leaves out by a column that is not extracted need not match a pattern. Throws `COLUMN_MISSING` if a row lacks a column that they name,
- * `COLUMN_INVALID` if a pattern matches nothing in a row, and `DATASET_EMPTY` if no row passes the filter.
+ * `COLUMN_INVALID` if a pattern matches nothing in a row, `DATASET_EMPTY` if no row passes the filter, and `PATTERN_TOO_SLOW`.
  * @param path of the data set, for errors
  */
 export function chooseRows(rows: readonly Example[], config: Config, path: string): readonly Example[] {
@@ -28,15 +29,31 @@ export function chooseRows(rows: readonly Example[], config: Config, path: strin
   assertColumns(renamed, names, path);
   const numbered = renamed.map((row, i) => ({ row, number: i + 1 }));
   const [early, late] = [conditions.filter((one) => !isExtracted(one)), conditions.filter(isExtracted)];
-  const kept = numbered
-    .filter(({ row }) => pass(row, early))
-    .map(({ row, number }) => withExtracted(row, extractions, `row ${number} of ${path}`))
-    .filter((row) => pass(row, late));
+  const chosen = inTime('filter', rows.length, () => numbered.filter(({ row }) => pass(row, early)));
+  const extracted = inTime('columns', rows.length, () =>
+    chosen.map(({ row, number }) => withExtracted(row, extractions, `row ${number} of ${path}`)),
+  );
+  const kept = inTime('filter', rows.length, () => extracted.filter((row) => pass(row, late)));
   if (kept.length > 0 || conditions.length === 0) return kept;
   throw new GradusError('DATASET_EMPTY', `no row of ${path} passes the filter on ${names.join(', ')}`, {
     hint: 'loosen the filter; values of CSV files are texts',
     path: 'filter',
   });
+}
+
+/** Milliseconds for the patterns of one key, and more for each row: a hundredth is enough for any that do not backtrack. */
+const [LONGEST, LONGER] = [10_000, 1];
+
+/** Throws `PATTERN_TOO_SLOW`. @param key with the patterns */
+function inTime<T>(key: string, rows: number, work: () => T): T {
+  const limit = LONGEST + LONGER * rows;
+  const late = (cause: unknown) =>
+    new GradusError('PATTERN_TOO_SLOW', `${key}: a pattern takes longer than ${limit / 1000} s for the data set`, {
+      hint: 'avoid repetitions within repetitions, such as (a+)+, which take for ever on some texts',
+      path: key,
+      cause,
+    });
+  return endedAfter(limit, late)(work);
 }
 
 /** The columns that are parts of the text in another one, by name. */
