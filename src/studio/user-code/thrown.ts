@@ -1,5 +1,5 @@
 // Errors of user code, in a form that can be sent from one process to another.
-import { type ErrorDetails, GradusError, messageOf, stackOf } from '../../errors.ts';
+import { type ErrorDetails, GradusError, isObject, messageOf, stackOf } from '../../errors.ts';
 import { nameOf } from '../../fault-message.ts';
 import { TimeLimitError } from '../../time-limits.ts';
 
@@ -23,6 +23,14 @@ export function describeThrown(error: unknown): Thrown {
   if (!(error instanceof GradusError)) return thrown;
   const { code, hint, path, kind } = error;
   return { ...thrown, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
+}
+
+/** Whether a message from a process, where user code may send some of its own, holds what `describeThrown` makes. */
+export function isThrown(value: unknown): value is Thrown {
+  if (!isObject(value) || typeof value.message !== 'string') return false;
+  const { name, stack, code, details } = value;
+  const texts = [name, stack, code].every((text) => text === undefined || typeof text === 'string');
+  return texts && (details === undefined || isObject(details));
 }
 
 export function errorOf({ name, message, stack, timedOut, code, details }: Thrown): Error {

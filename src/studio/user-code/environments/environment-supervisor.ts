@@ -2,9 +2,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { EnvAnswers, Timed } from '../../../env-call.ts';
-import { GradusError, messageOf } from '../../../errors.ts';
+import { GradusError, isObject, messageOf } from '../../../errors.ts';
 import { afterTime, tookLonger } from '../../../time-limits.ts';
-import { describeThrown, errorOf, type Thrown } from '../thrown.ts';
+import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 
@@ -85,7 +85,8 @@ export class EnvironmentSupervisor implements Disposable {
   #child: ChildProcess | undefined;
   /** How many processes have been started. */
   #processes = 0;
-  #numbers = 0;
+  /** Begins anywhere, since user code may send messages with small numbers of its own. */
+  #numbers = Math.floor(Math.random() * 2 ** 48);
   readonly #opened = new Map<number, OpenedEnvironment>();
   /** Unanswered calls by their ids, in the order in which they were sent. */
   readonly #sent = new Map<number, Sent>();
@@ -199,9 +200,9 @@ export class EnvironmentSupervisor implements Disposable {
     const child = await startUserProcess(this.#program);
     this.#processes++;
     let guilty: number | undefined;
-    child.on('message', (report: Report | string) => {
+    child.on('message', (report: unknown) => {
       // User code can send messages as well; they are ignored.
-      if (!(report instanceof Object)) return;
+      if (!isReport(report)) return;
       if ('exits' in report) guilty = report.exits;
       else if (this.#child === child) this.#hear(report);
     });
@@ -251,6 +252,17 @@ export class EnvironmentSupervisor implements Disposable {
       this.#faults.set(guilty, describeThrown(why));
     }
   }
+}
+
+/** Whether a message is complete, as those of the child are. */
+function isReport(message: unknown): message is Report {
+  if (!isObject(message)) return false;
+  if ('exits' in message) return message.exits === undefined || typeof message.exits === 'number';
+  if ('crashed' in message) return typeof message.owner === 'number' && isThrown(message.crashed);
+  if (typeof message.id !== 'number') return false;
+  if ('waits' in message) return message.waits === true;
+  if ('thrown' in message) return isThrown(message.thrown);
+  return Object.hasOwn(message, 'answer') && Number.isFinite(message.took);
 }
 
 let shared: EnvironmentSupervisor | undefined;

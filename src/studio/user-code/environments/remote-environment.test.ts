@@ -78,6 +78,14 @@ export const groups = {
   gold: () => ['a', 'b'],
 };
 export const notRows = { ...honest, buildDataset: () => ({ train: [{ later: () => 1 }] }) };
+const flood = (what: (k: number) => object) => talk(() => { for (let k = 0; k < 300; k++) process.send!(what(k)); });
+export const sendsAnswers = flood((id) => ({ id, answer: { turns: 5 }, took: 0 }));
+export const sendsParts = flood((id) => ({ id, answer: { turns: 5 } }));
+export const sendsNothing = flood((id) => ({ id, type: 'progress' }));
+export const sendsThrown = flood((id) => ({ id, thrown: null }));
+export const sendsCrashes = flood((owner) => ({ owner, crashed: null }));
+export const sendsErrors = flood((owner) => ({ owner, crashed: { message: 'not mine' } }));
+export const sendsExits = flood((k) => ({ exits: k % 2 ? k : 'x' }));
 export const pid = { build: () => ({ start: () => ({ messages: [{ role: 'user', content: String(process.pid) }] }), step: forever }) };
 `,
 );
@@ -173,10 +181,18 @@ describe('a fault of an episode is recorded, and disturbs no other episode', { c
   }
 });
 
-test('what an environment says to the process that started its own, or prints, means nothing', async () => {
-  const trajectories = await play(await open('speaks'), rows);
-  assert.deepEqual(asData(trajectories), asData(await play(await loadEnvironment(named('honest')), rows)));
-});
+for (const name of [
+  ...['speaks', 'sendsAnswers', 'sendsParts', 'sendsNothing'],
+  ...['sendsThrown', 'sendsCrashes', 'sendsErrors', 'sendsExits'],
+]) {
+  test(`what an environment says to the process that started its own, or prints, means nothing: ${name}`, async () => {
+    using own = new EnvironmentSupervisor();
+    for (const given of [rows, slowRows]) {
+      const trajectories = await play(await open(name, own), given);
+      assert.deepEqual(asData(trajectories), asData(await play(await loadEnvironment(named('honest')), given)));
+    }
+  });
+}
 
 test('what a new process cannot repeat is an error, not another episode', async () => {
   const trajectories = await play(await open('counts'), rows, 600);
