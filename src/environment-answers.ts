@@ -72,11 +72,13 @@ export function checkedMetrics(answer: unknown): Readonly<Record<string, number>
 
 function checkedNumbers(method: string, answer: unknown, isRight: (value: unknown) => boolean): EpisodeScore {
   if (!isObject(answer)) throw wrongAnswer(method, answer, 'numbers by their names');
-  for (const [name, value] of Object.entries(answer)) {
+  // Copied once, before the check: a getter may give another value whenever it is asked.
+  const numbers = { ...answer };
+  for (const [name, value] of Object.entries(numbers)) {
     if (isRight(value)) continue;
     throw wrongAnswer(method, value, 'a finite number up to 1e100', `${name} is`);
   }
-  return { ...answer } as EpisodeScore;
+  return numbers as EpisodeScore;
 }
 
 /** The error for a method that answered something other than `wanted`. */

@@ -43,6 +43,10 @@ export const talks = ({ completions }: Input) => {
   return completions.map(score);
 };
 export const broken = () => { throw new Error('out of order'); };
+export const patches = ({ completions }: Input) => {
+  Math.abs = () => 0;
+  return completions.map((text) => (text.startsWith('6') ? NaN : score(text)));
+};
 `,
 );
 
@@ -96,6 +100,7 @@ for (const [name, fault] of [
   ['fills', /memory|longer/],
   ['scores_nan', /score is NaN/],
   ['scores_text', /score is a string/],
+  ['patches', /score is NaN/],
 ] as const) {
   test(`a reward that ${name.replace('_', ' ')}: its rollout is an error, the others are as they would be without`, async () => {
     const { code, result } = await run(name, 'max_error_fraction=0.5');

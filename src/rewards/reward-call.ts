@@ -1,9 +1,9 @@
 // Calls a reward function once and returns its scores or its error.
-import { kindOf, stackOf } from '../errors.ts';
+import { isObject, kindOf, stackOf } from '../errors.ts';
 import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
 import { isPromiseLike, type MaybePromise } from '../maybe-promise.ts';
-import type { RewardData, RewardFault, RewardFunction, RewardOutcome } from '../rewards.ts';
+import type { RewardData, RewardFault, RewardFunction, RewardOutcome, RewardScores } from '../rewards.ts';
 import { isMeasurable } from '../statistics.ts';
 
 /**
@@ -43,13 +43,42 @@ function faultOf(error: unknown): RewardFault {
 function checkedScores(answer: unknown, count: number): (number | null | RewardFault)[] {
   if (!isList(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
-  return Array.from(answer, (score) => {
-    if (score === null || isMeasurable(score)) return score;
-    if (isPromiseLike(score)) return { message: 'its score is a promise: return await Promise.all(…) of all scores' };
-    const found = typeof score === 'number' ? String(score) : kindOf(score);
-    const wanted = Number.isFinite(score) ? 'a number up to 1e100' : 'a finite number or null';
-    return { message: `its score is ${found}, not ${wanted}` };
-  });
+  // By index: an iterator of the user's own may give more values than there are, or fewer.
+  const scores: (number | null | RewardFault)[] = [];
+  for (let i = 0; i < count; i++) scores.push(checkedScore(answer[i]));
+  return scores;
+}
+
+function checkedScore(score: unknown): number | null | RewardFault {
+  if (score === null || isMeasurable(score)) return score;
+  if (isPromiseLike(score)) return { message: 'its score is a promise: return await Promise.all(…) of all scores' };
+  const found = typeof score === 'number' ? String(score) : kindOf(score);
+  const wanted = Number.isFinite(score) ? 'a number up to 1e100' : 'a finite number or null';
+  return { message: `its score is ${found}, not ${wanted}` };
+}
+
+/** Checks once more what comes from another process, where user code may have changed what the first check relies on. */
+export function checkedOutcome(outcome: unknown, count: number): RewardOutcome {
+  const wrong = (what: string): RewardOutcome => ({ fault: { message: `its process answered with ${what}` } });
+  if (!isObject(outcome)) return wrong(`${kindOf(outcome)}, not with scores`);
+  const { fault, scores, metrics, extra } = outcome;
+  if (fault !== undefined) return isFault(fault) ? { fault } : wrong('an error without a message');
+  if (!Array.isArray(scores)) return wrong(`${kindOf(scores)}, not with scores`);
+  if (scores.length !== count) return wrong(`${scores.length} scores for ${count} completions`);
+  if (!isObject(metrics) || !Object.values(metrics).every(isMeasurable)) return wrong('metrics that are no numbers');
+  if (extra !== undefined && !isColumns(extra, count))
+    return wrong(`values to record that are not ${count} of each name`);
+  const checked = scores.map((score) => (isFault(score) ? score : checkedScore(score)));
+  return { scores: checked, metrics: metrics as RewardScores['metrics'], ...(extra !== undefined && { extra }) };
+}
+
+function isFault(value: unknown): value is RewardFault {
+  const { message, stack } = isObject(value) ? value : {};
+  return typeof message === 'string' && (stack === undefined || typeof stack === 'string');
+}
+
+function isColumns(value: unknown, count: number): value is NonNullable<RewardScores['extra']> {
+  return isObject(value) && Object.values(value).every((values) => Array.isArray(values) && values.length === count);
 }
 
 /** Whether a value is an array, or a typed one such as Float32Array. */

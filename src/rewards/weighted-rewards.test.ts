@@ -197,6 +197,42 @@ test('scores may be in a typed array', async () => {
   );
 });
 
+test('scores are read by their places, whatever an iterator says', async () => {
+  for (const said of [[], [9], [9, 9, 9]]) {
+    const rewards = await scoreWith(() => Object.assign([0.5, 1], { [Symbol.iterator]: () => said.values() }));
+    assert.deepEqual(
+      rewards.map(({ score }) => score),
+      [0.5, 1],
+    );
+  }
+});
+
+const answers: [what: string, outcome: unknown, fault: RegExp][] = [
+  ['nothing', undefined, /answered with undefined/],
+  ['no scores', { metrics: {} }, /answered with undefined, not with scores/],
+  ['too few scores', { scores: [1], metrics: {} }, /1 scores for 2 completions/],
+  ['too many scores', { scores: [1, 1, 1], metrics: {} }, /3 scores for \d completion/],
+  ['an infinite metric', { scores: [1, 1], metrics: { a: Infinity } }, /metrics that are no numbers|scores for 1/],
+  ['too few values to record', { scores: [1, 1], metrics: {}, extra: { a: [1] } }, /values to record|scores for 1/],
+  ['an error of no text', { fault: { message: 5 } }, /an error without a message/],
+];
+for (const [what, outcome, fault] of answers) {
+  test(`a reward elsewhere that answers ${what} fails, and not the run`, async () => {
+    const score = { call: async () => outcome } as unknown as RemoteReward;
+    for (const { score: value, errors } of await weightedRewards([{ name: 'mine', score }]).score(example, two)) {
+      assert.equal(value, null);
+      assert.match(errors!.mine!, fault);
+    }
+  });
+}
+
+test('a wrong score from elsewhere is the fault of its completion alone', async () => {
+  const score = { call: async () => ({ scores: [Number.NaN, 1], metrics: {} }) } as RemoteReward;
+  const [wrong, right] = await weightedRewards([{ name: 'mine', score }]).score(example, two);
+  assert.match(wrong!.errors!.mine!, /score is NaN/);
+  assert.equal(right!.score, 1);
+});
+
 test('a sparse array scores nothing', async () => {
   for (const { score, errors } of await scoreWith(() => new Array(2))) {
     assert.equal(score, null);

@@ -5,7 +5,7 @@ import { meanMetrics } from '../logging.ts';
 import type { NamedReward, Progress, RewardData, RewardModel, RewardOutcome, RewardScores } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
-import { callReward } from './reward-call.ts';
+import { callReward, checkedOutcome } from './reward-call.ts';
 
 export interface WeightedRewardsOptions {
   /**
@@ -84,7 +84,9 @@ async function judge(score: NamedReward['score'], group: RewardData, timeLimit: 
 }
 
 async function call(score: NamedReward['score'], judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
-  if (typeof score === 'object') return score.call(judged, timeLimit);
+  if (typeof score === 'object') {
+    return checkedOutcome(await score.call(judged, timeLimit), judged.completions.length);
+  }
   return withinTime(() => callReward(score, judged), timeLimit).catch((error) => ({
     fault: { message: messageOf(error) },
   }));

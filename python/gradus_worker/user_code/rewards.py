@@ -64,6 +64,7 @@ def _scores(answer, count):
     values = answer.tolist() if hasattr(answer, "tolist") else answer
     if not isinstance(values, (list, tuple)):
         raise TypeError(f"it returned {type(values).__name__}, not a list of scores")
+    values = list(values)  # once: a list of the user's own class may tell another length than it has
     if len(values) != count:
         raise TypeError(f"it returned {len(values)} scores for {count} completions")
     return [_score(value) for value in values]

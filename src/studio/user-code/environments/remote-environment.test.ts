@@ -78,6 +78,9 @@ export const groups = {
   gold: () => ['a', 'b'],
 };
 export const notRows = { ...honest, buildDataset: () => ({ train: [{ later: () => 1 }] }) };
+export const patches = talk(() => { Math.abs = () => 0; return { turns: NaN }; }, 'score');
+export const flips = talk((messages) => { let read = 0; return { messages: [...messages, { role: 'user', get content() { return read++ < 3 ? 'x' : 5; } }] }; });
+export const flipsScore = talk(() => { let read = 0; return { get turns() { return read++ ? NaN : 1; } }; }, 'score');
 const flood = (what: (k: number) => object) => talk(() => { for (let k = 0; k < 300; k++) process.send!(what(k)); });
 export const sendsAnswers = flood((id) => ({ id, answer: { turns: 5 }, took: 0 }));
 export const sendsParts = flood((id) => ({ id, answer: { turns: 5 } }));
@@ -157,6 +160,8 @@ const faults: Record<string, [stopReason: string, message: RegExp]> = {
   huge: ['error', /^step: its messages have 20000003 characters$/],
   notData: ['error', /^step: its answer cannot be sent to another process: .* could not be cloned/],
   nan: ['error', /^score: turns is /],
+  patches: ['error', /^score: turns is NaN/],
+  flips: ['error', /^step: messages\[\d\] is/],
   rewrites: ['error', /does not begin with what the model had read/],
 };
 /** The faults that are also tried while several episodes wait. */
@@ -193,6 +198,11 @@ for (const name of [
     }
   });
 }
+
+test('a score is read once', async () => {
+  const [, trajectory] = await play(await open('flipsScore'), rows);
+  assert.deepEqual([trajectory!.stopReason, trajectory!.scores], ['completed', { turns: 1 }]);
+});
 
 test('what a new process cannot repeat is an error, not another episode', async () => {
   const trajectories = await play(await open('counts'), rows, 600);

@@ -1,6 +1,6 @@
 // Environments that run in a child process, where an endless loop can be stopped, as `Environment`s of this process.
 import { isDeepStrictEqual } from 'node:util';
-import type { EnvAnswers, RemoteEnv, Timed } from '../../../env-call.ts';
+import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Dataset, Environment, Turns } from '../../../environment.ts';
 import { GradusError } from '../../../errors.ts';
 import { faultMessage } from '../../../fault-message.ts';
@@ -81,7 +81,10 @@ class RemoteEpisode implements RemoteEnv {
     this.#past.push({ call, answer });
     if (action) this.#messages.add(action.message);
     const isState = method === 'start' || (method === 'step' && !('stopReason' in (answer as object)));
-    return { answer: (isState ? this.#messages.decode(answer as SentState) : answer) as EnvAnswers[M], took };
+    const decoded = isState ? this.#messages.decode(answer as SentState) : answer;
+    // Checked once more, here where no user code can change what the check relies on. A method that there is not has no answer.
+    const isAbsent = decoded === undefined && (method === 'metrics' || method === 'score');
+    return { answer: isAbsent ? (undefined as EnvAnswers[M]) : answerChecks[method](decoded), took };
   }
 
   start = async () => (await this.callWithin(limits.call, 'start')).answer;

@@ -97,6 +97,19 @@ async def fn(completions, **kwargs):
   assert.deepEqual(await scores(score, 'a', 'b'), [null, 1]);
 });
 
+test('a list of a class that lies about its length is read once', async () => {
+  const score = await load(`
+class Lies(list):
+    def __len__(self):
+        return 1
+
+def fn(completions):
+    return Lies([1.0, 2.0])
+`);
+  assert.deepEqual(await scores(score, 'a', 'b'), [1, 2]);
+  assert.match(String(await scores(score, 'a')), /it returned 2 scores for 1 completions/);
+});
+
 test('what user code prints and reads disturbs nothing', async () => {
   const score = await load(`
 import os, sys
