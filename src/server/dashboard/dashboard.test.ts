@@ -166,6 +166,11 @@ describe('what there is', () => {
     assert.equal(runs.length, 2);
     assert.deepEqual(config, [{ key: 'learning_rate', values: [0.5, 0.1] }]);
     assert.equal(await codeOf('/api/compare?run=toy', 400), 'USAGE');
+    assert.equal(await codeOf('/api/compare?run=toy&run=toy', 400), 'USAGE');
+    const again = await json<{ runs: object[] }>(`/api/compare?run=slow${'&run=toy'.repeat(400)}`);
+    assert.equal(again.runs.length, 2);
+    const many = Array.from({ length: 51 }, (_, i) => `run=r${i}`);
+    assert.equal(await codeOf(`/api/compare?${many.join('&')}`, 400), 'USAGE');
   });
 });
 

@@ -28,6 +28,9 @@ export interface DashboardOptions {
   readonly pause?: number;
 }
 
+/** The most runs of one comparison: each is read as a whole, while nothing else is answered. */
+const MOST_COMPARED = 50;
+
 /** The output of models is shown as text. Even if some of it became markup, the browser would neither run nor fetch anything. */
 const headers = {
   'content-security-policy': [
@@ -89,9 +92,15 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
     context.json(textOf(directoryOf(context), context.req.query('name') ?? '')),
   );
   app.get('/api/compare', (context) => {
-    const names = context.req.queries('run') ?? [];
+    const names = [...new Set(context.req.queries('run'))];
     if (names.length < 2) {
       throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two: ?run=a&run=b' });
+    }
+    if (names.length > MOST_COMPARED) {
+      const message = `${names.length} runs are too many to be compared at once`;
+      throw new GradusError('USAGE', message, {
+        hint: `name at most ${MOST_COMPARED}; gradus runs compare takes more`,
+      });
     }
     return context.json(compareRuns(names.map((name) => inspectRun(runNamed(root, name)))));
   });

@@ -72,8 +72,9 @@ const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies
 /** Compares runs, as `inspectRun` returns them, with the first: configurations, metrics and held-out results. */
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
   const [first, ...others] = runs;
+  const names = sharedMetrics(runs);
   return {
-    runs: runs.map((run) => comparedRun(run, sharedMetrics(runs))),
+    runs: runs.map((run) => comparedRun(run, names)),
     config: configDifferences(runs),
     held_out: others.flatMap((run) => heldOutComparison(first!, run) ?? []),
   };
