@@ -1,10 +1,11 @@
 // One process at a time begins a run in a directory, whatever became of those before.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { claimed } from './claim.ts';
 import { processStart } from './processes.ts';
 import { RunStore } from './run-store.ts';
@@ -36,4 +37,39 @@ test('the claim of a process that is gone is taken over, and given up whatever h
   }
   assert.throws(() => claimed(folder, () => assert.fail('no')), { message: 'no' });
   assert.ok(!readdirSync(folder).includes('run.lock'));
+});
+
+/** Claims a directory again and again, leaves claims of processes that are gone behind, and tells how often another process was inside, too. */
+const contender = `
+const { closeSync, openSync, rmSync, writeFileSync } = await import('node:fs');
+const { claimed } = await import(process.argv[1]);
+const [directory, until] = process.argv.slice(2);
+let [inside, together] = [0, 0];
+while (Date.now() < Number(until)) {
+  try {
+    claimed(directory, () => {
+      inside++;
+      try {
+        closeSync(openSync(directory + '/inside', 'wx'));
+      } catch { together++; return; }
+      rmSync(directory + '/inside');
+    });
+  } catch (error) { if (error.code !== 'RUN_ACTIVE') throw error; }
+  try { writeFileSync(directory + '/run.lock', '4194000 ' + Math.random(), { flag: 'wx' }); } catch {}
+}
+console.log(inside, together);
+`;
+
+test('two processes that take over a claim at the same time are never both inside', { timeout: 60_000 }, async () => {
+  const shared = mkdtempSync(join(folder, 'shared-'));
+  const until = String(Date.now() + 4000);
+  const program = join(import.meta.dirname, 'claim.ts');
+  const args = ['--input-type=module', '--eval', contender, program, shared, until];
+  const outputs = await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, args)));
+  const counts = outputs.map(({ stdout }) => stdout.trim().split(' ').map(Number));
+  const [inside, together] = [0, 1].map((column) => counts.reduce((sum, count) => sum + count[column]!, 0));
+  assert.ok(inside! > 300, `${inside} claims`);
+  assert.equal(together, 0, `of ${inside} claims`);
+  rmSync(join(shared, 'run.lock'), { force: true });
+  assert.deepEqual(readdirSync(shared), [], 'nothing is left behind');
 });

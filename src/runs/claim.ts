@@ -1,5 +1,6 @@
 // A lock that lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
@@ -9,20 +10,12 @@ import { isAlive, processStart } from './processes.ts';
 /** Runs `begin` while no other process does so in this directory. Throws `RUN_ACTIVE` if one does. */
 export function claimed<T>(directory: string, begin: () => T): T {
   const path = join(directory, runFiles.claim);
-  try {
-    writeFileSync(path, `${process.pid} ${processStart(process.pid) ?? ''}`, { flag: 'wx' });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const [pid, start] = claimant(path);
-    if (isAlive(Number(pid), start || undefined)) {
-      throw new GradusError('RUN_ACTIVE', `process ${pid} is about to write ${directory}`, {
-        hint: `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`,
-        path: directory,
-      });
-    }
-    // The process that held the claim was killed.
-    rmSync(path, { force: true });
-    return claimed(directory, begin);
+  const holder = takeLock(path);
+  if (holder !== undefined) {
+    throw new GradusError('RUN_ACTIVE', `process ${holder} is about to write ${directory}`, {
+      hint: `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`,
+      path: directory,
+    });
   }
   try {
     return begin();
@@ -31,11 +24,79 @@ export function claimed<T>(directory: string, begin: () => T): T {
   }
 }
 
-/** The id and the start of the process that holds the claim; empty if it has just released it. */
-function claimant(path: string): string[] {
+/**
+ * Makes a file that names this process, unless one names another process that lives: then returns its id. Where the process that is named was killed,
+ * whoever holds a second lock, which is named after what is in the first, takes its place. As no two locks say the same, that one can only mean the
+ * lock that was found, not one that took its place since.
+ */
+function takeLock(path: string): string | undefined {
+  for (;;) {
+    if (makeLock(path)) return undefined;
+    const left = contentOf(path);
+    if (left === undefined) continue; // it has just been given up
+    const [pid = '', start] = left.split(' ');
+    if (Number(pid) > 0 && isAlive(Number(pid), start || undefined)) return pid;
+    const right = `${path}.${createHash('sha256').update(left).digest('hex').slice(0, 16)}`;
+    const other = takeLock(right);
+    if (other !== undefined) return other;
+    try {
+      if (contentOf(path) === left) {
+        renameSync(written(path), path);
+        return undefined;
+      }
+    } finally {
+      rmSync(right, { force: true });
+    }
+  }
+}
+
+/** Whether there was no lock. It appears with its content, so that none is found that names nobody. */
+function makeLock(path: string): boolean {
+  const own = written(path);
   try {
-    return readFileSync(path, 'utf8').split(' ');
-  } catch {
-    return [];
+    linkSync(own, path);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'EEXIST' && makeWithoutLink(path);
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/** For file systems without hard links, where a lock is empty for a moment. */
+function makeWithoutLink(path: string): boolean {
+  try {
+    writeFileSync(path, ownContent(), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Writes a lock of this process under another name. */
+function written(path: string): string {
+  const own = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(own, ownContent(), { flag: 'wx' });
+    return own;
+  } catch (error) {
+    rmSync(own, { force: true }); // empty, where the disk is full
+    throw error;
+  }
+}
+
+/** The id and the start of this process, and what no other lock says. */
+function ownContent(): string {
+  return `${process.pid} ${processStart(process.pid) ?? ''} ${randomUUID()}`;
+}
+
+function contentOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
   }
 }
