@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { multiTurn } from '../src/envs/multi-turn.ts';
-import { readMetrics, readRollouts, readSamples } from '../src/runs/read-run.ts';
+import { readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
 import type { TimedEvent } from '../src/studio/events.ts';
+import { inspectRun } from '../src/studio/finished-runs/inspect-run.ts';
+import { runCard } from '../src/studio/finished-runs/run-card.ts';
 import { planTraining } from '../src/studio/plan.ts';
 import type { ProgramConfig } from '../src/studio/program-values.ts';
 import { loadConfig, train } from '../src/studio/train.ts';
@@ -193,6 +195,40 @@ test('a supervised stage learns what a pattern takes out of a column', async () 
   assert.deepEqual(await losses('extracted', { columns }, '={answer}'), await losses('written', {}, '=2'));
 });
 
+test('a stage may be as long as passes over its data, and goes on where it was stopped', async () => {
+  const write = (name: string, count: number) => {
+    const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ question: `${i}+1=`, answer: `${i + 1}` }));
+    writeFileSync(place(name), rows.join('\n'));
+    return place(name);
+  };
+  const epochs = {
+    ...config,
+    taskset: null,
+    taskset_config: {},
+    dataset: write('twelve.jsonl', 12),
+    eval_fraction: 0.25,
+    prompts_per_step: 2,
+    stages: [
+      // Nine rows are not held out, of the other data seventeen: 4.5 steps of two, and 1.4 of three.
+      { name: 'imitate', method: 'sft', num_train_epochs: 1 },
+      { name: 'fixed', steps: 1 },
+      { name: 'more', dataset: write('twenty.jsonl', 20), num_train_epochs: 0.25, prompts_per_step: 3 },
+    ],
+  } as ConfigInput;
+  const expected = [5, 1, 2];
+  const plan = await planTraining(loadConfig(epochs));
+  assert.deepEqual([plan.steps, plan.stages!.map(({ steps }) => steps)], [8, expected]);
+  assert.deepEqual(plan.stages![0]!.changes, { num_train_epochs: 1 });
+  await assertResumable(epochs, place('epochs'), [2, 5, 7]);
+  assert.deepEqual(
+    readMetrics(place('epochs')).map(({ stage }) => stage),
+    [1, 1, 1, 1, 1, 2, 3, 3],
+  );
+  assert.deepEqual(readRun(place('epochs')).stage_steps, expected);
+  const card = runCard(inspectRun(place('epochs')));
+  assert.match(card, /stage more, steps 7 to 8:/);
+});
+
 test('a gold answer that does not fit the context is an error that quotes the beginning of its row', async () => {
   const quotes = async (answer: string, quoted: string) => {
     writeFileSync(place('rows.jsonl'), JSON.stringify({ question: '1+1=', answer }));
@@ -262,6 +298,10 @@ test('what a stage cannot say is an error with its place', () => {
   refuses({ ...b, name: 'a' }, 'CONFIG_CONFLICT', /a is taken/);
   refuses({ ...b, completion_template: 'x' }, 'CONFIG_CONFLICT', /no effect with method grpo/);
   refuses({ ...b, method: 'sft', epsilon: 0.1 }, 'CONFIG_CONFLICT', /stages\.1\.epsilon has no effect with method sft/);
+  refuses({ name: 'b' }, 'CONFIG_MISSING', /stages\.1\.steps is missing/, /or num_train_epochs/);
+  refuses({ ...b, num_train_epochs: 1 }, 'CONFIG_CONFLICT', /stages\.1\.num_train_epochs and steps exclude/);
+  const endless = /num_train_epochs has no effect without dataset or environment/;
+  refuses({ name: 'b', num_train_epochs: 1 }, 'CONFIG_CONFLICT', endless, /add dataset/);
   const keeping = { ...config, stages: [{ name: 'a', steps: 1, keep_optimizer: true }] };
   assert.throws(() => loadConfig(keeping), { code: 'CONFIG_CONFLICT', message: /no stage before/ });
   assert.throws(() => loadConfig({ ...config, stages, max_steps: 5 }), { code: 'CONFIG_CONFLICT', path: 'max_steps' });

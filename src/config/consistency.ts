@@ -4,7 +4,7 @@ import { GradusError } from '../errors.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
-import { sumOfSteps } from './stages.ts';
+import { stepsOfStages } from './stages.ts';
 
 type Key = keyof Config;
 type LossType = Config['loss_type'];
@@ -157,7 +157,7 @@ const contradictions: readonly Contradiction[] = [
     key: 'max_steps',
     fault: 'is not the sum of the steps of the stages',
     hint: 'leave it out',
-    holds: ({ stages, max_steps }) => stages.length > 0 && max_steps !== sumOfSteps(stages),
+    holds: ({ stages, max_steps }) => stages.length > 0 && max_steps !== stepsOfStages({ stages }),
   },
 ];
 

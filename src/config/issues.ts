@@ -125,9 +125,7 @@ function isInForeignSection(path: KeyPath): boolean {
 
 /** What to write in a stage for keys that give the length of the whole run. */
 const lengthOfStage: Readonly<Record<string, string>> = {
-  max_steps: 'the length of a stage is steps',
-  num_train_epochs:
-    'the length of a stage is steps: an epoch is as many as there are rows to train on, divided by prompts_per_step',
+  max_steps: 'the length of a stage is steps, or num_train_epochs',
 };
 
 /** Our name for a key of another system, or a sentence about it. In foreign sections, the last part of the path identifies the key. */

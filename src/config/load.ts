@@ -10,7 +10,7 @@ import { merged, type PresetName, presetNames, presetValues } from './presets.ts
 import { isProgramReference, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
-import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
+import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
 import { assertEngine, assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
@@ -163,7 +163,7 @@ function presetOf(given: unknown): { readonly name: PresetName; readonly values:
 function withLength(config: Config): Config {
   const { max_steps, num_train_epochs, stages } = config;
   if (max_steps !== null || num_train_epochs !== null) return config;
-  return { ...config, max_steps: stages.length > 0 ? sumOfSteps(stages) : 100 };
+  return { ...config, max_steps: stages.length > 0 ? stepsOfStages(config) : 100 };
 }
 
 /** Whether the source sets this key: it has the key, or a value that is not an object in place of one of its parents. */

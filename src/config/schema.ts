@@ -409,7 +409,11 @@ const overrides = Object.fromEntries(
 
 const stage = z.strictObject({
   name: z.string(),
-  steps: count,
+  steps: count.nullable().default(null).describe('the length of the stage; this or num_train_epochs is required'),
+  num_train_epochs: positive
+    .nullable()
+    .default(null)
+    .describe('passes over the data of the stage, instead of steps; may be fractional'),
   method: z
     .enum(['grpo', 'sft'])
     .default('grpo')

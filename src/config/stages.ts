@@ -55,7 +55,10 @@ const supervisedKeys: readonly StageKey[] = [
   'max_grad_norm',
 ];
 
-/** The stages of a run, at least one. @param steps of the whole run, if there are no stages */
+/**
+ * The stages of a run, at least one. A stage whose length is in epochs has no steps until `withStageSteps` has counted them.
+ * @param steps of the whole run, if there are no stages
+ */
 export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[] {
   if (config.stages.length === 0) {
     const whole = { from: 0, to: steps };
@@ -64,14 +67,15 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
     return [{ index: 0, ...settings, ...whole, schedule: whole }];
   }
   const ends = config.stages.map((_, i) => sumOfSteps(config.stages.slice(0, i + 1)));
-  return config.stages.map(({ name, steps, method, keep_optimizer, completion_template, ...own }, index) => {
+  return config.stages.map((stage, index) => {
+    const { name, steps, num_train_epochs, method, keep_optimizer, completion_template, ...own } = stage;
     const { first, last } = sharedSchedule(config.stages, index);
     const settings = configSchema.parse({
       ...config,
       ...own,
       stages: [],
       max_steps: steps,
-      num_train_epochs: null,
+      num_train_epochs: steps === null ? num_train_epochs : null,
       // Supervised stages measure no success rates by which a curriculum could choose problems.
       ...(method === 'sft' && { curriculum: null }),
     });
@@ -83,15 +87,35 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
       config: settings,
       own: Object.keys(own),
       completionTemplate: completion_template ?? `{${settings.answer_column}}`,
-      from: ends[index]! - steps,
+      from: ends[index - 1] ?? 0,
       to: ends[index]!,
-      schedule: { from: ends[first]! - config.stages[first]!.steps, to: ends[last]! },
+      schedule: { from: ends[first - 1] ?? 0, to: ends[last]! },
     };
   });
 }
 
-export function sumOfSteps(stages: Config['stages']): number {
-  return stages.reduce((sum, { steps }) => sum + steps, 0);
+/** The steps of stages together; those that are not counted yet are left out. */
+function sumOfSteps(stages: Config['stages']): number {
+  return stages.reduce((sum, { steps }) => sum + (steps ?? 0), 0);
+}
+
+/** The length of a run in stages; null if the steps of some stage are not counted yet. */
+export function stepsOfStages({ stages }: Pick<Config, 'stages'>): number | null {
+  return stages.some(({ steps }) => steps === null) ? null : sumOfSteps(stages);
+}
+
+/** The configuration with the steps of stages whose length is in epochs. @param stepsOf such a stage, as its data have rows */
+export function withStageSteps(config: Config, stepsOf: (stage: Stage) => number): Config {
+  if (stepsOfStages(config) !== null) return config;
+  const counted = stagesOf(config).map((stage) => config.stages[stage.index]!.steps ?? stepsOf(stage));
+  return withCountedSteps(config, counted);
+}
+
+/** The same from the steps of every stage, as the record of a run has them; none if all are in the configuration. */
+export function withCountedSteps(config: Config, steps?: readonly number[]): Config {
+  if (!steps) return config;
+  const stages = config.stages.map((stage, i) => ({ ...stage, steps: steps[i]! }));
+  return { ...config, stages, max_steps: sumOfSteps(stages) };
 }
 
 function sharedSchedule(stages: Config['stages'], index: number): { first: number; last: number } {
@@ -111,7 +135,16 @@ export function assertStages({ stages, environment }: Config, placeOf: (path: re
         path: path.join('.'),
       });
     };
-    const { method, name } = stage;
+    const { method, name, steps, num_train_epochs } = stage;
+    if (steps === null && num_train_epochs === null) {
+      throw new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: its length`, {
+        hint: `add stages.${i}.steps: NUMBER, or num_train_epochs where its data have rows`,
+        path: `stages.${i}.steps`,
+      });
+    }
+    if (steps !== null && num_train_epochs !== null) {
+      conflict('num_train_epochs', 'and steps exclude one another', 'leave one of them out');
+    }
     if (i === 0 && stage.keep_optimizer)
       conflict('keep_optimizer', 'has no effect: there is no stage before', 'remove it');
     if (stages.findIndex((other) => other.name === name) < i) conflict('name', `${name} is taken`, 'choose another');

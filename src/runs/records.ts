@@ -34,6 +34,8 @@ export interface RunRecord {
   /** The number of steps so far, and of all steps. */
   readonly step: number;
   readonly max_steps: number;
+  /** The steps of each stage, if some have their length in epochs. */
+  readonly stage_steps?: readonly number[];
   /** Why it was stopped: the name of a signal, or the caller's reason. */
   readonly stop_reason?: string;
   readonly verdict?: Verdict;

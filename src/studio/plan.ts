@@ -12,6 +12,7 @@ import { promptLengths } from './data/length-distribution.ts';
 import { type Problems, stepCount } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
 import { promptOf } from './data/row-prompt.ts';
+import { countStageSteps } from './data/stage-steps.ts';
 import { RENTAL_START } from './machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './machine/gpu-memory.ts';
 import { type Rental, rentalOf } from './modal/rental.ts';
@@ -107,12 +108,14 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
   const measured = config.environment === null ? problems.train : problems.train.slice(0, OPENED_EPISODES);
   const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
-  const steps = stepCount(config, problems);
-  const stages = stagesOf(config, steps);
-  for (const stage of stages) {
+  const own = new Map<string, Problems>();
+  for (const stage of stagesOf(config)) {
     backend.check?.(stage.config);
-    if (stage.name !== undefined) await openStageTask(stage);
+    if (stage.name !== undefined) own.set(stage.name, (await openStageTask(stage)).problems);
   }
+  const counted = countStageSteps(config, task.problems, own, model);
+  const steps = stepCount(counted, problems);
+  const stages = stagesOf(counted, steps);
   const dir = runDirectory(loaded, options);
   const exists = existsSync(dir);
   const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
@@ -137,7 +140,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     run: { dir, exists },
     steps,
     per_step,
-    ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),
+    ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
@@ -194,9 +197,13 @@ function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, 
 }
 
 function stagePlan(stage: Config['stages'][number]): StagePlan {
-  const { name, method, steps, keep_optimizer, completion_template, ...changes } = stage;
-  const template = completion_template === null ? {} : { completion_template };
-  return { name, method, steps, keep_optimizer, changes: { ...template, ...changes } };
+  const { name, method, steps, num_train_epochs, keep_optimizer, completion_template, ...others } = stage;
+  const changes = {
+    ...(completion_template !== null && { completion_template }),
+    ...(num_train_epochs !== null && { num_train_epochs }),
+    ...others,
+  };
+  return { name, method, steps: steps!, keep_optimizer, changes };
 }
 
 /** The workload of a step. A supervised step trains on one completion per prompt, and samples none. */

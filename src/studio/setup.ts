@@ -10,9 +10,10 @@ import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
-import { stageProblems } from './data/problems.ts';
+import { type Problems, stageProblems } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
 import { promptOf } from './data/row-prompt.ts';
+import { countStageSteps } from './data/stage-steps.ts';
 import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 import type { ProgramValues } from './program-values.ts';
 import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
@@ -20,6 +21,7 @@ import { openStagedModel, type StagedModel } from './training/staged-model.ts';
 import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
 export interface Setup extends Task {
+  /** As it was loaded, with the steps of stages whose length is in epochs. */
   readonly config: Config;
   /** The model of the stage that was entered last. */
   readonly model: TrainableModel;
@@ -56,15 +58,18 @@ export async function openSetup(config: Config, { signal, values }: SetupOptions
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
   const stages = stagesOf(config);
+  const own = new Map<string, Problems>();
   // Errors in later stages should be reported now, not after the stages before them.
   for (const stage of stages) {
     backend.check?.(stage.config);
-    if (stage.name !== undefined) await cancellable(() => openStageTask(stage, parts), signal);
+    if (stage.name !== undefined)
+      own.set(stage.name, (await cancellable(() => openStageTask(stage, parts), signal)).problems);
   }
   const model = await openStagedModel(backend, stages[0]!, signal);
   calls.policy = () => model.opened.model.policy();
   try {
-    return await setupOf(config, task, model, parts);
+    const counted = countStageSteps(config, task.problems, own, model.opened);
+    return await setupOf(counted, task, model, parts);
   } catch (error) {
     model.opened.model.dispose();
     throw error;

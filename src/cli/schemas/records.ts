@@ -114,6 +114,7 @@ const runFields = {
   ended: z.iso.datetime().exactOptional(),
   step: z.int().describe('the number of steps so far'),
   max_steps: z.int(),
+  stage_steps: z.array(z.int()).exactOptional().describe('of each stage, if some have their length in epochs'),
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),
   trackers: z

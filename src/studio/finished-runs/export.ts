@@ -9,7 +9,7 @@ import type { GgufDtype } from '../../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../../backends/model-files/write-merged.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
-import { stagesOf } from '../../config/stages.ts';
+import { stagesOf, withCountedSteps } from '../../config/stages.ts';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer, ggufTokenRoles } from '../../formats/gguf-tokenizer.ts';
@@ -18,7 +18,7 @@ import { adapterFiles } from '../../hub/adapter-files.ts';
 import { type HubId, parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
-import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
+import { findRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import { assertValid, checkpointName } from '../call-options.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
@@ -76,7 +76,8 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   assertValid(optionSchema, { ...options, out: options.out ?? null });
   const { out, format = 'merged', dtype = format === 'gguf' ? 'float16' : 'float32' } = options;
   const directory = findRun(subject);
-  const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
+  const loaded = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
+  const config = withCountedSteps(loaded.config, readRun(directory).stage_steps);
   if (config.model === null) {
     throw impossible(`a run of backend ${config.backend} has no language model`, 'export one of backend native or trl');
   }

@@ -2,8 +2,8 @@
 import { homedir } from 'node:os';
 import { dirname, resolve, sep } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { type Stage, stagesOf } from '../../config/stages.ts';
-import type { EvaluationRecord } from '../../runs/records.ts';
+import { type Stage, stagesOf, withCountedSteps } from '../../config/stages.ts';
+import type { EvaluationRecord, RunRecord } from '../../runs/records.ts';
 import { metricWindows } from '../../runs/verdict.ts';
 import type { InspectedRun } from './inspect-run.ts';
 
@@ -13,7 +13,7 @@ export function runCard(run: InspectedRun): string {
     ['', overview(run)],
     ...(config
       ? [
-          ['Model and training', training(config)],
+          ['Model and training', training(config, run.record)],
           ['Data', data(config, run.evaluations)],
           ['Rewards', rewards(config)],
         ]
@@ -50,7 +50,7 @@ function overview({ record, verdict }: InspectedRun): string {
   ].join('\n\n');
 }
 
-function training(config: Config): string {
+function training(config: Config, { stage_steps }: RunRecord): string {
   const { lora } = config;
   const weights =
     config.backend === 'builtin'
@@ -63,7 +63,7 @@ function training(config: Config): string {
     ...(config.adapter ? [`started from the adapter: ${config.adapter}`] : []),
     `backend: ${config.backend}, seed ${config.seed}`,
     `trained: ${weights}`,
-    ...stagesOf(config).map(stageLine),
+    ...stagesOf(withCountedSteps(config, stage_steps)).map(stageLine),
   ]);
 }
 

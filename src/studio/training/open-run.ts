@@ -82,13 +82,15 @@ export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
 /** Opens a directory that `assertRunPlace` has accepted. */
 export function openRun(
   loaded: LoadedConfig,
-  setup: Pick<Setup, 'problems' | 'versions' | 'values'>,
+  setup: Pick<Setup, 'config' | 'problems' | 'versions' | 'values'>,
   place: RunPlace,
 ): RunStore {
   const { config, text } = loaded;
   const versions = { ...ownVersions(), ...setup.versions };
   const directory = runDirectory(loaded, place);
-  const max_steps = stepCount(config, setup.problems);
+  const max_steps = stepCount(setup.config, setup.problems);
+  const inEpochs = config.stages.some(({ steps }) => steps === null);
+  const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
   const code = hashUserFiles(config, setup.values);
   if (!place.resume || hasNotBegun(directory)) {
     const record = {
@@ -96,6 +98,7 @@ export function openRun(
       versions,
       started: new Date().toISOString(),
       max_steps,
+      ...counted,
       code,
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
@@ -106,6 +109,7 @@ export function openRun(
   return RunStore.reopen(directory, last?.state.step, {
     config,
     max_steps,
+    ...counted,
     versions,
     code,
     changed_files: [...new Set([...(before.changed_files ?? []), ...changedFiles(before.code, code)])],
