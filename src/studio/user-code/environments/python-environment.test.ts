@@ -115,6 +115,23 @@ class Guess:
         return [{"role": "assistant", "tool_calls": [{"function": {"name": "guess", "arguments": {"number": secret}}}]}, "Found."]
 `;
 
+test('a prompt of messages may show calls of tools as OpenAI writes them', async () => {
+  const { build } = await loadPythonEnvironment(`${write(guess)}:Guess`, {});
+  const tool_calls = [{ id: 'a', function: { name: 'guess', arguments: { number: 5 } } }];
+  const shown = [
+    { role: 'assistant', content: null, tool_calls },
+    { role: 'tool', content: 'wrong', tool_call_id: 'a' },
+  ];
+  const env = await build({ prompt: [...shown, { role: 'user', content: 'Guess.' }], secret: 4 });
+  assert.deepEqual((await env.start()).messages, [
+    { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'guess', arguments: { number: 5 } }] },
+    { role: 'tool', content: 'wrong', toolCallId: 'a' },
+    { role: 'user', content: 'Guess.' },
+  ]);
+  const nearly = await build({ prompt: [{ content: 'Guess.' }], secret: 4 });
+  await assert.rejects(async () => nearly.start(), { code: 'COLUMN_INVALID', message: /message 1 has no role/ });
+});
+
 test('the right turns of a class in Python are texts and messages, and no tool', async () => {
   const { build, gold } = await loadPythonEnvironment(`${write(guess)}:Guess`, {});
   const row = { prompt: 'Guess.', secret: 4 };

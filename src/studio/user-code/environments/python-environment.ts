@@ -4,13 +4,13 @@ import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../..
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
-import { type Message, roles } from '../../../message.ts';
+import type { Message } from '../../../message.ts';
 import type { Action, Env, Example } from '../../../rl.ts';
 import { tookLonger } from '../../../time-limits.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { PythonCode } from '../../../workers/python-code.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
-import { messageIn } from '../../data/row-messages.ts';
+import { messageIn, rowMessages } from '../../data/row-messages.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
 
 const described = z.strictObject({
@@ -24,11 +24,9 @@ const described = z.strictObject({
   ),
 });
 
-const message = z.looseObject({ role: z.enum(roles), content: z.string() });
 const score = z.number().nullable();
 const rows = z.array(z.record(z.string(), z.unknown()));
 const observation = z.string().nullable();
-const prompt = z.union([z.string(), z.array(message).nonempty()]).default('');
 
 /**
  * Milliseconds for loading the file or making its data set; for the tools of a turn, if the caller sets no limit; and for a score, whatever limit is
@@ -198,14 +196,12 @@ class PythonEpisode implements RemoteEnv {
 }
 
 /** The column `prompt`: a text, or messages. */
-function promptOf(row: Example): readonly Message[] {
-  const { success, data } = prompt.safeParse(row.prompt);
-  if (!success) {
-    throw new GradusError('ENVIRONMENT_FAILED', 'the column prompt holds neither a text nor messages', {
-      path: 'prompt',
-    });
-  }
-  return typeof data === 'string' ? [{ role: 'user', content: data }] : data;
+function promptOf({ prompt = '' }: Example): readonly Message[] {
+  if (typeof prompt === 'string') return [{ role: 'user', content: prompt }];
+  if (typeof prompt === 'object' && prompt !== null) return rowMessages(prompt, 'prompt');
+  throw new GradusError('ENVIRONMENT_FAILED', 'the column prompt holds neither a text nor messages', {
+    path: 'prompt',
+  });
 }
 
 /** The messages with what an environment says first at the end of the last one. */
