@@ -20,6 +20,9 @@ writeFileSync(configFile, readFileSync(configFile, 'utf8').replace(/("max_positi
 const tiny = [`model=${model}`, 'chat_template=none', 'overlong_prompts=truncate_left', 'max_completion_length=8'];
 const quick = ['max_steps=2', 'eval.limit=2', 'eval.every_steps=null', 'save.every_steps=null'];
 
+/** What `python3 -m unittest` does, also without the packages that this machine may have. */
+const isolatedTests = 'import sys, unittest; sys.path.insert(0, "."); unittest.main(module=None, argv=["unittest"])';
+
 async function run(cwd: string, ...args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await gradus([...args, '--json'], { cwd });
   assert.equal(code, 0, stdout + stderr);
@@ -140,6 +143,61 @@ describe('the template env', () => {
       .split('\n');
     assert.ok(lines.some((line) => JSON.parse(line)['num_turns/mean'] > 1));
     assert.ok('rewards/found/mean' in (metrics as object));
+  });
+});
+
+describe('the template python', () => {
+  const project = join(folder, 'python');
+  const settings = [`model=${model}`, 'chat_template=none', ...quick].flatMap((setting) => ['--set', setting]);
+
+  test('makes a project that needs nothing but Python, and whose tests pass', async () => {
+    const { files, next } = (await run(folder, 'init', project, '--template', 'python')) as Record<string, string[]>;
+    assert.ok(files!.every((file) => !file.endsWith('.ts') && file !== 'package.json'));
+    assert.match(readFileSync(join(project, '.gitignore'), 'utf8'), /__pycache__/);
+    assert.deepEqual(next!.slice(0, 2), [`cd ${project}`, 'python3 -m unittest']);
+    const tested = spawnSync('python3', ['-IS', '-c', isolatedTests], { cwd: project, encoding: 'utf8' });
+    assert.match(tested.stderr, /Ran [1-9]\d* tests[\s\S]*OK/);
+    for (const command of next!.filter((line) => /^gradus (env|rewards) /.test(line)))
+      await run(project, ...command.replace(' --json', '').split(' ').slice(1));
+  });
+
+  test('trains with its reward', async () => {
+    const { run: trained, metrics } = await run(
+      project,
+      ...[
+        'train',
+        'grpo.yaml',
+        ...settings,
+        '--set',
+        'overlong_prompts=truncate_left',
+        '--set',
+        'max_completion_length=8',
+      ],
+    );
+    assert.equal((trained as Record<string, unknown>).status, 'completed');
+    assert.ok('digits_only' in (metrics as object));
+  });
+
+  test('trains on its episodes', async () => {
+    const { run: trained, metrics } = await run(project, 'train', 'episodes.yaml', ...settings);
+    assert.equal((trained as Record<string, unknown>).status, 'completed');
+    assert.ok('rewards/GuessNumber/mean' in (metrics as object));
+  });
+
+  test('says what is missing where there is no Python', async () => {
+    for (const args of [
+      ['train', 'grpo.yaml', ...settings, '--out', 'runs/none'],
+      ['env', 'check', '--config', 'episodes.yaml', ...settings.slice(0, 4)],
+      ['rewards', 'test', '--reward', 'rewards/reward.py:score', '--input', 'rewards/cases.jsonl'],
+    ]) {
+      const { code, stdout } = await gradus([...args, '--json'], {
+        cwd: project,
+        env: { GRADUS_PYTHON: '/no/python3' },
+      });
+      const { code: named, message, hint } = onlyObject(stdout).error as Record<string, string>;
+      assert.deepEqual([code, named], [3, 'WORKER_MISSING'], message);
+      assert.match(`${message} ${hint}`, /\/no\/python3.*GRADUS_PYTHON/);
+    }
   });
 });
 

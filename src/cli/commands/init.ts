@@ -14,6 +14,7 @@ import { packagePath } from '../package-files.ts';
 const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
   gradus init my-task --template csv           problems from a table
+  gradus init my-task --template python        a reward and an environment in Python
   gradus init --template gsm8k --json          into this folder
 `;
 
@@ -21,6 +22,8 @@ interface Template {
   readonly description: string;
   /** Commands worth running in the project, in order. */
   readonly next: readonly string[];
+  /** Files beside those of its folder, by their paths. */
+  readonly others: (name: string) => Readonly<Record<string, string>>;
 }
 
 /** No dependency needs its install script, and the install script of ONNX Runtime downloads CUDA libraries from outside npm. */
@@ -34,14 +37,29 @@ const configured = [
   'gradus train grpo.yaml --json',
 ];
 
+const IGNORED = 'node_modules/\nruns/\n';
+const typescript = (name: string) => ({ 'package.json': packageJson(name), '.gitignore': IGNORED });
+/** Nothing is installed for Python, so that there is no package to describe. */
+const python = () => ({ '.gitignore': `${IGNORED}__pycache__/\n` });
+
 /** The folders in templates/ */
 const templates = {
-  reward: { description: 'generated arithmetic and a TypeScript reward', next: configured },
-  gsm8k: { description: 'word problems, answers after ####', next: configured },
-  csv: { description: 'problems from a table', next: configured },
+  reward: { description: 'generated arithmetic and a TypeScript reward', next: configured, others: typescript },
+  gsm8k: { description: 'word problems, answers after ####', next: configured, others: typescript },
+  csv: { description: 'problems from a table', next: configured, others: typescript },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
     next: [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
+    others: typescript,
+  },
+  python: {
+    description: 'a reward and a multi-turn environment in Python, which need no package',
+    next: [
+      'python3 -m unittest',
+      'gradus env check --config episodes.yaml --json',
+      ...configured.map((command) => command.replace('reward.ts', 'reward.py')),
+    ],
+    others: python,
   },
 } as const satisfies Record<string, Template>;
 
@@ -54,7 +72,7 @@ export function initCommand(cli: Cli): Command {
     names.map((name) => `${name}: ${templates[name].description}`).join('; '),
   );
   return new Command('init')
-    .description('create a project: a configuration, a reward in TypeScript, its test and a README')
+    .description('create a project: a configuration, a reward in TypeScript or Python, its test and a README')
     .argument('[dir]', 'the folder of the project', '.')
     .addOption(choice.choices(names).default('reward'))
     .option('--json', 'print one JSON object on stdout')
@@ -74,7 +92,8 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
     });
   }
   const { next: usual } = templates[template];
-  const next = own.includes('package.json') ? usual : nextBeside(join(dir, 'package.json'), usual);
+  const isBeside = 'package.json' in contents && !own.includes('package.json');
+  const next = isBeside ? nextBeside(join(dir, 'package.json'), usual) : usual;
   try {
     for (const file of own) {
       makeFolder(dirname(resolve(dir, file)));
@@ -142,8 +161,7 @@ function projectFiles(template: TemplateName, name: string): Record<string, stri
   const files = globSync('**/*', { cwd: folder }).filter((file) => statSync(join(folder, file)).isFile());
   return {
     ...Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8')])),
-    'package.json': packageJson(name),
-    '.gitignore': 'node_modules/\nruns/\n',
+    ...templates[template].others(name),
   };
 }
 
