@@ -13,6 +13,8 @@ export interface GenerateOptions {
   readonly samplesPerExample: number;
   /** The same seed and examples give the same trajectories. */
   readonly seed: number;
+  /** The number by which each example draws its random numbers: some of a batch are sampled as they are in all of it. @default its position */
+  readonly numbers?: readonly number[];
   readonly signal?: AbortSignal;
   /**
    * Called with each group, in order, as soon as it is complete, while later ones are still being played; `generate` returns the same trajectories in
@@ -58,12 +60,12 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   }
 
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
-    const { samplesPerExample, seed, signal, onGroup } = options;
+    const { samplesPerExample, seed, numbers, signal, onGroup } = options;
     const { retries = 0 } = this.#options;
     const limit = Math.min(policy.contextLength, this.#options.maxEpisodeTokens ?? policy.contextLength);
     const episodes = examples.flatMap((given, problem) => {
       const example = frozenCopy(given);
-      const seedOf = (sample: number) => streamSeed(seed, problem, sample);
+      const seedOf = (sample: number) => streamSeed(seed, numbers?.[problem] ?? problem, sample);
       return Array.from({ length: samplesPerExample }, (_, sample) =>
         retries > 0
           ? this.#untilPlayed(example, seedOf(sample), limit, retries, signal)

@@ -151,6 +151,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs show tiny', 0, 'runs.show.result/1'],
     ['runs show nothing', 2, 'error/1'],
     ['runs show tiny --card', 0, 'runs.show.result/1'],
+    ['runs show tiny --eval', 0, 'runs.show.result/1'],
+    ['runs show tiny --eval 77', 2, 'error/1'],
+    ['runs show sick --eval', 2, 'error/1'],
   ],
   'runs diagnose': [
     ['runs diagnose tiny', 0, 'runs.diagnose.result/1'],

@@ -13,7 +13,7 @@ const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
 const steps = 20;
 
 /** Everything that a run leaves behind but what tells the time. */
-const compared = ['{metrics,evals,alerts,samples}.jsonl', 'rollouts/*', 'checkpoints/**'];
+const compared = ['{metrics,evals,alerts,samples}.jsonl', 'evals/*', 'rollouts/*', 'checkpoints/**'];
 
 /** What is trained, by what there is to be kept over a break. */
 export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInput>> {

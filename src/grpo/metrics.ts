@@ -48,7 +48,7 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
 }
 
 /** The metrics of `rolloutMetrics` under `completions/`. */
-export function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   const acted = trajectories.filter(({ steps }) => steps.length > 0);
   if (acted.length === 0) return {};
   const terminated = acted.filter((trajectory) => !isTruncated(trajectory));
@@ -60,7 +60,7 @@ export function completionMetrics(trajectories: readonly Trajectory[]): Record<s
 }
 
 /** The metrics of `rolloutMetrics` about turns, ends and retries. */
-export function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   if (trajectories.length === 0) return {};
   const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));
   const retries = trajectories.flatMap(({ retries: count }) => count ?? []);
@@ -96,7 +96,7 @@ function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Recor
 }
 
 /** Whether a limit on tokens cut a trajectory off. */
-export function isTruncated({ stopReason }: Trajectory): boolean {
+export function isTruncated({ stopReason }: Pick<Trajectory, 'stopReason'>): boolean {
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 

@@ -1,4 +1,4 @@
-// A lock that lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
+// Locks: one lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
 import { createHash, randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,19 +9,25 @@ import { isAlive, processStart } from './processes.ts';
 
 /** Runs `begin` while no other process does so in this directory. Throws `RUN_ACTIVE` if one does. */
 export function claimed<T>(directory: string, begin: () => T): T {
-  const path = join(directory, runFiles.claim);
-  const holder = takeLock(path);
-  if (holder !== undefined) {
-    throw new GradusError('RUN_ACTIVE', `process ${holder} is about to write ${directory}`, {
-      hint: `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`,
-      path: directory,
-    });
-  }
+  const release = claim(join(directory, runFiles.claim), (pid) => {
+    const hint = `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`;
+    return new GradusError('RUN_ACTIVE', `process ${pid} is about to write ${directory}`, { hint, path: directory });
+  });
   try {
     return begin();
   } finally {
-    rmSync(path, { force: true });
+    release();
   }
+}
+
+/**
+ * Writes a file that says that this process holds a claim, and returns the function that removes it. A claim of a process that was killed is void.
+ * @param taken the error to throw if the process with this id holds the claim
+ */
+export function claim(path: string, taken: (pid: string) => GradusError): () => void {
+  const holder = takeLock(path);
+  if (holder !== undefined) throw taken(holder);
+  return () => rmSync(path, { force: true });
 }
 
 /**

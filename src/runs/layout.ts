@@ -7,6 +7,8 @@
 //   metrics.jsonl             one line per step; nothing depends on the clock: the same seed gives the same bytes
 //   timings.jsonl             one line per step, in seconds
 //   evals.jsonl               one line per evaluation
+//   evals/step_000010.jsonl   one line per problem of the evaluation after the step, with its completions. While it is being made: .jsonl.part
+//   evals/step_000010-1f2e3d4c.jsonl, .json      the same of `gradus eval`, by checkpoint and settings, and what it printed with `--json`
 //   alerts.jsonl              one line per alert, written when a rule of run health began to hold
 //   samples.jsonl             one line per completion that was saved for reading
 //   events.jsonl              all events, in order of time
@@ -32,6 +34,7 @@ export const runFiles = {
   metrics: 'metrics.jsonl',
   timings: 'timings.jsonl',
   evals: 'evals.jsonl',
+  evaluations: 'evals',
   alerts: 'alerts.jsonl',
   samples: 'samples.jsonl',
   events: 'events.jsonl',
@@ -76,4 +79,30 @@ export function checkpointFolder(directory: string, step: number): string {
 
 export function pointerFile(directory: string, pointer: CheckpointPointer): string {
   return join(directory, runFiles.checkpoints, pointer);
+}
+
+/** The files of one evaluation. */
+export interface EvaluationPaths {
+  /** One line per problem. */
+  readonly problems: string;
+  /** What has been scored so far, until it is finished. */
+  readonly part: string;
+  /** What `gradus eval` printed. */
+  readonly result: string;
+  /** The process of `gradus eval` that is writing it. */
+  readonly claim: string;
+}
+
+/** @param name `step_000010` of an evaluation during training, followed by `-` and the hash of its settings if `gradus eval` made it */
+export function evaluationPaths(directory: string, name: string): EvaluationPaths {
+  const path = join(directory, runFiles.evaluations, name);
+  return { problems: `${path}.jsonl`, part: `${path}.jsonl.part`, result: `${path}.json`, claim: `${path}.lock` };
+}
+
+/** What the name of a file of an evaluation says; undefined for any other name. */
+export function evaluationNamed(
+  file: string,
+): { readonly name: string; readonly step: number; readonly isOfCommand: boolean } | undefined {
+  const [, name, digits, settings] = /^(step_(\d{6,})(-[0-9a-f]{8})?)\./.exec(file) ?? [];
+  return name === undefined ? undefined : { name, step: Number(digits), isOfCommand: settings !== undefined };
 }

@@ -148,12 +148,12 @@ export function runArtifacts(directory: string): Record<string, string> {
     const step = readCheckpointPointer(directory, pointer);
     return step === undefined ? [] : [[`checkpoint_${pointer}`, checkpointFolder(directory, step)]];
   });
-  const files = (['resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'rollouts', 'events'] as const).flatMap(
-    (file) => {
-      const path = join(directory, runFiles[file]);
-      return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
-    },
-  );
+  const files = (
+    ['resolvedConfig', 'metrics', 'evals', 'evaluations', 'alerts', 'samples', 'rollouts', 'events'] as const
+  ).flatMap((file) => {
+    const path = join(directory, runFiles[file]);
+    return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
+  });
   const profile = (['trace', 'table'] as const).flatMap((file) => {
     const path = join(directory, runFiles.profile, profileFiles[file]);
     return existsSync(path) ? [[file === 'table' ? 'profile' : file, path]] : [];

@@ -109,6 +109,39 @@ export interface EvaluationRecord {
   readonly per_problem_reward?: readonly (number | null)[];
 }
 
+/** The completions of a problem in an evaluation: one that always takes the likeliest token, and those that were sampled. */
+export type EvaluationPass = 'greedy' | 'samples';
+
+/** A line of a file in evals/: a problem of an evaluation, with all completions. */
+export interface EvaluatedProblem {
+  /** The number of steps that the policy was trained for. */
+  readonly step: number;
+  /** The number of the problem in the evaluation, from 0. */
+  readonly problem: number;
+  /** The beginning of the SHA-256 hash of the problem's row: the same in every evaluation. */
+  readonly id: string;
+  readonly prompt: readonly Message[];
+  /** The right answer, if the row has one. */
+  readonly answer?: string;
+  readonly example: Example;
+  readonly greedy: EvaluatedCompletion;
+  readonly samples: readonly EvaluatedCompletion[];
+}
+
+/** A line of an evaluation that is not finished: the completions of one pass. */
+export type EvaluatedPart = Omit<EvaluatedProblem, EvaluationPass> & Partial<Pick<EvaluatedProblem, EvaluationPass>>;
+
+export interface EvaluatedCompletion extends Omit<RolloutCompletion, 'advantage' | 'token_ids' | 'logprobs'> {
+  /** 1 if the first reward gave it at least 1, else 0; `null` if that did not apply or failed. */
+  readonly correct: number | null;
+  /** The turns of the policy, and the tokens that it sampled in all of them. */
+  readonly turns: number;
+  readonly tokens: number;
+  /** What rewards and the environment logged. */
+  readonly reward_metrics?: Readonly<Record<string, number>> | undefined;
+  readonly metrics?: Readonly<Record<string, number>> | undefined;
+}
+
 export type AlertLevel = 'error' | 'warning' | 'info';
 
 /** A line of alerts.jsonl: a rule of run health that began to hold. */

@@ -1,5 +1,5 @@
 // Writes a run directory. All files of a run are written here, those of lines through line-files.ts.
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
@@ -15,9 +15,11 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
+import { EvaluationFile } from './evaluation-file.ts';
 import { isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
+  evaluationNamed,
   pointerFile,
   profileFiles,
   rolloutsFile,
@@ -176,6 +178,11 @@ export class RunStore {
     this.#lines.append('evals', record);
   }
 
+  /** Starts the file of the completions of an evaluation. The caller closes it. */
+  evaluationFile(step: number): EvaluationFile {
+    return EvaluationFile.begin(this.directory, stepName(step));
+  }
+
   alert(alert: Alert): void {
     this.#lines.append('alerts', alert);
   }
@@ -268,6 +275,11 @@ export class RunStore {
     }
     for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
       if ((stepOf(name) ?? step) > step) rmSync(join(this.directory, runFiles.rollouts, name));
+    }
+    const evaluations = join(this.directory, runFiles.evaluations);
+    for (const name of existsSync(evaluations) ? readdirSync(evaluations) : []) {
+      // Those of gradus eval, too: the checkpoints that they are of are made again.
+      if ((evaluationNamed(name)?.step ?? step) > step) rmSync(join(evaluations, name));
     }
   }
 }

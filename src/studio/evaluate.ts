@@ -1,18 +1,24 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
+import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
 import { cancelled, GradusError } from '../errors.ts';
+import { EvaluationFile } from '../runs/evaluation-file.ts';
+import { stepName } from '../runs/layout.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { assertValid, checkpointName, sampleSize, temperature } from './call-options.ts';
+import { rightAnswer } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluation/evaluate-policy.ts';
 import { openSubject } from './evaluation/open-subject.ts';
 import type { ProgramConfig } from './program-values.ts';
+import type { Setup } from './setup.ts';
 import { changesOf } from './training/train-result.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
+import { ownVersions } from './versions.ts';
 
 export interface EvaluateOptions {
   /** The maximum number of problems. @default all that are held out, at most `eval.limit` of the configuration */
@@ -38,6 +44,12 @@ export interface EvaluateResult {
   readonly command: 'eval';
   /** Absent if a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
+  /** The adapter of a configuration that was evaluated; absent if it has none. */
+  readonly adapter?: string;
+  /** The file with all completions; absent if a configuration was evaluated, or a run whose directory cannot be written. */
+  readonly completions?: string;
+  /** The number of completions that were taken over from an evaluation that was interrupted; absent if there was none. */
+  readonly continued?: number;
   readonly split: 'eval' | 'train';
   /** Files of rewards, environments, data and models that have changed since training; absent if none has. */
   readonly changed_files?: readonly string[];
@@ -76,37 +88,75 @@ export async function evaluate(
     signal,
     change: (config) => ({ ...config, eval: config.eval && evaluationSettings(config, options) }),
   });
+  let log: EvaluationFile | undefined;
   try {
-    const { config, model, problems, generator, rewardModel, rewardNames } = setup;
+    const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
     const settings = evaluationSettings(config, options);
+    const asked = problems[split].slice(0, settings.limit);
+    const temperature = options.temperature ?? config.temperature;
+    if (checkpoint && directory !== undefined) {
+      const decisive = { asked, split, k: settings.k, temperature, files: checkpoint.state.files };
+      log = openLog(directory, checkpoint.state.step, setup, decisive);
+    }
     const measure = async (step: number) => {
-      const record = await evaluatePolicy(problems[split].slice(0, settings.limit), step, {
+      const record = await evaluatePolicy(asked, step, {
         policy: model.policy(),
         generator,
         rewardModel,
         rewardNames,
         k: settings.k,
         seed: config.seed,
-        temperature: options.temperature ?? config.temperature,
+        temperature,
         progress: { step, maxSteps: stepCount(config, problems) },
+        answer: (example) => rightAnswer(example, rewards),
+        ...(log && { log }),
         ...(signal && { signal }),
       });
       if (record) return record;
-      throw cancelled(signal!, 'the evaluation was stopped');
+      throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
     };
     const baseline = await measure(0);
     const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
-    if (!checkpoint || directory === undefined) return { ...common, evaluation: baseline };
+    if (!checkpoint || directory === undefined) {
+      return { ...common, ...(config.adapter !== null && { adapter: config.adapter }), evaluation: baseline };
+    }
     await model.load(checkpoint.folder, { weightsOnly: true });
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
     const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
     const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
-    const measured = { evaluation, baseline, ...(verdict && { verdict }) };
-    return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), ...measured };
+    const result: EvaluateResult = {
+      ...common,
+      run: { dir: directory, step },
+      ...(log && { completions: log.path }),
+      ...changesOf({ changed_files }),
+      evaluation,
+      baseline,
+      ...(verdict && { verdict }),
+    };
+    log?.finish(result);
+    return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
   } finally {
+    log?.close();
     setup.dispose();
   }
+}
+
+/**
+ * The file of an evaluation, by a hash of all that decides its result: only an interrupted evaluation of the same is continued. Undefined if the run's
+ * directory cannot be written.
+ */
+function openLog(directory: string, step: number, setup: Setup, decisive: object): EvaluationFile | undefined {
+  const { config, versions, values } = setup;
+  const code = hashUserFiles(config, values);
+  const text = JSON.stringify({ ...decisive, config, code, versions: { ...ownVersions(), ...versions } });
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
+  try {
+    accessSync(directory, constants.W_OK);
+  } catch {
+    return undefined;
+  }
+  return EvaluationFile.continue(directory, `${stepName(step)}-${hash.slice(0, 8)}`);
 }
 
 /** The numbers of problems and samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` where none is and some are asked for. */

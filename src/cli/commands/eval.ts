@@ -1,4 +1,4 @@
-// gradus eval: evaluates a run, or an untrained model, on held-out problems.
+// gradus eval: evaluates a run, or the model of a config file, on held-out problems.
 import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
@@ -13,6 +13,7 @@ const EXAMPLES = `Examples:
   gradus eval latest --n 200 --k 1,8 --json
   gradus eval grpo.yaml                        the model as it is, before any training
   gradus eval grpo.yaml --set model=trained    another model, on the same problems
+  gradus eval other.yaml --set adapter=small   a run with adapters, on the problems of another config file
 `;
 
 interface EvalFlags {
@@ -71,14 +72,18 @@ async function runEvaluation(
   return undefined;
 }
 
-function evaluationSummary({ run, split, evaluation, baseline, verdict, changed_files = [] }: EvaluateResult): string {
+function evaluationSummary(result: EvaluateResult): string {
+  const { run, adapter, split, evaluation, baseline, verdict, completions, continued, changed_files = [] } = result;
   const asked = split === 'train' ? 'trained-on' : 'held-out';
+  const subject = run ? `step ${run.step}` : adapter === undefined ? 'the model as it is' : `adapter ${adapter}`;
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
   return [
     ...(baseline ? [`before: ${evaluationLine(baseline, asked)}`] : []),
-    `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation, asked)}`,
+    `${subject}: ${evaluationLine(evaluation, asked)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
     ...changed_files.map(changedLine),
     ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),
+    ...(continued === undefined ? [] : [`went on after an interruption: ${continued} completions were there`]),
+    ...(completions === undefined ? [] : [`completions: ${completions}`]),
   ].join('\n');
 }

@@ -9,6 +9,17 @@ export const evalSchema = resultSchema(
   'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
   {
     run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
+    adapter: z.string().exactOptional().describe('of a configuration that was evaluated; absent if it has none'),
+    completions: z
+      .string()
+      .exactOptional()
+      .describe(
+        'the file with all completions; absent if a configuration was evaluated, or a run that cannot be written',
+      ),
+    continued: z
+      .int()
+      .exactOptional()
+      .describe('the number of completions that an interrupted evaluation had; absent if there was none'),
     split: z.enum(['eval', 'train']).describe('held-out problems, or those trained on'),
     changed_files: changedFiles,
     evaluation: evaluationRecord,

@@ -5,6 +5,8 @@ import { stopReasons } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import {
   type Alert,
+  type EvaluatedCompletion,
+  type EvaluatedProblem,
   type EvaluationRecord,
   type RunRecord,
   runStatuses,
@@ -190,6 +192,26 @@ export const evaluationFields = {
 
 export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);
 
+/** An evaluation whose completions were kept. */
+export const keptEvaluation = z.strictObject({
+  name: z.string().describe('its step, with a hash of its settings if gradus eval made it'),
+  step: z.int().describe('the step of the checkpoint'),
+  command: z.enum(['train', 'eval']).describe('what made it'),
+  status: z
+    .enum(['finished', 'interrupted'])
+    .describe('interrupted: the same gradus eval, or train --resume, goes on; or it is being made'),
+  path: z.string().describe('a file with one line per problem, once it is finished'),
+  result: z
+    .strictObject({
+      split: z.enum(['eval', 'train']),
+      evaluation: evaluationRecord,
+      baseline: evaluationRecord.exactOptional(),
+      verdict: verdict.exactOptional(),
+    })
+    .exactOptional()
+    .describe('what gradus eval found'),
+});
+
 export const stopReason = z.enum(stopReasons);
 
 /** The messages after the prompt, in episodes of several turns. */
@@ -212,4 +234,38 @@ export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
   example: z.record(z.string(), z.unknown()).describe('the row of the data set'),
+});
+
+const scores = z.record(z.string(), z.number().nullable());
+
+const texts = z.record(z.string(), z.string()).exactOptional();
+
+const evaluatedCompletion: z.ZodType<EvaluatedCompletion> = z.strictObject({
+  text: z.string().describe('of the last turn'),
+  messages: exchanged,
+  correct: z.number().nullable().describe('1 if the first reward is at least 1, else 0; null if it was not judged'),
+  reward: z.number().nullable().describe('the weighted sum; null if no reward applied or one failed'),
+  rewards: scores,
+  errors: texts,
+  stacks: texts,
+  extra: z.record(z.string(), z.unknown()).exactOptional().describe('what rewards saved'),
+  reward_metrics: numbers.exactOptional().describe('what rewards logged'),
+  metrics: numbers.exactOptional().describe('what the environment logged'),
+  stop_reason: stopReason,
+  error: z.string().exactOptional(),
+  stack: z.string().exactOptional(),
+  turns: z.int(),
+  tokens: z.int().describe('sampled in all turns'),
+});
+
+/** A line of a file in evals/. */
+export const evaluatedProblem: z.ZodType<EvaluatedProblem> = z.strictObject({
+  step: z.int().describe('0 is the policy that training started from'),
+  problem: z.int().describe('the number of the problem, from 0'),
+  id: z.string().describe('a hash of the row'),
+  prompt: z.array(message),
+  answer: z.string().exactOptional().describe('the right answer, if the row has one'),
+  example: z.record(z.string(), z.unknown()).describe('the row of the data set'),
+  greedy: evaluatedCompletion,
+  samples: z.array(evaluatedCompletion),
 });

@@ -1,7 +1,15 @@
 // runs.show.result/1: how a run fared, or fares.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
-import { diagnosedAlert, evaluationRecord, numbers, runWithDirectory, verdict } from './records.ts';
+import {
+  diagnosedAlert,
+  evaluatedProblem,
+  evaluationRecord,
+  keptEvaluation,
+  numbers,
+  runWithDirectory,
+  verdict,
+} from './records.ts';
 
 export const runsShowSchema = resultSchema(
   'runs.show.result/1',
@@ -11,9 +19,12 @@ export const runsShowSchema = resultSchema(
     run: runWithDirectory,
     metrics: numbers.describe('the metrics of the last step'),
     evals: z.array(evaluationRecord),
+    evaluations: z.array(keptEvaluation).describe('whose completions were kept, those of gradus eval among them'),
     verdict,
     alerts: z.array(diagnosedAlert),
     artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
     card: z.string().exactOptional().describe('the card of the run in Markdown, with --card'),
+    evaluation: z.string().exactOptional().describe('the name of the evaluation, with --eval'),
+    problems: z.array(evaluatedProblem).exactOptional().describe('its problems with all completions, with --eval'),
   },
 );

@@ -167,6 +167,15 @@ export function answerOf(row: Example, { answerColumn, judges }: OpenReward): st
   return typeof answer === 'string' ? answer : JSON.stringify(answer);
 }
 
+/** The right answer of a row, according to the first reward that knows one; undefined if none does. */
+export function rightAnswer(row: Example, rewards: readonly OpenReward[]): string | undefined {
+  for (const reward of rewards) {
+    const answer = answerOf(row, reward);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
 /** The wordings that match the reward's pattern, if it has one. */
 function wordingsFor({ pattern }: OpenReward): typeof wordings {
   if (pattern === undefined) return wordings;

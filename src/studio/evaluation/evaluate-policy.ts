@@ -1,15 +1,14 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
-import { unlessAborted } from '../../cancellation.ts';
-import { completionMetrics, episodeMetrics } from '../../grpo/metrics.ts';
+import { isTruncated } from '../../grpo/metrics.ts';
 import { type Interval, meanInterval, wilsonInterval } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Policy } from '../../policy.ts';
-import { streamSeed } from '../../random.ts';
 import type { Progress, RewardModel } from '../../rewards.ts';
-import { correctness, type Example, type Reward, type Trajectory } from '../../rl.ts';
+import type { Example } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
-import type { EvaluationRecord } from '../../runs/records.ts';
+import type { EvaluatedCompletion, EvaluationRecord } from '../../runs/records.ts';
 import { mean } from '../../statistics.ts';
+import { answerProblems, type EvaluationLog } from './answer-problems.ts';
 
 export interface EvaluationOptions {
   readonly policy: Policy;
@@ -24,17 +23,12 @@ export interface EvaluationOptions {
   readonly seed: number;
   /** The progress of training, for rewards that depend on it. */
   readonly progress?: Progress;
+  /** The right answer of a problem, for the log. @default unknown */
+  readonly answer?: (example: Example) => string | undefined;
+  /** Receives all completions as they are scored, and knows those of an evaluation that was interrupted. @default none are kept */
+  readonly log?: EvaluationLog;
   readonly signal?: AbortSignal;
 }
-
-/** A trajectory with its reward. */
-interface Scored {
-  readonly trajectory: Trajectory;
-  readonly reward: Reward;
-}
-
-/** The number of completions that are sampled together: enough to fill any batch, but few enough that a cancelled evaluation ends soon. */
-const COMPLETIONS_AT_ONCE = 256;
 
 /** The names of the metrics that every evaluation may have; rewards and environments add their own. */
 export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
@@ -64,18 +58,18 @@ export async function evaluatePolicy(
   step: number,
   options: EvaluationOptions,
 ): Promise<EvaluationRecord | undefined> {
-  const { k, temperature, rewardNames, signal } = options;
+  const { k, temperature, signal } = options;
   const samples = Math.max(...k);
-  const greedy = await answer(problems, { temperature: 0 }, 1, options);
-  const sampled = await answer(problems, { temperature }, samples, options);
+  const greedy = await answerProblems(problems, step, { pass: 'greedy', temperature: 0, count: 1 }, options);
+  const sampled = await answerProblems(problems, step, { pass: 'samples', temperature, count: samples }, options);
   if (signal?.aborted) return undefined;
 
-  const judged = (group: readonly Scored[]) => known(group.map(({ reward }) => correctness(reward, rewardNames[0]!)));
+  const judged = (group: readonly EvaluatedCompletion[]) => known(group.map(({ correct }) => correct));
   const perProblem = sampled.map((group) => meanOrNull(judged(group)));
-  const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))));
+  const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward))));
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
     'eval/accuracy': { values: greedy.flatMap(judged), interval: proportionInterval },
-    'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: rewardInterval },
+    'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward)), interval: rewardInterval },
     'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
     'eval/sampled_reward': { values: known(perProblemReward), interval: rewardInterval },
     ...Object.fromEntries(
@@ -104,47 +98,27 @@ export async function evaluatePolicy(
   };
 }
 
-/** Plays and scores episodes; returns a group of them for each problem, or fewer groups if it is cancelled. */
-async function answer(
-  problems: readonly Example[],
-  sampling: Partial<RolloutOptions>,
-  samplesPerExample: number,
-  { policy, generator, rewardModel, progress, seed, signal }: EvaluationOptions,
-): Promise<Scored[][]> {
-  const groups: Scored[][] = [];
-  const size = Math.max(1, Math.floor(COMPLETIONS_AT_ONCE / samplesPerExample));
-  for (let start = 0; start < problems.length && !signal?.aborted; start += size) {
-    const examples = problems.slice(start, start + size);
-    const trajectories = await generator(sampling).generate(examples, policy, {
-      samplesPerExample,
-      seed: streamSeed(seed, 'evaluation', start),
-      ...(signal && { signal }),
-    });
-    // One group after another: all at once could exceed the time limits of rewards that start programs or query a judge.
-    for (const [i, example] of examples.entries()) {
-      const rewards = await unlessAborted(() => rewardModel.score(example, trajectories[i]!, progress), signal);
-      if (!rewards) return groups;
-      groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));
-    }
-  }
-  return groups;
-}
-
-/** The metrics of rollouts that evaluations have too. */
-const rolloutNames: readonly string[] = ['num_turns/mean', 'completions/mean_length', 'completions/clipped_ratio'];
-
-function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
-  const trajectories = samples.map(({ trajectory }) => trajectory);
-  const played = Object.entries({ ...completionMetrics(trajectories), ...episodeMetrics(trajectories) });
-  const parts = samples.map(({ reward }) => {
-    const applied = Object.entries(reward.parts).filter((part): part is [string, number] => part[1] !== null);
+function sampleMetrics(samples: readonly EvaluatedCompletion[]): Record<string, number> {
+  const parts = samples.map(({ rewards }) => {
+    const applied = Object.entries(rewards).filter((part): part is [string, number] => part[1] !== null);
     return Object.fromEntries(applied.map(([name, value]) => [`rewards/${name}/mean`, value]));
   });
   return {
-    ...meanMetrics(samples.flatMap(({ reward, trajectory }) => [reward.metrics ?? {}, trajectory.metrics ?? {}])),
+    ...meanMetrics(samples.flatMap(({ reward_metrics, metrics }) => [reward_metrics ?? {}, metrics ?? {}])),
     ...meanMetrics(parts),
-    ...Object.fromEntries(played.filter(([name]) => rolloutNames.includes(name))),
-    unscored: samples.filter(({ reward }) => reward.score === null).length / samples.length,
+    ...lengthMetrics(samples.filter(({ turns }) => turns > 0)),
+    unscored: samples.filter(({ reward }) => reward === null).length / samples.length,
+  };
+}
+
+/** The metrics of rollouts that evaluations have too. */
+function lengthMetrics(acted: readonly EvaluatedCompletion[]): Record<string, number> {
+  if (acted.length === 0) return {};
+  const terminated = acted.filter(({ stop_reason }) => !isTruncated({ stopReason: stop_reason }));
+  return {
+    'completions/mean_length': mean(acted.map(({ tokens }) => tokens)),
+    'completions/clipped_ratio': 1 - terminated.length / acted.length,
+    'num_turns/mean': mean(acted.map(({ turns }) => turns)),
   };
 }
 

@@ -12,6 +12,7 @@ import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../ru
 import { eachMetrics, lastStep, readEvaluations } from '../../runs/read-run.ts';
 import type { Alert, EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
+import { rightAnswer } from '../data/gold-answers.ts';
 import { haveSameData } from '../data/problems.ts';
 import { isBetter } from '../evaluation/better-evaluation.ts';
 import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
@@ -233,25 +234,40 @@ export class TrainingRun {
   }
 
   async *#evaluate(step: number): Events {
-    const { config, problems, model, generator, rewardModel, rewardNames } = this.#setup;
     if (this.#lastEvaluation === step || this.#signal?.aborted) return;
-    const record = await evaluatePolicy(problems.eval, step, {
-      policy: model.policy(),
-      generator,
-      rewardModel,
-      rewardNames,
-      k: config.eval!.k,
-      temperature: config.temperature,
-      seed: config.seed,
-      progress: this.#progress(step),
-      ...(this.#signal && { signal: this.#signal }),
-    });
+    const record = await this.#measure(step);
     if (!record) return;
     this.#lastEvaluation = step;
     this.#store.evaluation(record);
-    if (step > 0 && isBetter(record, this.#best, config.save.best)) [this.#best, this.#unsavedBest] = [record, step];
+    if (step > 0 && isBetter(record, this.#best, this.#setup.config.save.best))
+      [this.#best, this.#unsavedBest] = [record, step];
     yield { type: 'evaluation', ...record };
     yield* this.#alert(this.#health.evaluation(record));
+  }
+
+  /** Undefined if it was stopped: the whole evaluation is made again when the run goes on. */
+  async #measure(step: number): Promise<EvaluationRecord | undefined> {
+    const { config, problems, model, generator, rewards, rewardModel, rewardNames } = this.#setup;
+    const log = this.#store.evaluationFile(step);
+    try {
+      const record = await evaluatePolicy(problems.eval, step, {
+        policy: model.policy(),
+        generator,
+        rewardModel,
+        rewardNames,
+        k: config.eval!.k,
+        temperature: config.temperature,
+        seed: config.seed,
+        progress: this.#progress(step),
+        answer: (example) => rightAnswer(example, rewards),
+        log,
+        ...(this.#signal && { signal: this.#signal }),
+      });
+      if (record) log.finish();
+      return record;
+    } finally {
+      log.close();
+    }
   }
 
   *#alert(alerts: readonly Alert[]): Generator<TrainEvent, void> {

@@ -1,8 +1,10 @@
 // gradus runs show: shows the results of a run, or its card.
 import { Command } from 'commander';
+import type { KeptEvaluation } from '../../../runs/read-evaluation.ts';
 import type { RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
+import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
 import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';
 import { runArgument } from './run-argument.ts';
@@ -10,6 +12,7 @@ import { runArgument } from './run-argument.ts';
 const EXAMPLES = `Examples:
   gradus runs show latest
   gradus runs show small --json
+  gradus runs show small --eval                the completions of its last evaluation; --eval 20 of the one after step 20
   gradus runs show small --card > card.md      data, rewards, configuration, results, in Markdown
 `;
 
@@ -18,23 +21,40 @@ export function showCommand(cli: Cli): Command {
     .description('show the state of a run: status, rewards, evaluations, verdict, alerts')
     .argument(...runArgument)
     .option('--card', 'print a card of the run in Markdown: data, rewards, configuration, versions, results')
+    .option(
+      '--eval [evaluation]',
+      'print the problems and completions of an evaluation: a step, or a name that show lists (default: the last of training)',
+    )
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
-    .action(cli.action((run: string, flags: { card?: boolean }) => show(cli, run, flags.card ?? false)));
+    .action(cli.action((run: string, flags: ShowFlags) => show(cli, run, flags)));
 }
 
-async function show({ output }: Cli, name: string, withCard: boolean) {
+interface ShowFlags {
+  readonly card?: boolean;
+  /** `true` for the last one. */
+  readonly eval?: string | true;
+}
+
+async function show({ output }: Cli, name: string, { card: withCard = false, eval: asked }: ShowFlags) {
   const { findRun, runArtifacts } = await import('../../../runs/read-run.ts');
   const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
   const { runCard } = await import('../../../studio/finished-runs/run-card.ts');
+  const { findKeptEvaluation, readEvaluatedProblems, readKeptEvaluations } = await import(
+    '../../../runs/read-evaluation.ts'
+  );
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, evaluations, verdict, alerts } = run;
+  const keptEvaluations = readKeptEvaluations(directory);
   const { step: _, ...last } = metrics.at(-1) ?? { step: 0 };
   const card = withCard ? runCard(run) : undefined;
+  const shown = asked === undefined ? undefined : findKeptEvaluation(directory, asked === true ? undefined : asked);
+  const problems = shown && readEvaluatedProblems(shown);
   const lines = [
     `${directory}: ${statusOf(record)}`,
     `reward: ${rewardLine(metrics)}`,
     ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
+    ...keptEvaluations.filter(({ command }) => command === 'eval').map(keptLine),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(alertLine),
     ...Object.entries(record.trackers ?? {}).map(trackerLine),
@@ -47,14 +67,23 @@ async function show({ output }: Cli, name: string, withCard: boolean) {
       run: { ...record, dir: directory },
       metrics: last,
       evals: evaluations,
+      evaluations: keptEvaluations,
       verdict,
       alerts,
       artifacts: runArtifacts(directory),
       ...(card !== undefined && { card }),
+      ...(shown && problems && { evaluation: shown.name, problems }),
     },
-    card ?? lines.join('\n'),
+    card ?? (problems ? keptEvaluationLines(problems) : lines).join('\n'),
   );
   return undefined;
+}
+
+/** What `gradus eval` found. */
+function keptLine({ name, status, result }: KeptEvaluation): string {
+  if (!result) return `gradus eval, ${name}: ${status}`;
+  const line = evaluationLine(result.evaluation, result.split === 'train' ? 'trained-on' : 'held-out');
+  return `gradus eval, ${name}: ${line}`;
 }
 
 function trackerLine([name, { url, fault }]: [string, TrackedPlaceRecord]): string {

@@ -1,0 +1,130 @@
+// The file of an evaluation's completions: appended to as they are scored, continued after an interruption, and put in order at the end.
+import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { stringifyLine } from '../formats/jsonl.ts';
+import { recreateFolder } from './checkpoints.ts';
+import { claim } from './claim.ts';
+import { replaceJson } from './files.ts';
+import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
+import { readParts, wholeProblems } from './read-evaluation.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationPass } from './records.ts';
+
+export class EvaluationFile {
+  readonly #paths: EvaluationPaths;
+  /** What belongs to this evaluation: lines that it has taken over, and its own. */
+  readonly #parts: EvaluatedPart[] = [];
+  /** The lines of the interrupted evaluation, by what they are about. */
+  readonly #before: ReadonlyMap<string, EvaluatedPart>;
+  readonly #release: () => void;
+  readonly #descriptor: number;
+  #continued = 0;
+
+  private constructor(paths: EvaluationPaths, parts: readonly EvaluatedPart[], release: () => void) {
+    this.#paths = paths;
+    this.#before = new Map(parts.flatMap((part) => passesOf(part).map((pass) => [keyOf(part, pass), part])));
+    this.#release = release;
+    rmSync(paths.problems, { force: true });
+    rmSync(paths.result, { force: true });
+    // A cut-off last line, to which the next one would be appended, is not kept.
+    replaceLines(paths.part, parts);
+    this.#descriptor = openSync(paths.part, 'a');
+  }
+
+  /** Starts the file of an evaluation during training, whatever there is of it. */
+  static begin(directory: string, name: string): EvaluationFile {
+    recreateFolder(join(directory, runFiles.evaluations));
+    return new EvaluationFile(evaluationPaths(directory, name), [], () => {});
+  }
+
+  /**
+   * Continues the file of an evaluation that was interrupted, or starts anew the one of an evaluation that was finished. Throws `EVALUATION_ACTIVE` if
+   * another process writes it.
+   */
+  static continue(directory: string, name: string): EvaluationFile {
+    recreateFolder(join(directory, runFiles.evaluations));
+    const paths = evaluationPaths(directory, name);
+    const release = claim(paths.claim, (pid) => {
+      const hint = 'wait for it, or ask for something else: --n, --k, --temperature';
+      return new GradusError('EVALUATION_ACTIVE', `process ${pid} is making the same evaluation`, {
+        hint,
+        path: paths.part,
+      });
+    });
+    try {
+      // If it was killed after it had put the lines in order, there is nothing to continue.
+      const isFinished = existsSync(paths.result);
+      return new EvaluationFile(paths, isFinished ? [] : readParts(paths), release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The number of completions that were taken over from an interrupted evaluation. */
+  get continued(): number {
+    return this.#continued;
+  }
+
+  /** Where the problems are when it is finished. */
+  get path(): string {
+    return this.#paths.problems;
+  }
+
+  /** The completions that an interrupted evaluation has of a problem, if it has all of them. They become part of this one. */
+  completions(
+    head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
+    pass: EvaluationPass,
+    count: number,
+  ): readonly EvaluatedCompletion[] | undefined {
+    const part = this.#before.get(keyOf(head, pass));
+    if (!part) return undefined;
+    const { greedy, samples, ...rest } = part;
+    const found = pass === 'greedy' ? [greedy!] : samples!;
+    if (found.length !== count) return undefined;
+    this.#parts.push({ ...rest, ...(pass === 'greedy' ? { greedy: greedy! } : { samples: samples! }) });
+    this.#continued += count;
+    return found;
+  }
+
+  add(part: EvaluatedPart): void {
+    appendFileSync(this.#descriptor, stringifyLine(part));
+    this.#parts.push(part);
+  }
+
+  /**
+   * Puts the lines in order, one per problem.
+   * @param result what `gradus eval` prints
+   */
+  finish(result?: object): void {
+    replaceLines(this.#paths.problems, wholeProblems(this.#parts));
+    if (result) replaceJson(this.#paths.result, result);
+    rmSync(this.#paths.part, { force: true });
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+    this.#release();
+  }
+}
+
+function keyOf({ step, problem, id }: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>, pass: EvaluationPass): string {
+  return `${step} ${problem} ${id} ${pass}`;
+}
+
+function passesOf(part: EvaluatedPart): EvaluationPass[] {
+  return (['greedy', 'samples'] as const).filter((pass) => part[pass] !== undefined);
+}
+
+/** Replaces a file atomically, a line at a time: thousands of long completions would be longer than a string may be. */
+function replaceLines(path: string, values: readonly (EvaluatedPart | EvaluatedProblem)[]): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = openSync(temporary, 'w');
+  try {
+    for (const value of values) writeFileSync(file, stringifyLine(value));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+}

@@ -1,0 +1,152 @@
+// The completions of an evaluation: sampled in batches, scored one problem after another, and told to a log that knows those of an earlier attempt.
+import { unlessAborted } from '../../cancellation.ts';
+import { sampledTokens } from '../../grpo/metrics.ts';
+import { assertGroups, assertReported } from '../../protocol-checks.ts';
+import { streamSeed } from '../../random.ts';
+import { correctness, type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../../runs/records.ts';
+import type { EvaluationOptions } from './evaluate-policy.ts';
+
+/** Keeps the completions of an evaluation. */
+export interface EvaluationLog {
+  /** The completions that an interrupted evaluation has of a problem: it is not asked again. Undefined unless there are `count`. */
+  completions(
+    head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
+    pass: EvaluationPass,
+    count: number,
+  ): readonly EvaluatedCompletion[] | undefined;
+  /** Called with all completions of a problem in a pass, in the order of the problems. */
+  add(part: EvaluatedPart): void;
+}
+
+/** How all problems are answered once over. */
+interface Pass {
+  readonly pass: EvaluationPass;
+  readonly temperature: number;
+  /** The number of completions of each problem. */
+  readonly count: number;
+}
+
+/** The number of completions that are sampled together: enough to fill any batch, but few enough that a cancelled evaluation ends soon. */
+const COMPLETIONS_AT_ONCE = 256;
+
+/** Plays and scores episodes; returns the completions of each problem, or of fewer problems if it is cancelled. */
+export async function answerProblems(
+  problems: readonly Example[],
+  step: number,
+  pass: Pass,
+  options: EvaluationOptions,
+): Promise<(readonly EvaluatedCompletion[])[]> {
+  const { log, seed, signal } = options;
+  const done: (readonly EvaluatedCompletion[])[] = [];
+  const heads = log ? problems.map((example, problem) => ({ step, problem, id: problemId(example) })) : [];
+  const size = Math.max(1, Math.floor(COMPLETIONS_AT_ONCE / pass.count));
+  for (let start = 0; start < problems.length && !signal?.aborted; start += size) {
+    const batch = Array.from(problems.slice(start, start + size), (_, i) => start + i);
+    for (const problem of batch) {
+      const known = log?.completions(heads[problem]!, pass.pass, pass.count);
+      if (known) done[problem] = known;
+    }
+    const asked = batch.filter((problem) => done[problem] === undefined);
+    if (asked.length === 0) continue;
+    const seeds = { seed: streamSeed(seed, 'evaluation', start), numbers: asked.map((problem) => problem - start) };
+    await answerBatch(asked, problems, { ...pass, ...seeds }, options, (problem, trajectories, completions) => {
+      done[problem] = completions;
+      log?.add({
+        ...heads[problem]!,
+        ...shown(problems[problem]!, trajectories, options),
+        ...ofPass(pass, completions),
+      });
+    });
+  }
+  return done;
+}
+
+type Told = (problem: number, trajectories: readonly Trajectory[], completions: readonly EvaluatedCompletion[]) => void;
+
+/** Scores each problem as soon as its episodes are over, while those of others are still being played. */
+async function answerBatch(
+  asked: readonly number[],
+  problems: readonly Example[],
+  { temperature, count, seed, numbers }: Pass & { readonly seed: number; readonly numbers: readonly number[] },
+  { policy, generator, rewardModel, rewardNames, progress, signal }: EvaluationOptions,
+  tell: Told,
+): Promise<void> {
+  // One problem after another: all at once could exceed the time limits of rewards that start programs or query a judge.
+  let scoring = Promise.resolve();
+  let isOver = false;
+  const score = (i: number, trajectories: readonly Trajectory[]) => {
+    scoring = scoring.then(async () => {
+      const example = problems[asked[i]!]!;
+      const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
+      // Whoever asked may have closed the log.
+      if (!rewards || isOver) return;
+      const completions = trajectories.map((trajectory, j) => evaluated(trajectory, rewards[j]!, rewardNames[0]!));
+      tell(asked[i]!, trajectories, completions);
+    });
+    // Awaited below; until then a failure must not count as an unhandled rejection.
+    scoring.catch(() => {});
+  };
+  const reported: (readonly Trajectory[])[] = [];
+  const examples = asked.map((problem) => problems[problem]!);
+  try {
+    const groups = await generator({ temperature }).generate(examples, policy, {
+      samplesPerExample: count,
+      seed,
+      numbers,
+      ...(signal && { signal }),
+      onGroup(i, group) {
+        if (signal?.aborted) return;
+        reported[i] = group;
+        score(i, group);
+      },
+    });
+    if (signal?.aborted) return;
+    assertGroups(groups, examples.length, count);
+    assertReported(groups, reported);
+    for (const [i, group] of groups.entries()) if (!reported[i]) score(i, group);
+    await scoring;
+  } finally {
+    isOver = true;
+  }
+}
+
+/** Rows that are equal have equal ids. */
+function problemId(example: Example): string {
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  return hash.update(JSON.stringify(example)).digest('hex').slice(0, 12);
+}
+
+function shown(
+  example: Example,
+  trajectories: readonly Trajectory[],
+  { answer }: EvaluationOptions,
+): Pick<EvaluatedPart, 'prompt' | 'answer' | 'example'> {
+  const right = answer?.(example);
+  const first = trajectories.find(({ steps }) => steps.length > 0)?.steps[0];
+  return { prompt: first?.state.messages ?? [], ...(right !== undefined && { answer: right }), example };
+}
+
+function ofPass({ pass }: Pass, completions: readonly EvaluatedCompletion[]): Pick<EvaluatedPart, EvaluationPass> {
+  return pass === 'greedy' ? { greedy: completions[0]! } : { samples: completions };
+}
+
+function evaluated(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
+  const { steps, stopReason, error, metrics } = trajectory;
+  return {
+    text: finalText(trajectory),
+    ...(steps.length > 1 && { messages: exchange(trajectory) }),
+    correct: correctness(reward, decisive),
+    reward: reward.score,
+    rewards: reward.parts,
+    ...(reward.errors && { errors: reward.errors }),
+    ...(reward.stacks && { stacks: reward.stacks }),
+    ...(reward.extra && { extra: reward.extra }),
+    ...(reward.metrics && { reward_metrics: reward.metrics }),
+    ...(metrics && { metrics }),
+    stop_reason: stopReason,
+    ...(error && { error: error.message, ...(error.stack !== undefined && { stack: error.stack }) }),
+    turns: steps.length,
+    tokens: sampledTokens(trajectory),
+  };
+}
