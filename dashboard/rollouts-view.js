@@ -1,8 +1,9 @@
 // What was trained on: the groups of a step, and the completions of a group beside one another.
 import { read } from './api.js';
+import { completionCard } from './completion-card.js';
 import { conversation, textBlock } from './conversation.js';
 import { h, svg, table } from './dom.js';
-import { number, short, signed } from './format.js';
+import { number, signed } from './format.js';
 import { choice, pill } from './parts.js';
 import { currentRoute, go, link, setQuery } from './route.js';
 import { tokenLegend, tokenText } from './token-view.js';
@@ -195,7 +196,7 @@ async function groupPage(run, group, query) {
     const order = completionOrders[state.sort];
     const shown = order ? numbered.toSorted(order) : numbered;
     place.className = state.layout === 'rows' ? 'completions rows' : 'completions';
-    place.replaceChildren(...shown.map((one) => completionCard(one, shownTokens?.completions[one.number])));
+    place.replaceChildren(...shown.map((one) => rolloutCard(one, shownTokens?.completions[one.number])));
     legend.replaceChildren(...(shownTokens ? [tokenLegend(shownTokens)] : []));
   };
   /** @param {'sort' | 'layout' | 'show'} name */
@@ -247,65 +248,9 @@ async function groupPage(run, group, query) {
  * @param {CompletionPage & { number: number }} completion
  * @param {GroupTokens['completions'][number]} [tokensShown] in place of the text
  */
-function completionCard(completion, tokensShown) {
-  const {
-    reward,
-    rewards = {},
-    errors = {},
-    stacks = {},
-    advantage,
-    stop_reason,
-    tokens,
-    text,
-    messages,
-    extra,
-    error,
-    stack,
-  } = completion;
+function rolloutCard(completion, tokensShown) {
+  const { advantage, number } = completion;
   const tone = advantage > 0 ? 'plus' : advantage < 0 ? 'minus' : 'zero';
-  const parts = Object.entries(rewards);
-  const faults = [...(error === undefined ? [] : [['environment', error]]), ...Object.entries(errors)];
-  const traces = [...(stack === undefined ? [] : [stack]), ...Object.values(stacks)];
-  const isEnded = stop_reason === 'completed';
-  return h(
-    'article',
-    { class: `completion ${tone}` },
-    h(
-      'header',
-      {},
-      h('span', { class: 'quiet' }, `#${completion.number}`),
-      h('strong', {}, reward === null ? 'no reward' : number(reward)),
-      h('span', { class: `advantage ${tone}`, title: 'advantage' }, signed(advantage)),
-      h('span', { class: 'grow' }),
-      isEnded ? h('span', { class: 'quiet' }, 'completed') : pill('warning', words(stop_reason)),
-      h('span', { class: 'quiet' }, `${tokens} tokens`),
-    ),
-    tokensShown ? tokenText(tokensShown) : messages ? conversation(messages) : textBlock(text),
-    parts.length > 0 &&
-      h(
-        'dl',
-        {},
-        parts.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, number(value))]),
-      ),
-    faults.map(([name, message]) => h('p', { class: 'fault' }, h('strong', {}, name), ' ', message)),
-    traces.length > 0 &&
-      h(
-        'details',
-        {},
-        h('summary', {}, 'Where it happened'),
-        traces.map((trace) => textBlock(trace)),
-      ),
-    extra &&
-      Object.keys(extra).length > 0 &&
-      h(
-        'details',
-        {},
-        h('summary', {}, 'What rewards saved'),
-        textBlock(
-          Object.entries(extra)
-            .map(([name, value]) => `${name}: ${short(value)}`)
-            .join('\n'),
-        ),
-      ),
-  );
+  const figure = h('span', { class: `advantage ${tone}`, title: 'advantage' }, signed(advantage));
+  return completionCard(completion, { label: `#${number}`, tone, figure, text: tokensShown && tokenText(tokensShown) });
 }

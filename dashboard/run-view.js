@@ -2,6 +2,7 @@
 import { follow, read } from './api.js';
 import { Columns } from './columns.js';
 import { h } from './dom.js';
+import { evaluationsView } from './evaluations-view.js';
 import { errorBox, faultBox } from './faults.js';
 import { filesView } from './files-view.js';
 import { duration, moment, number } from './format.js';
@@ -26,7 +27,7 @@ import { samplesView } from './samples-view.js';
 /** Milliseconds until the head is read again after something has happened. */
 const headPause = 1500;
 
-const tabs = ['overview', 'rollouts', 'metrics', 'samples', 'files'];
+const tabs = ['overview', 'rollouts', 'evaluations', 'metrics', 'samples', 'files'];
 
 /** @type {import('./main.js').View} */
 export async function runView({ path, query }, signal) {
@@ -77,6 +78,7 @@ export async function runView({ path, query }, signal) {
  */
 async function tabOf(name, { run, page, columns, rest, query, signal }) {
   if (name === 'rollouts') return rolloutsView(run, rest, query);
+  if (name === 'evaluations') return evaluationsView(run, rest, query);
   if (name === 'samples') return samplesView(run, rest);
   if (name === 'files' || !page) return filesView(run, rest);
   if (name === 'metrics') return metricsView(columns, query, signal);

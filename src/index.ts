@@ -89,6 +89,7 @@ export { defaultLossSettings, type LossSettings, type LossType } from './grpo/lo
 export { learningRateSchedule } from './grpo/schedules.ts';
 export type { Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
 export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './intervals.ts';
+export type { EvaluationLog } from './studio/evaluation/answer-problems.ts';
 export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 
 // Models, tokens and chat.
@@ -162,6 +163,7 @@ export { xmlFormat } from './rewards/xml-format.ts';
 
 // Runs on disk.
 
+export { type KeptEvaluation, readEvaluatedProblems, readKeptEvaluations } from './runs/read-evaluation.ts';
 export {
   findRun,
   listRuns,
@@ -173,6 +175,8 @@ export {
 } from './runs/read-run.ts';
 export type {
   Alert,
+  EvaluatedCompletion,
+  EvaluatedProblem,
   EvaluationRecord,
   MetricsRecord,
   RolloutRecord,

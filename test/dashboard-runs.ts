@@ -1,7 +1,7 @@
 // Runs for the tests of the dashboard: one that goes on, whose model wrote markup.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { rolloutsFile, runFiles } from '../src/runs/layout.ts';
+import { evaluationPaths, rolloutsFile, runFiles } from '../src/runs/layout.ts';
 
 /** What a page would carry out if it took text for markup. */
 export const hostile = 'I think <img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script> <b>5</b>';
@@ -16,6 +16,14 @@ export function writeLiveRun(directory: string): void {
     join(directory, runFiles.samples),
     `${JSON.stringify({ step: 2, ...sample, prompt, stop_reason: 'completed', reward: 1, rewards: { correct: 1 } })}\n`,
   );
+  mkdirSync(join(directory, runFiles.evaluations), { recursive: true });
+  for (const [step, correct] of [
+    [0, 0],
+    [2, 1],
+  ] as const) {
+    const { problems } = evaluationPaths(directory, `step_00000${step}`);
+    writeFileSync(problems, [problem(step, 0, 'aaaa', 0), problem(step, 1, 'bbbb', correct)].join(''));
+  }
   const path = rolloutsFile(directory, 2);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, [group('2.0', 'mixed', [1, 0, null]), group('2.1', 'all_good', [1, 1])].join(''));
@@ -37,6 +45,24 @@ export function addSteps(directory: string, from: number, to: number): void {
 
 const sample = { completion: hostile, example: { question: '2+3=' } };
 const prompt = [{ role: 'user', content: '2+3=' }];
+
+/** A line of an evaluation. */
+export function problem(step: number, number: number, id: string, correct: number): string {
+  const completion = { text: hostile, correct, reward: correct, rewards: { correct } };
+  const answered = { ...completion, stop_reason: 'completed', turns: 1, tokens: 3 };
+  const { example } = sample;
+  const record = {
+    step,
+    problem: number,
+    id,
+    prompt,
+    answer: '5',
+    example,
+    greedy: answered,
+    samples: [answered, answered],
+  };
+  return `${JSON.stringify(record)}\n`;
+}
 
 function group(id: string, reason: string, rewards: readonly (number | null)[]): string {
   const completions = rewards.map((reward, i) => ({

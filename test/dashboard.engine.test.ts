@@ -111,6 +111,20 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     assert.deepEqual(await page.locator('.completion').first().locator('dt').allTextContents(), ['correct']);
   });
 
+  test('evaluations show which problems always fail, and what was answered', async () => {
+    await open('#/runs/live/evaluations');
+    assert.equal(await page.locator('.problems tbody tr').count(), 2);
+    await page.getByLabel('Problems').selectOption('never right');
+    await page.getByText('1 of 2 problems').waitFor();
+    assert.match(page.url(), /\?problems=wrong$/);
+    await page.getByRole('link', { name: 'Problem 0' }).click();
+    await page.locator('.completion').nth(5).waitFor();
+    assert.equal(await page.locator('.completion .text').first().textContent(), hostile);
+    assert.equal(await page.locator('main img, main script').count(), 0);
+    await open('#/runs/toy/evaluations');
+    assert.ok((await page.locator('.problems tbody tr').count()) > 1);
+  });
+
   test('completions are shown token by token, and the address says so', async () => {
     await open('#/runs/toy/rollouts/1/0');
     await page.getByLabel('Show').selectOption('tokens');

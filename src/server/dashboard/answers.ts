@@ -3,7 +3,16 @@ import type { Interval } from '../../intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
-import type { Alert, Learning, RolloutCompletion, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
+import type { KeptEvaluation } from '../../runs/read-evaluation.ts';
+import type {
+  Alert,
+  EvaluatedCompletion,
+  Learning,
+  RolloutCompletion,
+  RunRecord,
+  SampleRecord,
+  Verdict,
+} from '../../runs/records.ts';
 
 /** What is wrong with a request, or with a file of a run. */
 export interface Fault {
@@ -140,6 +149,50 @@ export interface Samples {
   readonly steps: readonly number[];
   readonly step?: number;
   readonly samples: readonly SampleRecord[];
+}
+
+/** GET /api/runs/:run/evaluations */
+export interface Evaluations {
+  readonly columns: readonly EvaluationColumn[];
+  readonly problems: readonly ProblemRow[];
+  /** What could not be read of them. */
+  readonly damage: readonly Fault[];
+}
+
+/** An evaluation: `gradus eval` makes two, that of a checkpoint and that of the policy that training started from. */
+export interface EvaluationColumn {
+  readonly name: string;
+  readonly step: number;
+  readonly command: KeptEvaluation['command'];
+  readonly status: KeptEvaluation['status'];
+}
+
+/** A problem in all evaluations. */
+export interface ProblemRow {
+  /** The hash of its row, and how many equal rows come before it. */
+  readonly key: string;
+  /** Its position among all problems, from 0. */
+  readonly number: number;
+  /** The beginning of the last message of the prompt. */
+  readonly prompt: string;
+  readonly answer?: string;
+  /** For each column the fraction of samples that were right, and whether the greedy answer was; null where it was not asked, or not judged. */
+  readonly rates: readonly (number | null)[];
+  readonly greedy: readonly (number | null)[];
+}
+
+/** GET /api/runs/:run/evaluations/:problem */
+export interface ProblemPage {
+  readonly key: string;
+  readonly number: number;
+  readonly answer?: string;
+  readonly messages: readonly Message[];
+  readonly example: Readonly<Record<string, unknown>>;
+  readonly evaluations: readonly {
+    readonly column: EvaluationColumn;
+    readonly greedy: EvaluatedCompletion;
+    readonly samples: readonly EvaluatedCompletion[];
+  }[];
 }
 
 /** GET /api/runs/:run/texts */

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { addSteps, hostile, writeLiveRun, writeRecord } from '../../../test/dashboard-runs.ts';
+import { addSteps, hostile, problem, writeLiveRun, writeRecord } from '../../../test/dashboard-runs.ts';
 import { openModelText } from '../../backends/open-renderer.ts';
 import { train } from '../../studio/train.ts';
 import type { GroupTokens } from './answers.ts';
@@ -124,6 +124,51 @@ describe('what there is', () => {
     const [first, second] = group.completions;
     assert.deepEqual([group.groups, first!.text, first!.tokens, first!.token_ids], [2, hostile, 3, undefined]);
     assert.equal((second!.messages as object[]).length, 3);
+  });
+
+  test('evaluations: how each problem went at every one, and its completions', async () => {
+    type Table = { columns: { name: string }[]; problems: Record<string, unknown>[]; damage: { code: string }[] };
+    const { columns, problems, damage } = await json<Table>('/api/runs/live/evaluations');
+    assert.deepEqual(
+      columns.map(({ name }) => name),
+      ['step_000000', 'step_000002'],
+    );
+    assert.deepEqual(
+      problems.map(({ key, number, prompt, answer, rates, greedy }) => [key, number, prompt, answer, rates, greedy]),
+      [
+        ['aaaa.0', 0, '2+3=', '5', [0, 0], [0, 0]],
+        ['bbbb.0', 1, '2+3=', '5', [0, 1], [0, 1]],
+      ],
+    );
+    assert.deepEqual(damage, []);
+    type Page = { answer: string; evaluations: { column: { step: number }; samples: { text: string }[] }[] };
+    const page = await json<Page>('/api/runs/live/evaluations/bbbb.0');
+    assert.deepEqual(
+      page.evaluations.map(({ column, samples }) => [column.step, samples.map(({ text }) => text)]),
+      [0, 2].map((step) => [step, [hostile, hostile]]),
+    );
+    assert.equal(await codeOf('/api/runs/live/evaluations/..%2F..%2Fsecret', 404), 'PROBLEM_NOT_FOUND');
+
+    // Of the one that is being made, what is whole is shown; of one that is damaged, that it is.
+    const place = (name: string) => join(root, 'live', 'evals', name);
+    writeFileSync(place('step_000002-0123abcd.jsonl.part'), `${problem(0, 0, 'aaaa', 1)}{"step":2,"pro`);
+    writeFileSync(place('step_000001.jsonl'), '{"step":1,"problem":0}\n');
+    writeFileSync(place('other.txt'), '');
+    const later = await json<Table>('/api/runs/live/evaluations');
+    assert.deepEqual(
+      later.problems.map(({ rates }) => rates),
+      [
+        [0, 0, 1],
+        [0, 1, null],
+      ],
+    );
+    assert.deepEqual(
+      later.damage.map(({ code }) => code),
+      ['RUN_DAMAGED'],
+    );
+    for (const name of ['step_000002-0123abcd.jsonl.part', 'step_000001.jsonl', 'other.txt']) rmSync(place(name));
+    rmSync(join(root, 'live', 'evals'), { recursive: true });
+    assert.deepEqual(await json<Table>('/api/runs/live/evaluations'), { columns: [], problems: [], damage: [] });
   });
 
   test('tokens of a group: texts where the model is there, else ids', async () => {

@@ -9,6 +9,7 @@ import { ownHost } from '../own-host.ts';
 import type { RolloutSteps, Samples } from './answers.ts';
 import { parseCursor } from './cursor.ts';
 import { curvesOf } from './curves.ts';
+import { EvaluatedProblems } from './evaluated-problems.ts';
 import { faultOf, statusOf } from './faults.ts';
 import { followRun } from './follow-run.ts';
 import { LiveRuns } from './live-runs.ts';
@@ -54,6 +55,7 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   const live = new LiveRuns();
   const table = new RunTable(root, live);
   const tokens = new RolloutTokens();
+  const evaluations = new EvaluatedProblems();
   const pageFile = pageFiles();
   const directoryOf = (context: Context) => runNamed(root, context.req.param('run') ?? '');
 
@@ -87,6 +89,10 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
     const step = context.req.query('step');
     return context.json(samplesOf(directoryOf(context), step === undefined ? undefined : numberOf('step', step)));
   });
+  app.get('/api/runs/:run/evaluations', (context) => context.json(evaluations.table(directoryOf(context))));
+  app.get('/api/runs/:run/evaluations/:problem', (context) =>
+    context.json(evaluations.problem(directoryOf(context), context.req.param('problem'))),
+  );
   app.get('/api/runs/:run/texts', (context) => context.json(textsOf(directoryOf(context))));
   app.get('/api/runs/:run/text', (context) =>
     context.json(textOf(directoryOf(context), context.req.query('name') ?? '')),
