@@ -26,6 +26,7 @@ import {
 import { readEvaluations } from '../src/runs/read-run.ts';
 import { type EvaluateOptions, evaluate } from '../src/studio/evaluate.ts';
 import { train } from '../src/studio/train.ts';
+import { gradusHere, onlyObject } from './gradus.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-evaluations-'));
@@ -153,6 +154,7 @@ describe('gradus eval', () => {
     await killedAt(21);
     // As it is left where the process ends in the middle of a line.
     appendFileSync(place('.jsonl.part'), '{"step":2,"problem":4,"id":"');
+    writeFileSync(place('.jsonl.part.4.tmp'), '{');
     const { continued } = await evaluate(run, options);
     assert.ok(continued! >= 30, `${continued}`);
     assert.ok(isWhole());
@@ -211,4 +213,18 @@ describe('gradus eval', () => {
     writeFileSync(place('.json'), result!);
     assert.equal(readKeptEvaluations(run).filter(({ result }) => result).length, 1);
   });
+});
+
+test('a configuration is called by its adapter, if it has one', async () => {
+  const trained = join(folder, 'adapters');
+  const config = { ...tinyConfig(folder), lora: { r: 2 }, max_steps: 1, eval: { limit: 2 } };
+  await train(config, { out: trained, preflight: false });
+  const file = join(folder, 'other.json');
+  writeFileSync(file, JSON.stringify(config));
+  const asIs = await gradusHere(['eval', file, '--json']);
+  assert.equal((onlyObject(asIs.stdout) as { adapter?: string }).adapter, undefined);
+  const { code, stdout, stderr } = await gradusHere(['eval', file, '--set', `adapter=${trained}`]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^adapter .*adapters: held-out accuracy/m);
+  assert.doesNotMatch(stdout, /untrained|as it is|completions:/);
 });

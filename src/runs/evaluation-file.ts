@@ -1,11 +1,21 @@
 // The file of an evaluation's completions: appended to as they are scored, continued after an interruption, and put in order at the end.
-import { appendFileSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { recreateFolder } from './checkpoints.ts';
 import { claim } from './claim.ts';
-import { replaceJson } from './files.ts';
+import { isTemporaryOf, replaceJson } from './files.ts';
 import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
 import { readParts, wholeProblems } from './read-evaluation.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationPass } from './records.ts';
@@ -24,8 +34,7 @@ export class EvaluationFile {
     this.#paths = paths;
     this.#before = new Map(parts.flatMap((part) => passesOf(part).map((pass) => [keyOf(part, pass), part])));
     this.#release = release;
-    rmSync(paths.problems, { force: true });
-    rmSync(paths.result, { force: true });
+    for (const path of [paths.problems, paths.result, ...leftovers(paths)]) rmSync(path, { force: true });
     // A cut-off last line, to which the next one would be appended, is not kept.
     replaceLines(paths.part, parts);
     this.#descriptor = openSync(paths.part, 'a');
@@ -106,6 +115,15 @@ export class EvaluationFile {
     closeSync(this.#descriptor);
     this.#release();
   }
+}
+
+/** What a process that was killed while it replaced one of the files left behind. */
+function leftovers({ problems, part, result }: EvaluationPaths): string[] {
+  const folder = dirname(problems);
+  const isLeftOver = (name: string) => [problems, part, result].some((path) => isTemporaryOf(basename(path), name));
+  return readdirSync(folder)
+    .filter(isLeftOver)
+    .map((name) => join(folder, name));
 }
 
 function keyOf({ step, problem, id }: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>, pass: EvaluationPass): string {

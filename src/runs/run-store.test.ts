@@ -195,7 +195,12 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     };
     store.evaluation({ step, ...evaluation });
     store.event({ type: 'step', step });
+    const completions = store.evaluationFile(step);
+    completions.finish();
+    completions.close();
   }
+  // Of gradus eval: its checkpoint is made again.
+  for (const step of [2, 3]) writeFileSync(join(store.directory, 'evals', `step_00000${step}-0123abcd.json`), '{}');
   await store.settle();
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
   await store.checkpoint({ step: 2 }, saveNothing);
@@ -219,6 +224,11 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     [1, 2],
   );
   assert.deepEqual(readdirSync(join(store.directory, 'rollouts')).sort(), ['step_000001.jsonl', 'step_000002.jsonl']);
+  assert.deepEqual(readdirSync(join(store.directory, 'evals')).sort(), [
+    'step_000001.jsonl',
+    'step_000002-0123abcd.json',
+    'step_000002.jsonl',
+  ]);
   again.metrics(3, { reward: 3 });
   assert.deepEqual(
     readMetrics(store.directory).map(({ step }) => step),
