@@ -1,6 +1,6 @@
 // What every backend must do, as tests: a test file of the backend calls this with a configuration that trains in seconds.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -257,8 +257,16 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       const reward = (i: number) => evals.at(i)!.metrics['eval/sampled_reward']!;
       assert.ok(reward(-1) > reward(0), `from ${reward(0)} to ${reward(-1)}`);
 
-      const { evaluation } = await evaluate(out, { checkpoint: 'latest' });
+      const { evaluation, completions } = await evaluate(out, { checkpoint: 'latest' });
       assert.deepEqual(evaluation.metrics, evals.at(-1)!.metrics);
+      // Interrupted when it had some of the problems, it samples the others as it would have done in one batch with them.
+      const whole = readFileSync(completions!, 'utf8');
+      const some = whole.split('\n').filter((line, i) => line !== '' && i % 3 === 0);
+      writeFileSync(`${completions}.part`, some.map((line) => `${line}\n`).join(''));
+      rmSync(completions!.replace(/\.jsonl$/, '.json'));
+      const { continued } = await evaluate(out, { checkpoint: 'latest' });
+      assert.ok(continued! > 0);
+      assert.ok(readFileSync(completions!, 'utf8') === whole, 'what was continued is the same, byte for byte');
       const { samples } = await sample(out, { n: 3 });
       assert.equal(samples.length, 3);
       for (const { reward } of samples) assert.ok(Number.isFinite(reward));

@@ -81,7 +81,7 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
 
 /** What `gradus eval` found. */
 function keptLine({ name, status, result }: KeptEvaluation): string {
-  if (!result) return `gradus eval, ${name}: ${status}`;
+  if (!result) return `gradus eval, ${name}: ${status}; the same command goes on with it`;
   const line = evaluationLine(result.evaluation, result.split === 'train' ? 'trained-on' : 'held-out');
   return `gradus eval, ${name}: ${line}`;
 }
