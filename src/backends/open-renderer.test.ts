@@ -1,5 +1,6 @@
 // Renderers of models whose tokenizer lies beside the weights, or inside of them.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,4 +72,27 @@ test('tokens that end a text must be tokens of the model, padding included', asy
       message: /generation_config\.json: eos_token_id/,
     });
   }
+});
+
+test('a file of the model or a template that is no ordinary one is an error, where it might have no end', {
+  timeout: 60_000,
+}, async (t) => {
+  const names = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'config.json'];
+  for (const name of [...names, 'generation_config.json', 'chat_template.jinja']) {
+    const folder = mkdtempSync(join(tmpdir(), 'gradus-pipe-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const model = writeTinyModel(join(folder, 'model'));
+    rmSync(join(model, name), { force: true });
+    execFileSync('mkfifo', [join(model, name)]);
+    await assert.rejects(openModelText(model, 'none'), {
+      code: 'MODEL_FILE_INVALID',
+      message: new RegExp(`${name}: it is no ordinary file`),
+    });
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-pipe-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  await assert.rejects(openModelText(writeTinyModel(folder), '/dev/zero'), {
+    code: 'CHAT_TEMPLATE_NOT_FOUND',
+    message: /no ordinary file/,
+  });
 });

@@ -1,5 +1,5 @@
 // Opens the renderer of a model: its tokenizer, its chat template or plain text, and the tokens that end its turn.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import { type GgufTokenRoles, ggufTokenizer, ggufTokenRoles } from '../formats/gguf-tokenizer.ts';
@@ -12,6 +12,7 @@ import { limitedTemplate } from './limited-template.ts';
 import { limitedTokenizer } from './limited-tokenizer.ts';
 import { fileError } from './model-files/file-error.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
+import { readModelText } from './model-files/model-file.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -123,14 +124,14 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
 /** Newer models have their template in a separate file. */
 function ownTemplate(folder: string, tokenizer: Tokenizer): string | undefined {
   const file = join(folder, 'chat_template.jinja');
-  return existsSync(file) ? readFileSync(file, 'utf8') : tokenizer.chatTemplate;
+  return existsSync(file) ? readModelText(file) : tokenizer.chatTemplate;
 }
 
 function readTemplate(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readModelText(path);
   } catch (cause) {
-    throw new GradusError('CHAT_TEMPLATE_NOT_FOUND', `cannot read the chat template ${path}`, {
+    throw new GradusError('CHAT_TEMPLATE_NOT_FOUND', `cannot read the chat template ${path}: ${messageOf(cause)}`, {
       hint: 'chat_template is auto, none or the path of a Jinja file',
       path: 'chat_template',
       cause,
@@ -141,7 +142,7 @@ function readTemplate(path: string): string {
 function readJson(folder: string, name: string): Json | undefined {
   const path = join(folder, name);
   if (!existsSync(path)) return undefined;
-  const text = readFileSync(path, 'utf8');
+  const text = readModelText(path);
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -13,6 +13,7 @@ import { type HubId, parseHubId } from '../../hub/hub-id.ts';
 import { type EnvironmentVariables, hubSettings } from '../../hub/hub-settings.ts';
 import { readJson } from '../../runs/files.ts';
 import { isRun } from '../../runs/read-run.ts';
+import { ordinaryFile } from './model-file.ts';
 
 /**
  * The path of a model: the name itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, ignoring
@@ -119,9 +120,9 @@ function assertIsModel(folder: string): void {
     });
   }
   if (!holdsAdapter(folder) || existsSync(join(folder, 'config.json'))) return;
-  const { base_model_name_or_path: base } = readJson<{ base_model_name_or_path?: string }>(
-    join(folder, ADAPTER_CONFIG),
-  );
+  const settings = join(folder, ADAPTER_CONFIG);
+  ordinaryFile(settings);
+  const { base_model_name_or_path: base } = readJson<{ base_model_name_or_path?: string }>(settings);
   throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${folder} is an adapter, not a model`, {
     hint: `set model: ${base ?? 'its base'} and adapter: ${folder}`,
     path: 'model',

@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openGguf } from '../../formats/gguf.ts';
 import { fileSource } from './file-source.ts';
+import { ordinaryFile } from './model-file.ts';
 
 /** The GGUF file at a model's path or in its folder. A folder with safetensors does not count as a GGUF model. */
 export function ggufAt(modelPath: string): string | undefined {
@@ -15,8 +16,9 @@ export function ggufAt(modelPath: string): string | undefined {
   return name && join(modelPath, name);
 }
 
-/** Throws `FormatError`. */
+/** Throws `FormatError`, `MODEL_FILE_INVALID`. */
 export async function readGgufMetadata(path: string): Promise<Readonly<Record<string, unknown>>> {
+  ordinaryFile(path);
   const handle = await open(path);
   try {
     return (await openGguf(fileSource(handle, (await handle.stat()).size))).metadata;

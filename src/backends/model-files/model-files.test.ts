@@ -1,6 +1,7 @@
 // Opening models that are missing, damaged, unsupported or not what their config says: one clear error each.
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -30,6 +31,14 @@ const without = (...fields: string[]) =>
 const having = (fields: Config) => configured((config) => ({ ...config, ...fields }));
 const written = (name: string, content: string) => (folder: string) => writeFileSync(join(folder, name), content);
 const removed = (name: string) => (folder: string) => rmSync(join(folder, name));
+const pipe = (name: string) => (folder: string) => {
+  rmSync(join(folder, name), { force: true });
+  execFileSync('mkfifo', [join(folder, name)]);
+};
+const device = (name: string) => (folder: string) => {
+  rmSync(join(folder, name));
+  symlinkSync('/dev/zero', join(folder, name));
+};
 
 /** Replaces the weights by integers of the same shapes. */
 async function asIntegers(folder: string): Promise<void> {
@@ -55,6 +64,24 @@ const damages: Damage[] = [
     (folder) => truncateSync(join(folder, 'model.safetensors'), 9000),
     'FILE_TRUNCATED',
     /model\.safetensors: /,
+  ],
+  ['a pipe for config.json', pipe('config.json'), 'MODEL_FILE_INVALID', /config\.json: it is no ordinary file/],
+  ['a pipe for weights', pipe('model.safetensors'), 'MODEL_FILE_INVALID', /safetensors: it is no ordinary file/],
+  ['a device for weights', device('model.safetensors'), 'MODEL_FILE_INVALID', /safetensors: it is no ordinary file/],
+  [
+    'a pipe for an index',
+    (folder) => {
+      removed('model.safetensors')(folder);
+      pipe('model.safetensors.index.json')(folder);
+    },
+    'MODEL_FILE_INVALID',
+    /index\.json: it is no ordinary file/,
+  ],
+  [
+    'a config.json without end',
+    (folder) => truncateSync(join(folder, 'config.json'), 2 ** 28 + 1),
+    'MODEL_FILE_INVALID',
+    /config\.json has \d+ bytes, of at most/,
   ],
   ['empty weights', written('model.safetensors', ''), 'FILE_TRUNCATED', /ends early/],
   ['weights of another kind', written('model.safetensors', 'GGUF'.repeat(9)), 'SAFETENSORS_HEADER_TOO_LARGE', /claims/],

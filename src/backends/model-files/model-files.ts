@@ -1,6 +1,6 @@
 // Models on disk: a Hugging Face folder with safetensors, or a GGUF file, read through one interface.
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { ggufArchitecture, ggufLayout, huggingFaceName, reorderPairs } from '../../formats/gguf-architectures.ts';
@@ -11,6 +11,7 @@ import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { withoutQuantization } from '../../models/quantization.ts';
 import { fileError } from './file-error.ts';
+import { readModelText } from './model-file.ts';
 import { openTensorFile } from './open-tensor-file.ts';
 
 export interface ModelFiles {
@@ -26,7 +27,7 @@ const INDEX = 'model.safetensors.index.json';
 
 /**
  * Opens a folder with config.json and weights, or a .gguf file. Throws `MODEL_NOT_FOUND`, `MODEL_WITHOUT_WEIGHTS`, `MODEL_CONFIG_INVALID`,
- * `MODEL_SHARD_MISSING`, `MODEL_WEIGHTS_MISMATCH`, `MODEL_UNSUPPORTED`, or the error of a file format.
+ * `MODEL_FILE_INVALID`, `MODEL_SHARD_MISSING`, `MODEL_WEIGHTS_MISMATCH`, `MODEL_UNSUPPORTED`, or the error of a file format.
  */
 export async function openModelFiles(path: string): Promise<ModelFiles> {
   const kind = await stat(path).catch(() => undefined);
@@ -81,15 +82,16 @@ function weightsAmong(files: readonly string[]): string | undefined {
   );
 }
 
-/** The config.json of a folder. Throws `MODEL_CONFIG_INVALID`. */
+/** The config.json of a folder. Throws `MODEL_CONFIG_INVALID`, `MODEL_FILE_INVALID`. */
 export async function readConfig(folder: string): Promise<Record<string, unknown>> {
   const path = join(folder, 'config.json');
   try {
-    const config: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const config: unknown = JSON.parse(readModelText(path));
     if (config === null || typeof config !== 'object' || Array.isArray(config))
       throw new Error('it must contain an object');
     return config as Record<string, unknown>;
   } catch (error) {
+    if (error instanceof GradusError) throw error;
     throw new GradusError('MODEL_CONFIG_INVALID', `${path} cannot be read: ${messageOf(error)}`, {
       path: 'model',
       hint: 'download the model again',
@@ -135,7 +137,7 @@ async function openTensors(path: string, opened: AsyncDisposableStack): Promise<
 }
 
 async function openShards(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {
-  const index = parseSafetensorsIndex(await readFile(path, 'utf8'));
+  const index = parseSafetensorsIndex(readModelText(path));
   const shards = new Map<string, TensorFile>();
   for (const name of new Set(index.values())) {
     const shard = join(dirname(path), name);

@@ -5,12 +5,14 @@ import { openSafetensors } from '../../formats/safetensors.ts';
 import type { TensorFile } from '../../formats/tensor-file.ts';
 import { fileError } from './file-error.ts';
 import { fileSource } from './file-source.ts';
+import { ordinaryFile } from './model-file.ts';
 
 /** An open file; disposing of it closes the file. */
 export interface OpenTensorFile extends TensorFile, AsyncDisposable {}
 
-/** Opens a .safetensors or .gguf file. Errors of its format name the file. */
+/** Opens a .safetensors or .gguf file. Errors of its format name the file. Throws `MODEL_FILE_INVALID` for what is no ordinary file. */
 export async function openTensorFile(path: string): Promise<OpenTensorFile> {
+  ordinaryFile(path);
   const handle = await open(path);
   const named = (error: unknown) => {
     throw fileError(error, path);

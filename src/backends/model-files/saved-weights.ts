@@ -1,10 +1,10 @@
 // The format of folders with trained weights, which all engines share: the names of files, an adapter's settings, a model's config.json.
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { ADAPTER_CONFIG } from '../../hub/adapter-files.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 import { peftSettings } from '../../models/peft.ts';
+import { readModelText } from './model-file.ts';
 
 /** Holds the trained parameters if only some are trained; unlike `MODEL_WEIGHTS`, it is not a complete model. */
 export const TRAINED_WEIGHTS = 'trained.safetensors';
@@ -21,10 +21,11 @@ export function writtenConfig(
 /** Reads the adapter_config.json of a folder. Throws `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`. */
 export async function readAdapterSettings(directory: string): Promise<LoraSettings> {
   const path = join(directory, ADAPTER_CONFIG);
-  const json: Record<string, unknown> = await readFile(path, 'utf8')
-    .then(JSON.parse)
-    .catch((cause) => {
-      throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
-    });
+  let json: Record<string, unknown>;
+  try {
+    json = JSON.parse(readModelText(path));
+  } catch (cause) {
+    throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
+  }
   return peftSettings(json);
 }

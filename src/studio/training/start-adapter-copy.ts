@@ -14,8 +14,12 @@ export interface StartAdapter {
 /** Throws the errors of finding the adapter. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
   if (config.adapter === null) return { config, writeTo() {} };
-  const { obtainAdapter } = await import('../../backends/model-files/find-adapter.ts');
+  const [{ obtainAdapter }, { ordinaryFile }] = await Promise.all([
+    import('../../backends/model-files/find-adapter.ts'),
+    import('../../backends/model-files/model-file.ts'),
+  ]);
   const folder = await obtainAdapter(config.adapter, signal);
+  for (const name of adapterFiles) ordinaryFile(join(folder, name));
   const files = adapterFiles.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {
     config: { ...config, adapter: folder },
