@@ -260,6 +260,11 @@ describe('a wrong value is an error with its key, what was expected and what was
     'reward: [{name: a, weight: {from: 1, adapt: {max: 0.5}}}]':
       /expected from to be between adapt\.min and adapt\.max/,
     'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number or keys and values, got "x"/,
+    'reward: [{name: a, weight: 1e308}]': /reward\.0\.weight: expected at most 1000000, got 1e\+308/,
+    'reward: [{name: a, weight: -1e7}]': /reward\.0\.weight: expected at least -1000000, got -10000000/,
+    'reward: [{name: a, weight: {from: 0, to: 1e9, steps: 5}}]': /reward\.0\.weight\.to: expected at most 1000000/,
+    'reward: [{name: a, weight: {points: [[0, 1], [5, 1e9]]}}]':
+      /reward\.0\.weight\.points\.1\.1: expected at most 1000000/,
     'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
     'eval: {k: [1, 1000000000]}': /eval\.k\.1: expected at most 10000, got 1000000000/,
     'rollout: {step_timeout: 0s}': /rollout\.step_timeout: expected a duration above 0s, of at most 500h, got "0s"/,

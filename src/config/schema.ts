@@ -13,10 +13,14 @@ const message = z.strictObject({
   content: z.string(),
 });
 
+/** Larger weights would leave no digits for other rewards, and sums that are no numbers. */
+const LARGEST_WEIGHT = 1e6;
+const weight = z.number().min(-LARGEST_WEIGHT).max(LARGEST_WEIGHT);
+
 /** Defaults are those of a widely copied recipe, in windows: each step by itself would be an accident of its prompts. */
 const adaptiveWeight = z
   .strictObject({
-    from: positive.describe('the first weight, and that of evaluations'),
+    from: positive.max(LARGEST_WEIGHT).describe('the first weight, and that of evaluations'),
     adapt: z
       .strictObject({
         below: z.number().default(0.3).describe('a mean of its values below this, over a window, makes it grow'),
@@ -24,8 +28,8 @@ const adaptiveWeight = z
         above: z.number().default(0.8).describe('a mean above this makes it shrink'),
         shrink: positive.max(1).default(0.9).describe('the factor by which it shrinks'),
         window: count.default(10).describe('steps from one change to the next'),
-        min: positive.exactOptional().describe('its least value; by default a tenth of from'),
-        max: positive.exactOptional().describe('its largest value; by default ten times from'),
+        min: positive.max(LARGEST_WEIGHT).exactOptional().describe('its least value; by default a tenth of from'),
+        max: positive.max(LARGEST_WEIGHT).exactOptional().describe('its largest value; by default ten times from'),
       })
       .refine(({ below, above }) => below <= above, 'expected below to be at most above'),
   })
@@ -35,12 +39,12 @@ const adaptiveWeight = z
   );
 
 const rewardWeight = z.union([
-  z.number(),
+  weight,
   adaptiveWeight,
-  z.strictObject({ from: z.number(), to: z.number(), steps: count }),
+  z.strictObject({ from: weight, to: weight, steps: count }),
   z.strictObject({
     points: z
-      .array(z.tuple([z.int().nonnegative(), z.number()]))
+      .array(z.tuple([z.int().nonnegative(), weight]))
       .nonempty()
       .refine((points) => points.every(([step], i) => i === 0 || step >= points[i - 1]![0]), 'expected steps in order'),
   }),
@@ -52,7 +56,7 @@ const weightedReward = z.strictObject({
   weight: rewardWeight
     .default(1)
     .describe(
-      'a number; a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly; or {from, adapt: {…}}, which follows the success of the reward',
+      'a number up to 1e6; a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly; or {from, adapt: {…}}, which follows the success of the reward',
     ),
   config: plainObject.default({}).describe('settings of the reward'),
 });
