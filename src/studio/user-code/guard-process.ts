@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 
 /**
- * Ends this process, and all that it has started, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
+ * Ends this process, and all that it has started in its group, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
  * block the main thread.
  */
 export function guardProcess(): void {

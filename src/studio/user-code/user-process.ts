@@ -15,8 +15,8 @@ export interface UserProgram {
 }
 
 /**
- * Starts a process that does not keep this one running. When this one ends, it ends with all processes that it has started. Throws `TOO_MANY_FILES`,
- * `TOO_MANY_PROCESSES` or `PROCESS_NOT_STARTED` if the system refuses.
+ * Starts a process that does not keep this one running. When this one ends, it ends with the processes that it has started in its group; those that user
+ * code has put into groups of their own, as with `detached: true`, go on. Throws `TOO_MANY_FILES`, `TOO_MANY_PROCESSES` or `PROCESS_NOT_STARTED` if the system refuses.
  */
 export async function startUserProcess(program: UserProgram): Promise<ChildProcess> {
   try {
@@ -65,7 +65,7 @@ function notStarted(cause: unknown): GradusError {
   return faultError(meaning, 'cannot start a process for your code', cause, { kind: 'failed' });
 }
 
-/** Kills a process with its whole group, including processes that have outlived it. */
+/** Kills a process with its whole group, including processes of the group that have outlived it. */
 export function endUserProcess({ pid }: ChildProcess): void {
   killGroup(pid);
 }
