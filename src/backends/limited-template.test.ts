@@ -8,7 +8,11 @@ const messages = [{ role: 'user', content: 'Hello.' }] as const;
 const limited = (source: string) => limitedTemplate(createChatTemplate(source), source, 300);
 
 test('a time limit changes neither what a template renders nor what it refuses', () => {
-  for (const source of ['{{ messages[0].content }}', '{% for i in range(2) %}{{ i }}{% endfor %}']) {
+  for (const source of [
+    '{{ messages[0].content }}',
+    '{{ range(5, 1, -2) }}{{ range(0) }}',
+    '{% for i in range(2) %}{{ i }}{% endfor %}',
+  ]) {
     assert.equal(limited(source).render(messages), createChatTemplate(source).render(messages));
   }
   const refusing = '{% set numbers = range(2) %}{{ raise_exception("no") }}';

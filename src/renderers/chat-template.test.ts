@@ -31,6 +31,20 @@ test('renders and tokenises the chats of SmolLM2 as Python does', { skip: skipWi
   }
 });
 
+test('a template that makes too much of messages is an error before memory is short', () => {
+  const messages: Message[] = [{ role: 'user', content: 'x'.repeat(1000) }];
+  const refused = (source: string, message: RegExp) => {
+    const before = process.memoryUsage().heapUsed;
+    assert.throws(() => createChatTemplate(source).render(messages), { code: 'CHAT_TEMPLATE_FAILED', message });
+    assert.ok(process.memoryUsage().heapUsed - before < 2 ** 28);
+  };
+  refused('{% for i in range(1000000000) %}x{% endfor %}', /range\(\) has 1000000000 numbers, of at most 100000/);
+  refused('{% for i in range(0, -1000000, -1) %}x{% endfor %}', /range\(\) has 1000000 numbers/);
+  refused('{% for i in range(99999) %}{{ messages[0].content }}{% endfor %}', /makes 99999000 characters of them/);
+  const counting = createChatTemplate('\n{% for i in range(1, 8, 3) %}{{ i }},{% endfor %}{{ range(3)[-1] }}');
+  assert.equal(counting.render(messages), '\n1,4,7,2');
+});
+
 test('treats white space, tools and their calls as transformers does', () => {
   const template = createChatTemplate(
     `{# a comment #}

@@ -31,11 +31,13 @@ export function createChatTemplate(
     });
   }
   const parsed = attempt('the chat template is not valid', () => new Template(template));
+  parsed.parsed.body.unshift(...new Template('{% set range = range_within_bounds %}').parsed.body);
   return {
     render: (messages, { addGenerationPrompt = false, tools } = {}) =>
-      attempt('the chat template refuses these messages', () =>
-        parsed.render({
+      attempt('the chat template refuses these messages', () => {
+        const text = parsed.render({
           ...tokens,
+          range_within_bounds: rangeWithinBounds,
           messages: messages.map(templateMessage),
           // Null rather than absent, as in transformers: templates tell the two apart.
           tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
@@ -43,9 +45,26 @@ export function createChatTemplate(
           // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
           date_string: '26 Jul 2024',
           add_generation_prompt: addGenerationPrompt,
-        }),
-      ),
+        });
+        if (text.length <= MOST_CHARACTERS) return text;
+        throw new Error(`it makes ${text.length} characters of them, of at most ${MOST_CHARACTERS}`);
+      }),
   };
+}
+
+/** Twice what a conversation may have. */
+const MOST_CHARACTERS = 2 ** 25;
+
+/** As in the sandbox in which transformers renders. */
+const LONGEST_RANGE = 100_000;
+
+/** Jinja's `range`, which makes a list at once. */
+function rangeWithinBounds(...bounds: readonly number[]): number[] {
+  const [start, stop, step = 1] = bounds.length === 1 ? [0, bounds[0]!] : (bounds as [number, number, number?]);
+  if (step === 0) throw new Error('the step of a range() is 0');
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (length > LONGEST_RANGE) throw new Error(`a range() has ${length} numbers, of at most ${LONGEST_RANGE}`);
+  return Array.from({ length }, (_, i) => start + i * step);
 }
 
 /** Converts a message to the names that templates use, which are those of OpenAI's chat API. */

@@ -97,6 +97,7 @@ describe('stories260K, byte fallback', { skip: skipWithoutShared('models/stories
 
 describe('answers with TOKENIZER_INVALID', () => {
   const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] };
+  const replacing = { type: 'Replace', pattern: { String: 'a' }, content: 'a'.repeat(100) };
   const cases: [what: string, tokenizerJson: unknown, config: unknown, message: RegExp][] = [
     ['no object', [], {}, /tokenizer.json: it is no JSON object/],
     ['no configuration', { model: bpe }, null, /tokenizer_config.json: it is no JSON object/],
@@ -107,6 +108,18 @@ describe('answers with TOKENIZER_INVALID', () => {
     ['an enormous id', { model: { ...bpe, vocab: { a: 2 ** 40 } } }, {}, /token id/],
     ['an added token without id', { model: bpe, added_tokens: [{ content: 'x' }] }, {}, /token id "undefined"/],
     ['no merges', { model: { type: 'BPE', vocab: {} } }, {}, /merges|undefined/],
+    [
+      'a step that inserts megabytes',
+      { model: bpe, normalizer: { type: 'Prepend', prepend: 'a'.repeat(5_000_000) } },
+      {},
+      /its normalizer makes texts up to 5000000 times as long/,
+    ],
+    [
+      'steps that insert a little each, and together too much',
+      { model: bpe, normalizer: { type: 'Sequence', normalizers: new Array(3).fill(replacing) } },
+      {},
+      /its normalizer makes texts up to 1000000 times as long/,
+    ],
     [
       'a role outside the vocabulary',
       { model: bpe },

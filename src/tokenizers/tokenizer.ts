@@ -111,6 +111,7 @@ function loadLibrary(
 ): LibraryTokenizer {
   const addedTokens = list(description.added_tokens).map((token) => record(token, 'tokenizer.json', 'added_tokens'));
   assertIds([...vocabularyIds(model.vocab), ...addedTokens.map(({ id }) => id)]);
+  for (const step of ['normalizer', 'pre_tokenizer', 'decoder']) assertGrowth(step, description[step]);
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   try {
     return createLibraryTokenizer(
@@ -135,6 +136,24 @@ function assertIds(ids: readonly unknown[]): void {
     if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 1 << 24) continue;
     throw invalid('tokenizer.json', `it has the token id ${quoted(String(id))}`);
   }
+}
+
+/** The texts that steps insert, of which each may take the place of every character, and how many times as long all of them may make a text. */
+const inserted = ['prepend', 'content', 'replacement', 'prefix', 'suffix'];
+const MOST_GROWTH = 1000;
+
+/** Refuses steps that insert so much that a short text would fill the memory. */
+function assertGrowth(name: string, step: unknown): void {
+  let growth = 1;
+  const waiting = [step];
+  while (waiting.length > 0) {
+    for (const [key, value] of Object.entries(waiting.pop() ?? {})) {
+      if (typeof value === 'object') waiting.push(value);
+      else if (typeof value === 'string' && inserted.includes(key)) growth *= Math.max(1, value.length);
+    }
+  }
+  if (growth <= MOST_GROWTH) return;
+  throw invalid('tokenizer.json', `its ${name} makes texts up to ${growth} times as long, of at most ${MOST_GROWTH}`);
 }
 
 function tokensByRole(config: Record<string, unknown>): Record<string, string> {
