@@ -93,12 +93,32 @@ test('adapters that do more than ours are refused by what they do', () => {
     bias: 'all',
     exclude_modules: ['q_proj'],
     peft_type: 'IA3',
-    layers_to_transform: [0],
+    layers_to_transform: 0,
+    alora_invocation_tokens: [5, 6],
+    kasa_config: { beta: 1e-4 },
+    monteclora_config: {},
+    arrow_config: {},
   })) {
     const message = new RegExp(field);
     assert.throws(() => peftSettings({ ...plain, [field]: value }), { code: 'ADAPTER_UNSUPPORTED', message });
   }
+  for (const init_lora_weights of ['pissa', 'pissa_niter_16', 'corda', 'olora', 'OLoRA', 'loftq', 'lora_ga']) {
+    assert.throws(() => peftSettings({ ...plain, init_lora_weights }), {
+      code: 'ADAPTER_UNSUPPORTED',
+      hint: /path_initial_model_for_weight_conversion/,
+    });
+  }
   assert.throws(() => peftSettings({ ...plain, r: '4' }), { code: 'CHECKPOINT_INVALID' });
+});
+
+test('settings that change only how an adapter begins or is trained are read over', () => {
+  const plain = peftConfig(LORA, adaptersOf('all-linear'), base);
+  const settings = peftSettings(plain);
+  for (const init_lora_weights of [true, false, 'gaussian', 'eva', 'orthogonal', 'mica']) {
+    assert.deepEqual(peftSettings({ ...plain, init_lora_weights }), settings);
+  }
+  const nothing = { exclude_modules: [], layers_to_transform: null, use_dora: false, velora_config: { num_groups: 4 } };
+  assert.deepEqual(peftSettings({ ...plain, ...nothing }), settings);
 });
 
 test('an adapter has the shapes of its layer and the scale alpha / r', () => {

@@ -39,6 +39,27 @@ export function peftConfig(
   };
 }
 
+/** Settings with which an adapter computes something else than ours. VeLoRA's is not among them: it changes gradients only. */
+const unsupportedFields = [
+  'use_dora',
+  'use_qalora',
+  'use_bdlora',
+  'lora_bias',
+  'fan_in_fan_out',
+  'exclude_modules',
+  'layers_to_transform',
+  'target_parameters',
+  'trainable_token_indices',
+  'layer_replication',
+  'alora_invocation_tokens',
+  'arrow_config',
+  'kasa_config',
+  'monteclora_config',
+];
+
+/** Values of init_lora_weights with which PEFT subtracts what the adapter begins with from the base, whenever it loads it. */
+const startsThatChangeTheBase = /^(pissa|corda|olora$|loftq$|lora_ga$)/i;
+
 /** The settings in an adapter_config.json. Throws `ADAPTER_UNSUPPORTED` if it uses other features of PEFT, and `CHECKPOINT_INVALID`. */
 export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSettings {
   const unsupported = (what: string) =>
@@ -47,20 +68,20 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     });
   if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${shown(json.peft_type)}`);
   if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${shown(json.bias)}`);
-  const unsupportedFields = [
-    'use_dora',
-    'use_qalora',
-    'use_bdlora',
-    'lora_bias',
-    'fan_in_fan_out',
-    'exclude_modules',
-    'layers_to_transform',
-    'target_parameters',
-    'trainable_token_indices',
-    'layer_replication',
-  ];
-  const used = unsupportedFields.find((field) => json[field] && String(json[field]) !== '');
+  // Empty lists and texts are what some libraries write for nothing; 0 is a layer.
+  const isUsed = (value: unknown) => value != null && value !== false && String(value) !== '';
+  const used = unsupportedFields.find((field) => isUsed(json[field]));
   if (used) throw unsupported(used);
+  const { init_lora_weights: start } = json;
+  if (typeof start === 'string' && startsThatChangeTheBase.test(start)) {
+    throw new GradusError(
+      'ADAPTER_UNSUPPORTED',
+      `adapter_config.json: init_lora_weights ${shown(start)} changes the weights of the base, which the file does not hold`,
+      {
+        hint: "write a plain adapter with PEFT's save_pretrained(…, path_initial_model_for_weight_conversion=…), or merge it into its base",
+      },
+    );
+  }
   const { r, lora_alpha: alpha, target_modules: targetModules, modules_to_save: modulesToSave } = json;
   const isStrings = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((target) => typeof target === 'string');
