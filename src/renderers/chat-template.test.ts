@@ -82,6 +82,14 @@ A:
   assert.equal(template.render([{ role: 'user', content: 'x' }]), '<s>\n  U: x\n\n');
 });
 
+test('line ends of a template are line feeds, those of messages stay', () => {
+  const lines = ['{% for m in messages %}', '{{ m.content }}', '{% endfor %}', "{{ 'a", "b' }}", ''];
+  for (const end of ['\n', '\r\n', '\r']) {
+    const template = createChatTemplate(lines.join(end));
+    assert.equal(template.render([{ role: 'user', content: 'x\r\ny' }]), 'x\r\ny\na\nb');
+  }
+});
+
 test('says what a template refuses', () => {
   const template = createChatTemplate(`{{ raise_exception('roles must\nalternate') }}`);
   assert.throws(() => template.render([]), {

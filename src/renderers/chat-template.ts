@@ -30,7 +30,9 @@ export function createChatTemplate(
       path: 'chat_template',
     });
   }
-  const parsed = attempt('the chat template is not valid', () => new Template(template));
+  // Jinja reads every line end as a line feed, so trim_blocks removes all of \r\n.
+  const source = template.replaceAll(/\r\n?/g, '\n');
+  const parsed = attempt('the chat template is not valid', () => new Template(source));
   parsed.parsed.body.unshift(...new Template('{% set range = range_within_bounds %}').parsed.body);
   return {
     render: (messages, { addGenerationPrompt = false, tools } = {}) =>
