@@ -8,8 +8,10 @@ export interface ToolCall {
   /** Identifies the call within its message; the tool's answer refers to it. */
   readonly id: string;
   readonly name: string;
-  /** The arguments as parsed JSON. */
+  /** The arguments as parsed JSON. A whole number beyond 2⁵³ is a text of its digits. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The arguments as JSON with the numbers that the model wrote, where `arguments` would be written with others: 1 for 1.0. */
+  readonly argumentsText?: string;
 }
 
 /** One message of a conversation. */

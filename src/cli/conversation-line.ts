@@ -1,4 +1,5 @@
 // An episode in one line: the policy's turns, with the answers to them in brackets.
+import { argumentsJson } from '../call-arguments.ts';
 import type { Message } from '../message.ts';
 
 /** @param messages all messages after the prompt, if the policy had several turns; otherwise only the completion is shown */
@@ -10,6 +11,6 @@ export function conversationLine(completion: string, messages?: readonly Message
 }
 
 function turnText({ content, toolCalls = [] }: Message): string {
-  const calls = toolCalls.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`);
+  const calls = toolCalls.map((call) => `${call.name}(${argumentsJson(call)})`);
   return [content, ...calls].filter(Boolean).join(' ');
 }

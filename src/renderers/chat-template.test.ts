@@ -82,6 +82,25 @@ A:
   assert.equal(template.render([{ role: 'user', content: 'x' }]), '<s>\n  U: x\n\n');
 });
 
+test('numbers are those of Python', () => {
+  const template = createChatTemplate(
+    '{% for call in messages[0].tool_calls %}{{ call.function.arguments | tojson }} {{ call.function.arguments.x }}{% endfor %}{{ tools | tojson }}',
+  );
+  const argumentsText =
+    '{"id":1234567890123456789,"x":1.0,"y":[-2.50,1E-7,1e16,-0.0,-0,123456789012345.5],"text":"1.0"}';
+  const toolCalls = [{ id: 'c', name: 'f', arguments: {}, argumentsText }];
+  const tools = [{ name: 'f', description: '', parameters: { minimum: 1e-7, maximum: 1e21 } }];
+  // What Python's json.dumps(json.loads(…)) writes.
+  assert.equal(
+    template.render([{ role: 'assistant', content: '\ue0000\ue001', toolCalls }], { tools }),
+    '{"id": 1234567890123456789, "x": 1.0, "y": [-2.5, 1e-07, 1e+16, -0.0, 0, 123456789012345.5], "text": "1.0"} 1.0' +
+      '[{"type": "function", "function": {"name": "f", "description": "", "parameters": {"minimum": 1e-07, "maximum": 1e+21}}}]',
+  );
+  const twice = createChatTemplate('{{ messages[0].tool_calls[0].function.arguments | tojson | tojson }}');
+  const nested = { id: 'c', name: 'f', arguments: { x: 1 }, argumentsText: '{"x":1.0}' };
+  assert.equal(twice.render([{ role: 'assistant', content: '', toolCalls: [nested] }]), '"{\\"x\\": 1.0}"');
+});
+
 test('line ends of a template are line feeds, those of messages stay', () => {
   const lines = ['{% for m in messages %}', '{{ m.content }}', '{% endfor %}', "{{ 'a", "b' }}", ''];
   for (const end of ['\n', '\r\n', '\r']) {

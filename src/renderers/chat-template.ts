@@ -1,7 +1,9 @@
 // Applies a chat template, the Jinja source that comes with a model's tokenizer, to messages as transformers does.
 import { Template } from '@huggingface/jinja';
+import { argumentsJson } from '../call-arguments.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
+import { type PythonNumbers, pythonNumbers } from './python-numbers.ts';
 
 export interface ChatTemplate {
   /** Renders `messages` as text. Throws `CHAT_TEMPLATE_FAILED` if the template refuses them. */
@@ -37,18 +39,20 @@ export function createChatTemplate(
   return {
     render: (messages, { addGenerationPrompt = false, tools } = {}) =>
       attempt('the chat template refuses these messages', () => {
+        const offered = tools?.map((tool) => ({ type: 'function', function: tool }));
+        const numbers = pythonNumbers(JSON.stringify([messages, offered]));
         const text = parsed.render({
           ...tokens,
           range_within_bounds: rangeWithinBounds,
-          messages: messages.map(templateMessage),
+          messages: messages.map((message) => templateMessage(message, numbers)),
           // Null rather than absent, as in transformers: templates tell the two apart.
-          tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
+          tools: offered ? numbers.marked(JSON.stringify(offered)) : null,
           documents: null,
           // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
           date_string: '26 Jul 2024',
           add_generation_prompt: addGenerationPrompt,
         });
-        if (text.length <= MOST_CHARACTERS) return text;
+        if (text.length <= MOST_CHARACTERS) return numbers.restored(text);
         throw new Error(`it makes ${text.length} characters of them, of at most ${MOST_CHARACTERS}`);
       }),
   };
@@ -70,15 +74,15 @@ function rangeWithinBounds(...bounds: readonly number[]): number[] {
 }
 
 /** Converts a message to the names that templates use, which are those of OpenAI's chat API. */
-function templateMessage({ role, content, toolCalls, toolCallId }: Message): object {
+function templateMessage({ role, content, toolCalls, toolCallId }: Message, numbers: PythonNumbers): object {
   return {
     role,
     content,
     ...(toolCalls && {
-      tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({
-        id,
+      tool_calls: toolCalls.map((call) => ({
+        id: call.id,
         type: 'function',
-        function: { name, arguments: args },
+        function: { name: call.name, arguments: numbers.marked(argumentsJson(call)) },
       })),
     }),
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),

@@ -1,4 +1,5 @@
 // Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, possibly several.
+import { writableArguments } from '../call-arguments.ts';
 import { findTagged, mayBeginTagged, tagged } from './tagged-calls.ts';
 import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
@@ -6,5 +7,5 @@ export const hermes: ToolSyntax = {
   markers: [],
   find: (text, ended) => findTagged(text, ended, (body) => callFromJson(body, 'arguments')),
   mayBegin: mayBeginTagged,
-  render: ({ name, arguments: args }) => tagged(`\n${spacedJson({ name, arguments: args })}\n`),
+  render: (call) => tagged(`\n${spacedJson({ name: call.name, arguments: writableArguments(call) })}\n`),
 };

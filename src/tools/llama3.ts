@@ -1,4 +1,5 @@
 // Tool calls of Llama 3: a turn that begins with {"name": …, "parameters": {…}}, or has them after <|python_tag|>; `;` separates several.
+import { writableArguments } from '../call-arguments.ts';
 import { overlap } from './tagged-calls.ts';
 import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
@@ -26,7 +27,7 @@ export const llama3: ToolSyntax = {
     if (/^[\s;]*(\{\s*("(name|type)"\s*(:.*)?|"?|"\w{1,4}"?)?)?$/s.test(text)) return 0;
     return text.length - overlap(text, TAG);
   },
-  render: ({ name, arguments: args }) => spacedJson({ name, parameters: args }),
+  render: (call) => spacedJson({ name: call.name, parameters: writableArguments(call) }),
 };
 
 /** The length of the JSON object at the start of `text`; `undefined` if it is incomplete. */

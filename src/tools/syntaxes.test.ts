@@ -42,6 +42,19 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       assert.deepEqual([parseErrors, content], [[], '']);
     });
 
+    test('keeps the numbers that were written', () => {
+      const text = '{"id": 1234567890123456789, "x": 1.0, "y": [-2.50, 1e-07], "z": 3}';
+      const [call] = parse(name, render({ name: 'f', arguments: {}, argumentsText: text })).toolCalls;
+      assert.deepEqual(call, {
+        id: 'call_1',
+        name: 'f',
+        arguments: { id: '1234567890123456789', x: 1, y: [-2.5, 1e-7], z: 3 },
+        argumentsText: text.replaceAll(' ', ''),
+      });
+      const plain = { name: 'f', arguments: { z: 3, y: 2.5, text: '1.0' } };
+      assert.deepEqual(parse(name, render(plain)).toolCalls, [{ id: 'call_1', ...plain }]);
+    });
+
     test('tells text as soon as it is certain, and takes none of it back', () => {
       const open = name === 'llama3' ? '<|python_tag|>' : '<tool_call>';
       const parts = [

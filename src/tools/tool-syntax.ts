@@ -1,4 +1,5 @@
 // How families of models write tool calls: the interface, and a reader that finds calls in streamed text.
+import { readArguments } from '../call-arguments.ts';
 import { isObject, messageOf } from '../errors.ts';
 import type { ToolCall } from '../message.ts';
 
@@ -17,7 +18,7 @@ export interface ToolSyntax {
   render(call: NamedArguments): string;
 }
 
-export type NamedArguments = Pick<ToolCall, 'name' | 'arguments'>;
+export type NamedArguments = Pick<ToolCall, 'name' | 'arguments' | 'argumentsText'>;
 
 /** The position of a call in a text, and the call itself or an error message. */
 export interface FoundCall {
@@ -88,18 +89,24 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
 
 /** The call that a JSON object `{"name": …, [key]: {…}}` describes, or an error message. */
 export function callFromJson(json: string, key: 'arguments' | 'parameters'): NamedArguments | string {
-  const value = parseObject(json);
-  if (typeof value === 'string') return value;
-  const { name, [key]: args } = value;
-  if (typeof name !== 'string') return 'the call has no "name"';
-  return isObject(args) ? { name, arguments: args } : `the call of ${name} has no object "${key}"`;
+  return parsed(json, (value) => {
+    const { name } = value;
+    if (typeof name !== 'string') return 'the call has no "name"';
+    const args = readArguments(json, key);
+    return args ? { name, ...args } : `the call of ${name} has no object "${key}"`;
+  });
 }
 
-/** A JSON object, or why the text is not one. */
-export function parseObject(json: string): Record<string, unknown> | string {
+/** The call of `name` with the arguments that a JSON object is, or an error message. */
+export function callWithArguments(name: string, json: string): NamedArguments | string {
+  return parsed(json, () => ({ name, ...readArguments(json)! }));
+}
+
+/** What `read` makes of a JSON object, or why the text is not one. */
+function parsed<T>(json: string, read: (value: Record<string, unknown>) => T): T | string {
   try {
     const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : 'the call is no JSON object';
+    return isObject(value) ? read(value) : 'the call is no JSON object';
   } catch (error) {
     return `the call is not valid JSON: ${messageOf(error)}`;
   }

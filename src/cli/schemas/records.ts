@@ -64,7 +64,15 @@ export const diagnosedAlert: z.ZodType<DiagnosedAlert> = z.strictObject({
   resolved_step: z.int().exactOptional().describe('the step at which the alert ended; absent if it has not'),
 });
 
-const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()) });
+const toolCall = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  argumentsText: z
+    .string()
+    .exactOptional()
+    .describe('the arguments as JSON with the numbers that the model wrote, where JavaScript would write others'),
+});
 
 export const message: z.ZodType<Message> = z.strictObject({
   role: z.enum(roles),

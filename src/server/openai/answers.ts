@@ -1,5 +1,6 @@
 // The answers of OpenAI's interface, whole and in pieces.
 import { randomUUID } from 'node:crypto';
+import { argumentsJson } from '../../call-arguments.ts';
 import type { ToolCall } from '../../message.ts';
 import type { SampledToken, TokenLogprob } from '../../policy.ts';
 import { textBehind } from '../../tokenizers/text-stream.ts';
@@ -43,10 +44,10 @@ export interface ToolCallAnswer {
 }
 
 export function toolCallsOf(calls: readonly ToolCall[]): ToolCallAnswer[] {
-  return calls.map(({ name, arguments: given }) => ({
+  return calls.map((call) => ({
     id: `call_${randomUUID()}`,
     type: 'function',
-    function: { name, arguments: JSON.stringify(given) },
+    function: { name: call.name, arguments: argumentsJson(call) },
   }));
 }
 

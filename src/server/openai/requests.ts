@@ -2,7 +2,7 @@
 // ignored.
 // https://platform.openai.com/docs/api-reference/chat/create, …/completions/create
 import { z } from 'zod';
-import { isObject } from '../../errors.ts';
+import { readArguments } from '../../call-arguments.ts';
 import type { Message, ToolSpec } from '../../message.ts';
 
 /** Fields that would change what is sampled, with their values that change nothing. */
@@ -55,11 +55,11 @@ export const textOf = (part: z.ZodType<{ readonly text: string }>, error: string
 const part = z.strictObject({ type: z.literal('text'), text: z.string() });
 const content = textOf(part, 'expected a text, or parts of type text');
 
-/** The arguments of a call as JSON, parsed. */
+/** The arguments of a call as JSON, read. */
 export const toolArguments = z.string().transform((text, context) => {
   try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
+    const read = readArguments(text);
+    if (read) return read;
   } catch {}
   context.addIssue({ code: 'custom', message: 'expected an object as JSON' });
   return z.NEVER;
@@ -184,7 +184,7 @@ export function messagesOf({ messages }: ChatRequest): Message[] {
     const calls = message.tool_calls?.map(({ id, function: { name, arguments: given } }) => ({
       id,
       name,
-      arguments: given,
+      ...given,
     }));
     return { role: 'assistant', content: message.content ?? '', ...(calls?.length && { toolCalls: calls }) };
   });

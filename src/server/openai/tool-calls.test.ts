@@ -57,6 +57,17 @@ describe('a call of a tool', () => {
     assert.match(prompts[0]!, /"b": ?3[\s\S]*five/);
   });
 
+  test('keeps its numbers, there and back', async () => {
+    const given = '{"id":1234567890123456789,"x":1.0}';
+    const { client, prompts } = clientOf(`<tool_call>add ${given}</tool_call>`);
+    const { choices } = await client.chat.completions.create({ model: 'scripted', messages, tools });
+    const { message } = choices[0]!;
+    const [{ function: called }] = message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
+    assert.equal(called.arguments, given);
+    await client.chat.completions.create({ model: 'scripted', messages: [...messages, message], tools });
+    assert.match(prompts[1]!, /"id": ?1234567890123456789, ?"x": ?1\.0/);
+  });
+
   test('is text where no tool was offered, or none may be called', async () => {
     const { client } = clientOf(call);
     for (const options of [{}, { tools, tool_choice: 'none' as const }]) {

@@ -1,4 +1,5 @@
 // The messages of a row whose prompt is a conversation. A malformed conversation is an error; otherwise its JSON would be used as the prompt.
+import { type ReadArguments, readArguments } from '../../call-arguments.ts';
 import { GradusError, isObject, kindOf } from '../../errors.ts';
 import { type Message, type Role, roles, type ToolCall } from '../../message.ts';
 
@@ -65,13 +66,13 @@ function openAiCalls(calls: unknown): unknown {
   return calls.map((call: unknown, i) => {
     if (!isObject(call) || !isObject(call.function)) return call;
     const { name, arguments: given } = call.function;
-    return { id: call.id ?? `call_${i}`, name, arguments: typeof given === 'string' ? parsed(given) : given };
+    return { id: call.id ?? `call_${i}`, name, ...(typeof given === 'string' ? read(given) : { arguments: given }) };
   });
 }
 
-function parsed(text: string): unknown {
+function read(text: string): ReadArguments | undefined {
   try {
-    return JSON.parse(text);
+    return readArguments(text);
   } catch {
     return undefined;
   }

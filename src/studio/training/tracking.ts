@@ -1,6 +1,7 @@
 // Passes the events of a run on to the trackers of its configuration.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { argumentsJson } from '../../call-arguments.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import type { Message } from '../../message.ts';
@@ -120,7 +121,7 @@ function sampleText({ prompt, completion, messages, reward, rewards }: SampleRec
 
 /** What a turn says, and the tools that it calls. */
 function turnText({ content, toolCalls = [] }: Message): string {
-  const calls = toolCalls.map(({ name, arguments: given }) => `${name}(${JSON.stringify(given)})`);
+  const calls = toolCalls.map((call) => `${call.name}(${argumentsJson(call)})`);
   return [content, ...calls].filter(Boolean).join('\n');
 }
 

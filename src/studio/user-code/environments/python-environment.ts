@@ -1,5 +1,6 @@
 // Environments that users write in Python: those that score completions themselves, and TRL's, whose methods are tools.
 import { z } from 'zod';
+import { writableArguments } from '../../../call-arguments.ts';
 import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
@@ -213,7 +214,7 @@ function withObservation(messages: readonly Message[], observation: string): rea
 /** A turn as text, calls of tools included. */
 function textOf({ content, toolCalls = [] }: Message): string {
   const calls = toolCalls.map(
-    ({ name, arguments: args }) => `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`,
+    (call) => `<tool_call>\n${JSON.stringify({ name: call.name, arguments: writableArguments(call) })}\n</tool_call>`,
   );
   return [content, ...calls].filter(Boolean).join('\n');
 }

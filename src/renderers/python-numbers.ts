@@ -1,0 +1,39 @@
+// Numbers that Python writes otherwise than JavaScript: chat templates get marks in their place, which become Python's numbers in what they render.
+import { parseWithNumbers } from '../call-arguments.ts';
+
+export interface PythonNumbers {
+  /** The value of a text in JSON, with marks, which are texts, for numbers that JavaScript would write differently. */
+  marked(json: string): unknown;
+  /** What a template made of marked values, with the numbers in it. */
+  restored(text: string): string;
+}
+
+/** @param given all that the template is given, as one text, in which no mark may be */
+export function pythonNumbers(given: string): PythonNumbers {
+  const numbers: string[] = [];
+  let begin = '\ue000';
+  while (given.includes(begin)) begin += '\ue000';
+  const end = '\ue001';
+  // A template writes a mark as a text: in quotes, with backslashes before them if it is part of another text.
+  const mark = new RegExp(String.raw`(\\*")?${begin}(\d+)${end}(\\*")?`, 'g');
+  return {
+    marked: (json) =>
+      parseWithNumbers(json, (source, value) => {
+        const written = pythonNumber(source);
+        return written === String(value) ? value : `${begin}${numbers.push(written) - 1}${end}`;
+      }),
+    restored: (text) => (numbers.length === 0 ? text : text.replaceAll(mark, (_, __, index) => numbers[index]!)),
+  };
+}
+
+/** What Python's json.dumps writes for a number that json.loads has read: the digits of an integer, and of another its repr. */
+export function pythonNumber(source: string): string {
+  if (/^-?\d+$/.test(source)) return String(BigInt(source));
+  const value = Number(source);
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const exponential = value.toExponential();
+  const exponent = Number(exponential.slice(exponential.indexOf('e') + 1));
+  if (exponent < -4 || exponent >= 16) return exponential.replace(/e([+-])(\d)$/, 'e$10$2');
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}
