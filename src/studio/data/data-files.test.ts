@@ -56,6 +56,13 @@ test('CSV: names in the first line, quotes, commas and line breaks inside them, 
     { question: 'Is "a,b" a pair?\nSay so.', answer: 'yes' },
     { question: '2+2', answer: '4' },
   ]);
+  const mixed = 'a,b\n1,2\r\n3,4\n5,"6\r\n7\r8"\r9,0\r\n';
+  assert.deepEqual(await loadRows(write('mixed.csv', mixed)), [
+    { a: '1', b: '2' },
+    { a: '3', b: '4' },
+    { a: '5', b: '6\r\n7\r8' },
+    { a: '9', b: '0' },
+  ]);
   write('csv/train.csv', 'a\n1\n');
   assert.deepEqual(await loadRows(join(folder, 'csv')), [{ a: '1' }]);
 });
