@@ -25,6 +25,39 @@ test('what JSON has no number for', async () => {
   assert.deepEqual(values, [1.5, null, 'Infinity', '-Infinity']);
 });
 
+test('nulls of any type, decimals with all their digits, times before 1970', async () => {
+  for (const name of ['values', 'values-integers']) {
+    assert.deepEqual(await readParquet(fixture(`${name}.parquet`)), [
+      {
+        list: [1],
+        struct: { a: 1 },
+        nested: { l: null },
+        short: 0.3,
+        tiny: -7e-7,
+        wide: '-12345678901234567890.12',
+        whole: '9007199254740993',
+        money: [{ x: 0.1 }, { x: null }],
+        prices: { a: 0.7 },
+        micro: '1969-12-31T23:59:59.999Z',
+        nano: '1969-12-31T23:59:59.999Z',
+      },
+      {
+        list: null,
+        struct: null,
+        nested: { l: [null] },
+        short: null,
+        tiny: 0,
+        wide: 1.5,
+        whole: 9007199254740992,
+        money: null,
+        prices: {},
+        micro: null,
+        nano: '1970-01-01T00:00:00.000Z',
+      },
+    ]);
+  }
+});
+
 const isInvalid = (error: unknown) => error instanceof FormatError && error.code === 'PARQUET_INVALID';
 
 test('what is torn, or something else, is refused', async () => {

@@ -1,8 +1,10 @@
 // Reads Parquet: the rows of a file as plain JSON values.
-import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { type FileMetaData, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { compressors as codecs } from 'hyparquet-compressors';
 import { FormatError } from './format-error.ts';
+import { parseWithAllDigits } from './jsonl.ts';
+import { type Decimals, decimalValue, takeDecimals } from './parquet-decimals.ts';
 
 /** Every file begins and ends with it. */
 const MAGIC = 'PAR1';
@@ -15,9 +17,21 @@ const compressors: typeof codecs = Object.fromEntries(
   ]),
 );
 
+/** The milliseconds in which a time is: times before 1970 are negative, and division of a bigint would bring them nearer to 0. */
+const dateOf = (time: bigint, perMillisecond: bigint) =>
+  new Date(Number((time - (((time % perMillisecond) + perMillisecond) % perMillisecond)) / perMillisecond));
+
+const parsers = {
+  timestampFromMicroseconds: (time: bigint) => dateOf(time, 1000n),
+  timestampFromNanoseconds: (time: bigint) => dateOf(time, 1_000_000n),
+  // See `takeDecimals`.
+  dateFromDays: (days: unknown) => (days instanceof Uint8Array ? days : new Date((days as number) * 86_400_000)),
+  jsonFromBytes: (bytes?: Uint8Array) => bytes && parseWithAllDigits(new TextDecoder().decode(bytes)),
+} as unknown as ParquetParsers;
+
 /**
- * All rows, whatever the compression. Whole numbers that a double cannot hold and infinity become texts, times ISO 8601, NaN null, so that
- * every value can be written as JSON. Throws `PARQUET_INVALID`.
+ * All rows, whatever the compression. Whole numbers and decimals that a double cannot hold and infinity become texts, times ISO 8601, NaN null, so
+ * that every value can be written as JSON. Throws `PARQUET_INVALID`.
  */
 export async function readParquet(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
@@ -38,8 +52,9 @@ export async function readParquet(bytes: Uint8Array): Promise<Record<string, unk
   try {
     const metadata = await parquetMetadataAsync(file);
     assertPageSizes(bytes, metadata);
-    const rows = await parquetReadObjects({ file, metadata, compressors });
-    return rows.map((row) => plain(row) as Record<string, unknown>);
+    const decimals = takeDecimals(metadata);
+    const rows = await parquetReadObjects({ file, metadata, compressors, parsers });
+    return rows.map((row) => plain(row, decimals) as Record<string, unknown>);
   } catch (error) {
     failed = true;
     throw new FormatError('PARQUET_INVALID', (error as Error).message.replaceAll(/\s+/g, ' ').slice(0, 200));
@@ -66,12 +81,15 @@ function assertPageSizes(bytes: Uint8Array, { row_groups }: FileMetaData): void 
   }
 }
 
-function plain(value: unknown): unknown {
+function plain(value: unknown, decimals?: Decimals): unknown {
+  if (typeof decimals === 'number' && !Array.isArray(value)) return decimalValue(value, decimals);
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? null : String(value);
   if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
-  if (Array.isArray(value)) return value.map(plain);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, (item) => plain(item));
+  if (Array.isArray(value)) return Array.from(value, (item) => plain(item, decimals));
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  const within = (name: string) =>
+    decimals instanceof Map ? decimals.get(name) : (decimals as { items: Decimals } | undefined)?.items;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item, within(name))]));
 }
