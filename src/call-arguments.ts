@@ -1,27 +1,9 @@
-// The arguments of tool calls as JSON, in which JavaScript would change numbers: it rounds long ones and writes 1.0 as 1.
+// The arguments of tool calls as JSON, read and written without a change of their numbers.
 import { isObject } from './errors.ts';
+import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './json-numbers.ts';
 import type { ToolCall } from './message.ts';
 
 export type ReadArguments = Pick<ToolCall, 'arguments' | 'argumentsText'>;
-
-/** @param source the digits of a number; `undefined` for other values */
-type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-/** Neither the third argument of the function nor `rawJSON` is in TypeScript's library yet. */
-const json = JSON as unknown as {
-  parse(text: string, reviver: Reviver): unknown;
-  rawJSON(text: string): object;
-};
-
-const mayChange = /\d[.eE]|\d{16}|-0/;
-
-/** Parses JSON and replaces its numbers. @param replace is given a number as the text has it */
-export function parseWithNumbers(text: string, replace: (source: string, value: number) => unknown): unknown {
-  if (!mayChange.test(text)) return JSON.parse(text);
-  return json.parse(text, (_, value, { source }) =>
-    typeof value === 'number' && source !== undefined ? replace(source, value) : value,
-  );
-}
 
 /**
  * The arguments that a text in JSON consists of; `undefined` if they are no object. Throws as JSON.parse does.
@@ -36,8 +18,8 @@ export function readArguments(text: string, key?: string): ReadArguments | undef
     ),
   );
   if (!isObject(given)) return undefined;
-  if (!mayChange.test(text)) return { arguments: given };
-  const argumentsText = JSON.stringify(part(parseWithNumbers(text, json.rawJSON)));
+  if (!mayChangeNumbers(text)) return { arguments: given };
+  const argumentsText = JSON.stringify(part(parseToWrite(text)));
   return argumentsText === JSON.stringify(given) ? { arguments: given } : { arguments: given, argumentsText };
 }
 
@@ -48,5 +30,5 @@ export function argumentsJson({ arguments: given, argumentsText }: ReadArguments
 
 /** The arguments as a value that JSON.stringify writes with the numbers that the model wrote. */
 export function writableArguments({ arguments: given, argumentsText }: ReadArguments): unknown {
-  return argumentsText === undefined ? given : parseWithNumbers(argumentsText, json.rawJSON);
+  return argumentsText === undefined ? given : parseToWrite(argumentsText);
 }
