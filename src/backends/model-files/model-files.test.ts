@@ -52,6 +52,40 @@ async function asIntegers(folder: string): Promise<void> {
   writeFileSync(path, writeSafetensors(integers));
 }
 
+test('an output layer that is not the embeddings is read, whatever tie_word_embeddings says', async (t) => {
+  const folder = copyOfModel(t);
+  const path = join(folder, 'model.safetensors');
+  const embedding = 'model.embed_tokens.weight';
+  const before = await openSafetensors(bytesSource(readFileSync(path)));
+  const shape = before.tensors.get(embedding)!.shape;
+  const tensors = await Promise.all(
+    [...before.tensors.values()].map(async ({ name, shape }) => ({
+      name,
+      shape,
+      data: await before.readFloat32(name),
+    })),
+  );
+  const others = tensors.filter(({ name }) => name !== 'lm_head.weight');
+  const writeOutput = (data: Float32Array) =>
+    writeFileSync(path, writeSafetensors([...others, { name: 'lm_head.weight', shape, data }]));
+  having({ tie_word_embeddings: true })(folder);
+  const values = tensors.find(({ name }) => name === embedding)!.data;
+  for (const [output, tied] of [
+    [values, true],
+    [values.map((value) => -value), false],
+  ] as const) {
+    writeOutput(output);
+    const { architecture, read, close } = await openModelFiles(folder);
+    assert.equal(architecture.config.tiedEmbeddings, tied);
+    assert.equal(architecture.json.tie_word_embeddings, tied);
+    const parameter = architecture.parameters.find(({ name }) => name === (tied ? embedding : 'lm_head.weight'))!;
+    const into = new Float32Array(output.length);
+    await read(parameter, into);
+    assert.deepEqual(into, output);
+    await close();
+  }
+});
+
 type Damage = [what: string, damage: (folder: string) => void | Promise<void>, code: string, message: RegExp];
 const damages: Damage[] = [
   ['no folder', (folder) => rmSync(folder, { recursive: true }), 'MODEL_NOT_FOUND', /no model at/],

@@ -110,9 +110,12 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     }
     const file = await openTensors(path, opened);
     const json = config ?? { ...(await configInside(file)) };
+    const isGguf = path.endsWith('.gguf');
     // A config.json beside a GGUF file may be that of quantised weights in another format.
-    const architecture = architectureOf(path.endsWith('.gguf') ? withoutQuantization(json) : json);
-    const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
+    const described = architectureOf(isGguf ? withoutQuantization(json) : json);
+    const isTied = isGguf || !described.config.tiedEmbeddings || (await outputIsEmbedding(file));
+    const architecture = isTied ? described : architectureOf({ ...described.json, tie_word_embeddings: false });
+    const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
     assertLayers(file, architecture, path);
     const parameters = architecture.parameters.map((parameter) => {
       const entry = reader.entryOf(parameter.name);
@@ -126,6 +129,20 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
   } catch (error) {
     throw fileError(error, path);
   }
+}
+
+/**
+ * Whether the weights of an output layer, if the file has any, are those of the embeddings. Otherwise transformers reads both, whatever
+ * tie_word_embeddings says.
+ */
+async function outputIsEmbedding({ tensors, readBytes }: TensorFile): Promise<boolean> {
+  const [embedding, output] = [tensors.get(EMBEDDING), tensors.get(OUTPUT)];
+  if (!embedding || !output) return true;
+  if (embedding.dtype !== output.dtype || embedding.length !== output.length) return false;
+  const [one, other] = [new Uint8Array(embedding.length), new Uint8Array(output.length)];
+  await readBytes(EMBEDDING, one);
+  await readBytes(OUTPUT, other);
+  return Buffer.compare(one, other) === 0;
 }
 
 async function configInside(file: TensorFile) {
