@@ -176,9 +176,32 @@ describe('chat completions', () => {
       { role: 'assistant', content: '5', reasoning_content: null },
       ...question,
     ] as OpenAI.ChatCompletionMessageParam[];
-    const neutral = { top_k: -1, repetition_penalty: 1 };
+    const names = [
+      'reasoning_effort',
+      'verbosity',
+      'prediction',
+      'audio',
+      'web_search_options',
+      'functions',
+      'function_call',
+    ];
+    const unset = Object.fromEntries(names.map((name) => [name, null]));
+    const neutral = { top_k: -1, repetition_penalty: 1, ...unset };
     const { choices } = await ask({ messages, seed: 1, ...neutral });
     assert.deepEqual(choices, (await ask({ messages, seed: 1 })).choices);
+    const marked = { type: 'text', text: '5', cache_control: { type: 'ephemeral' } };
+    const others = (content: unknown, given: string) =>
+      messages.map((message) => ({
+        ...message,
+        ...(message.role === 'tool' && { content }),
+        ...('tool_calls' in message && {
+          tool_calls: [{ ...call, function: { ...call.function, arguments: given } }],
+        }),
+      })) as OpenAI.ChatCompletionMessageParam[];
+    const asked = [others([marked], ''), others('5', '{}')].map((messages) => ask({ messages, seed: 1 }));
+    const [one, other] = await Promise.all(asked);
+    assert.deepEqual(one!.choices, other!.choices);
+    assert.equal(one!.usage!.prompt_tokens, other!.usage!.prompt_tokens);
   });
 });
 
@@ -249,6 +272,8 @@ describe('what cannot be answered is refused, and says why', () => {
     'a misspelt field': [{ temprature: 1 }, 400, 'unknown_parameter', 'temprature'],
     'a field that it cannot follow': [{ frequency_penalty: 1 }, 400, 'invalid_value', 'frequency_penalty'],
     'a field that it cannot follow, with values in it': [{ logit_bias: { 5: 1 } }, 400, 'invalid_value', 'logit_bias'],
+    'effort in reasoning': [{ reasoning_effort: 'low' }, 400, 'invalid_value', 'reasoning_effort'],
+    'functions as they were before tools': [{ functions: [] }, 400, 'invalid_value', 'functions'],
     'answers as JSON': [{ response_format: { type: 'json_object' } }, 400, 'invalid_value', 'response_format.type'],
     'a forced tool': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
     pictures: [

@@ -9,6 +9,9 @@ import type { Message, ToolSpec } from '../../message.ts';
 export const without = <T extends z.core.util.Literal>(...values: T[]) =>
   z.literal(values, { error: 'this server cannot do that' }).nullish();
 
+/** A field that would change the answer, and that clients send as null where it is not set. */
+const unset = z.null({ error: 'this server cannot do that' }).optional();
+
 /** The fields that requests of every kind may have. */
 export const shared = {
   model: z.string(),
@@ -52,13 +55,15 @@ export const textOf = (part: z.ZodType<{ readonly text: string }>, error: string
     .union([z.string(), z.array(part)], { error })
     .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
 
-const part = z.strictObject({ type: z.literal('text'), text: z.string() });
+// What is cached here is decided here: marks of it change nothing.
+const part = z.strictObject({ type: z.literal('text'), text: z.string(), cache_control: z.looseObject({}).nullish() });
 const content = textOf(part, 'expected a text, or parts of type text');
 
 /** The arguments of a call as JSON, read. */
 export const toolArguments = z.string().transform((text, context) => {
   try {
-    const read = readArguments(text);
+    // Some clients write nothing for a call without arguments.
+    const read = readArguments(text.trim() === '' ? '{}' : text);
     if (read) return read;
   } catch {}
   context.addIssue({ code: 'custom', message: 'expected an object as JSON' });
@@ -119,6 +124,13 @@ const chatFields = z.strictObject({
   top_logprobs: z.int().min(0).max(20).nullish(),
   response_format: textFormat.nullish(),
   modalities: z.tuple([z.literal('text')]).nullish(),
+  reasoning_effort: unset,
+  verbosity: unset,
+  prediction: unset,
+  audio: unset,
+  web_search_options: unset,
+  functions: unset,
+  function_call: unset,
 });
 export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
   error: 'it needs logprobs: true',
