@@ -98,8 +98,9 @@ test('adapters that do more than ours are refused by what they do', () => {
     kasa_config: { beta: 1e-4 },
     monteclora_config: {},
     arrow_config: {},
+    target_modules: ['q_proj', 'model.embed_tokens'],
   })) {
-    const message = new RegExp(field);
+    const message = field === 'target_modules' ? /an adapter of model\.embed_tokens/ : new RegExp(field);
     assert.throws(() => peftSettings({ ...plain, [field]: value }), { code: 'ADAPTER_UNSUPPORTED', message });
   }
   for (const init_lora_weights of ['pissa', 'pissa_niter_16', 'corda', 'olora', 'OLoRA', 'loftq', 'lora_ga']) {
@@ -108,6 +109,7 @@ test('adapters that do more than ours are refused by what they do', () => {
       hint: /path_initial_model_for_weight_conversion/,
     });
   }
+  assert.throws(() => peftSettings({ ...plain, target_modules: '.*lm_head' }), { code: 'ADAPTER_UNSUPPORTED' });
   assert.throws(() => peftSettings({ ...plain, r: '4' }), { code: 'CHECKPOINT_INVALID' });
 });
 

@@ -53,7 +53,7 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
     const known = new Set(linear.map(({ name }) => lastPart(name)));
     throw new GradusError('LORA_TARGET_UNKNOWN', `no layer is called ${unknown}`, {
       path: 'lora.target_modules',
-      hint: `${isExpression ? `one text is a regular expression for whole names: write a list, [${targetModules}]; ` : ''}this model has ${[...known].join(', ')}; or use all-linear`,
+      hint: `${isExpression ? `one text is a regular expression for whole names: write a list, [${targetModules}]; ` : ''}this model has ${[...known].join(', ')}; or use all-linear${/lm_head|embed_tokens/.test(unknown) ? '; modules_to_save trains embeddings in full' : ''}`,
     });
   }
   const saved = settings.modulesToSave ?? [];

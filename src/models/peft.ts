@@ -94,6 +94,9 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
       hint: 'the adapter may be damaged; download it again',
     });
   }
+  // Regular expressions that match these layers are rare, and match no layer of ours.
+  const outside = [targetModules].flat().find((target) => /(^|[^\w])(lm_head|embed_tokens)$/.test(target));
+  if (outside !== undefined) throw unsupported(`an adapter of ${outside}`);
   return {
     r,
     alpha,

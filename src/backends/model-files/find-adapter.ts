@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../../errors.ts';
-import { holdsAdapter } from '../../hub/adapter-files.ts';
+import { ADAPTER_CONFIG, holdsAdapter, PICKLED_WEIGHTS, pickledAdapter } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { isRun } from '../../runs/read-run.ts';
 
 /**
  * The folder of the adapter that a configuration names; downloaded if it is only on the hub.
- * Throws `ADAPTER_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what requests to the hub throw.
+ * Throws `ADAPTER_NOT_FOUND`, `ADAPTER_UNSUPPORTED`, `CHECKPOINT_NOT_FOUND`, and what requests to the hub throw.
  */
 export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
@@ -20,6 +20,9 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
     const { fetchAdapter } = await import('../../hub/fetch-adapter.ts');
     const { hubSettings } = await import('../../hub/hub-settings.ts');
     return fetchAdapter(hubSettings(process.env), id, signal);
+  }
+  if (existsSync(join(adapter, ADAPTER_CONFIG)) && existsSync(join(adapter, PICKLED_WEIGHTS))) {
+    throw pickledAdapter(adapter);
   }
   const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';
   const run = join('runs', adapter);

@@ -95,6 +95,7 @@ test('an adapter of the hub is downloaded once, its two files alone', async (t) 
   using server = await startHubServer({
     'models/org/lora': { files: { ...files, 'optimizer.pt': 'x' }, large: ['adapter_model.safetensors'] },
     'models/org/tiny': { files: { 'config.json': '{}' } },
+    'models/org/old': { files: { 'adapter_config.json': '{}', 'adapter_model.bin': 'x' } },
   });
   const environment = { HF_ENDPOINT: server.endpoint, HF_HOME: join(folder, 'hugging-face') };
   const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]));
@@ -119,6 +120,21 @@ test('an adapter of the hub is downloaded once, its two files alone', async (t) 
       code: 'ADAPTER_NOT_FOUND',
     });
   }
+  await assert.rejects(train({ ...config, adapter: 'org/old' }, { out: join(folder, 'none'), ...options }), {
+    code: 'ADAPTER_UNSUPPORTED',
+    message: /adapter_model\.bin/,
+  });
+});
+
+test('an adapter that only Python can read', async () => {
+  const old = join(folder, 'old');
+  mkdirSync(old);
+  for (const name of ['adapter_config.json', 'adapter_model.bin']) writeFileSync(join(old, name), '{}');
+  await assert.rejects(train({ ...config, adapter: old }, { out: join(folder, 'none'), ...options }), {
+    code: 'ADAPTER_UNSUPPORTED',
+    message: /adapter_model\.bin/,
+    hint: /safe_serialization=True/,
+  });
 });
 
 test('an adapter that lora does not describe is refused, with the section that would', async () => {
