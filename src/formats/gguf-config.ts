@@ -84,6 +84,14 @@ interface GraniteFactors {
   readonly logits_scaling: number;
 }
 
+/** Keys of Gradus that tell what `ROPE_FACTORS` was computed from; without them it is recovered. */
+export const LLAMA3 = {
+  factor: 'gradus.rope.llama3.factor',
+  low: 'gradus.rope.llama3.low_freq_factor',
+  high: 'gradus.rope.llama3.high_freq_factor',
+  context: 'gradus.rope.llama3.original_context_length',
+} as const;
+
 /** The tensor of the divisors of each lane's frequency, [head size / 2], for scaled rotary embeddings. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
@@ -113,7 +121,7 @@ export function ggufConfig(
   const theta = own('rope.freq_base', 10_000);
   const contextLength = own('context_length');
   const scaling = ropeFactors
-    ? llama3Scaling(ropeFactors, theta, headSize)
+    ? llama3Scaling(ropeFactors, theta, headSize, optional)
     : ropeScaling(metadata[`${architecture}.rope.scaling.type`], (key, fallback) =>
         shortest(own(`rope.scaling.${key}`, fallback)),
       );
@@ -174,12 +182,18 @@ function ropeScaling(
 }
 
 /**
- * Recovers Llama 3's scaling from its effect on each lane, which is all that the file has. Llama 3.1 to 3.3 differ only in the factor, which the slowest
- * lanes show in full; the other lanes confirm it.
+ * Recovers Llama 3's scaling from its effect on each lane, which is all that most files have. Llama 3.1 to 3.3 differ only in the factor, which the
+ * slowest lanes show in full; the other lanes confirm it.
  */
-function llama3Scaling(factors: Float32Array, theta: number, headSize: number): Llama3Scaling {
-  const factor = shortest(Math.max(...factors));
-  const [low, high, context] = [1, 4, 8192];
+function llama3Scaling(
+  factors: Float32Array,
+  theta: number,
+  headSize: number,
+  told: (key: string) => number | undefined,
+): Llama3Scaling {
+  const factor = shortest(told(LLAMA3.factor) ?? Math.max(...factors));
+  const [low, high] = [shortest(told(LLAMA3.low) ?? 1), shortest(told(LLAMA3.high) ?? 4)];
+  const context = told(LLAMA3.context) ?? 8192;
   const expected = (lane: number) => {
     const turns = context / (2 * Math.PI * theta ** ((2 * lane) / headSize));
     const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));

@@ -1,7 +1,7 @@
 // What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
-import { architectureOfType } from '../../formats/gguf-config.ts';
+import { architectureOfType, LLAMA3 } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf } from '../../models/families.ts';
@@ -51,6 +51,7 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     'general.architecture': architecture,
     'general.type': 'model',
     ...Object.fromEntries(Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value])),
+    ...llama3Settings(config.rope),
   };
 }
 
@@ -58,6 +59,18 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
 export function ropeFactors({ rope, headSize }: ModelConfig): Float32Array | undefined {
   if (rope.scaling?.type !== 'llama3') return undefined;
   return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
+}
+
+/** What the divisors of frequencies were computed from, for Gradus: llama.cpp needs the divisors alone. */
+function llama3Settings({ scaling }: RopeSettings): GgufMetadata {
+  if (scaling?.type !== 'llama3') return {};
+  const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = scaling;
+  return {
+    [LLAMA3.factor]: float32(factor),
+    [LLAMA3.low]: float32(lowFrequencyFactor),
+    [LLAMA3.high]: float32(highFrequencyFactor),
+    [LLAMA3.context]: originalContextLength,
+  };
 }
 
 function scaling({ scaling }: RopeSettings): GgufMetadata {
