@@ -1,8 +1,9 @@
 // Writes a checkpoint as a complete model in Hugging Face's format: model.safetensors and config.json.
-import { open, writeFile } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bfloat16, float32 } from '../../formats/element-types.ts';
 import { safetensorsHeader } from '../../formats/safetensors.ts';
+import { parseToWrite } from '../../json-numbers.ts';
 import { type MergedSource, openMergedWeights } from './merged-weights.ts';
 import { writtenConfig } from './saved-weights.ts';
 
@@ -14,6 +15,17 @@ export interface WriteMergedOptions extends MergedSource {
   /** Where to write; the folder must exist. */
   readonly directory: string;
   readonly dtype: WrittenDtype;
+}
+
+/** A config.json with the numbers of the model's own file: transformers tells 8.0 and 8 apart. Fields that were changed stay as they are. */
+async function withWrittenNumbers(json: Readonly<Record<string, unknown>>, modelPath: string) {
+  const text = await readFile(join(modelPath, 'config.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return json;
+  const [before, written] = [JSON.parse(text), parseToWrite(text) as Readonly<Record<string, unknown>>];
+  const isSame = (name: string, value: unknown) => JSON.stringify(value) === JSON.stringify(before[name]);
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [name, isSame(name, value) ? written[name] : value]),
+  );
 }
 
 /** Writes tensor by tensor. Returns the number of parameters. */
@@ -34,6 +46,7 @@ export async function writeMergedModel({ directory, dtype, ...source }: WriteMer
     count += values.length;
   }
   await target.sync();
-  await writeFile(join(directory, 'config.json'), `${JSON.stringify(writtenConfig(json, dtype), null, 2)}\n`);
+  const config = writtenConfig(await withWrittenNumbers(json, source.modelPath), dtype);
+  await writeFile(join(directory, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
   return count;
 }
