@@ -161,6 +161,43 @@ test('an export as GGUF is one file, which computes the same with the same token
   assert.ok(float16 === bfloat16 && q8_0 < float16, String(sizes));
 });
 
+test('an export keeps what others would read differently: numbers, the class of the tokenizer, scaled frequencies', async (t) => {
+  const [base, run] = [at('scaled'), at('of-scaled')];
+  cpSync(at('from-gguf'), base, { recursive: true });
+  const { rope_scaling: _, ...json } = JSON.parse(readFileSync(join(base, 'config.json'), 'utf8'));
+  const scaling = '"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0';
+  const longer = `{"rope_scaling": {${scaling}, "original_max_position_embeddings": 64}, ${JSON.stringify(json).slice(1)}`;
+  writeFileSync(join(base, 'config.json'), longer);
+  const roles = JSON.parse(readFileSync(join(base, 'tokenizer_config.json'), 'utf8'));
+  const whole = JSON.stringify({ ...roles, tokenizer_class: 'GPT2Tokenizer' });
+  writeFileSync(
+    join(base, 'tokenizer_config.json'),
+    whole.replace('{', '{"model_max_length": 1000000000000000019884624838656, '),
+  );
+  await train({ ...config, model: base, max_steps: 1, eval: null, lora } as ConfigInput, { out: run });
+  await exportRun(run, { out: at('scaled-merged') });
+  await exportRun(run, { out: at('scaled-gguf'), format: 'gguf', dtype: 'float32' });
+
+  const written = readFileSync(join(at('scaled-merged'), 'config.json'), 'utf8').replaceAll(/\s+/g, ' ');
+  assert.ok(written.includes(`{ ${scaling}, "original_max_position_embeddings": 64 }`), written);
+  const tokenizer = readFileSync(join(at('scaled-merged'), 'tokenizer_config.json'), 'utf8');
+  assert.equal(
+    tokenizer,
+    readFileSync(join(base, 'tokenizer_config.json'), 'utf8').replace('GPT2Tokenizer', 'PreTrainedTokenizerFast'),
+  );
+  const opened = [
+    await openModel({ modelPath: at('scaled-merged'), lora: null }),
+    await openModel({ modelPath: join(at('scaled-gguf'), 'model.gguf'), lora: null }),
+    await openModel({ modelPath: at('from-gguf'), lora: null }),
+  ];
+  t.after(() => opened.map((model) => model.dispose()));
+  const [merged, gguf, unscaled] = await Promise.all(
+    opened.map(async (model) => (await model.logprobs(sequences, 'current')).flat()),
+  );
+  assert.ok(largestDifference(gguf!, merged!) <= 1e-5);
+  assert.ok(largestDifference(unscaled!, merged!) > 1e-3);
+});
+
 test('a model in GGUF is exported as GGUF with what the file says of its tokenizer', async () => {
   const out = at('gguf-again');
   await exportRun(at('of-gguf'), { out, format: 'gguf' });

@@ -160,6 +160,7 @@ async function writeMerged(
     writeFileSync(join(target, name), readFileSync(join(base, name)));
   }
   if (gguf) writeTokenizer(target, gguf);
+  keepTokenizer(target);
   if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
     // The template that the model was trained with. transformers prefers this file to the template in tokenizer_config.json.
     writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
@@ -205,6 +206,19 @@ function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknow
   if (!existsSync(join(folder, 'tokenizer_config.json'))) {
     write('tokenizer_config.json', { tokenizer_class: 'PreTrainedTokenizerFast', ...ggufTokenRoles(metadata).config });
   }
+}
+
+/**
+ * Makes transformers read the tokenizer.json as it is. For the class of a family, such as GPT2Tokenizer, version 5 builds a tokenizer anew, without
+ * what the model changed: SmolLM2 cuts numbers into digits. A class that comes with the model's own code stays.
+ */
+function keepTokenizer(folder: string): void {
+  const path = join(folder, 'tokenizer_config.json');
+  if (!existsSync(path) || !existsSync(join(folder, 'tokenizer.json'))) return;
+  const text = readFileSync(path, 'utf8');
+  if ('auto_map' in JSON.parse(text)) return;
+  // The text is changed, not written anew, since JavaScript would write other numbers.
+  writeFileSync(path, text.replace(/("tokenizer_class"\s*:\s*)"[^"]*"/, '$1"PreTrainedTokenizerFast"'));
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
