@@ -120,6 +120,21 @@ test('says what a template refuses', () => {
   assert.throws(() => createChatTemplate('{% if %}'), { code: 'CHAT_TEMPLATE_FAILED', message: /not valid/ });
 });
 
+test('says that Jinja has more than is here, rather than that the messages are wrong', () => {
+  for (const source of [
+    '{{ none | string }}',
+    "{{ ['a'] | upper }}",
+    '{% for letter in messages[0].content %}{{ letter }}{% endfor %}',
+    '{{ messages | batch(2) }}',
+  ]) {
+    assert.throws(() => createChatTemplate(source).render([{ role: 'user', content: 'x' }]), {
+      code: 'CHAT_TEMPLATE_FAILED',
+      message: /^the chat template uses a part of Jinja that is not available here: /,
+      hint: /in a copy/,
+    });
+  }
+});
+
 test('tells a base model’s user what to set', () => {
   assert.throws(() => createChatTemplate(undefined), { code: 'CHAT_TEMPLATE_MISSING', hint: /chat_template: none/ });
 });

@@ -34,28 +34,36 @@ export function createChatTemplate(
   }
   // Jinja reads every line end as a line feed, so trim_blocks removes all of \r\n.
   const source = template.replaceAll(/\r\n?/g, '\n');
-  const parsed = attempt('the chat template is not valid', () => new Template(source));
+  const parsed = attempt('the chat template is not valid', REWRITE, () => new Template(source));
   parsed.parsed.body.unshift(...new Template('{% set range = range_within_bounds %}').parsed.body);
+  const remedy = 'check the order of roles, or set chat_template to a template of your own';
   return {
-    render: (messages, { addGenerationPrompt = false, tools } = {}) =>
-      attempt('the chat template refuses these messages', () => {
-        const offered = tools?.map((tool) => ({ type: 'function', function: tool }));
-        const numbers = pythonNumbers(JSON.stringify([messages, offered]));
-        const text = parsed.render({
-          ...tokens,
-          range_within_bounds: rangeWithinBounds,
-          messages: messages.map((message) => templateMessage(message, numbers)),
-          // Null rather than absent, as in transformers: templates tell the two apart.
-          tools: offered ? numbers.marked(JSON.stringify(offered)) : null,
-          documents: null,
-          // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
-          date_string: '26 Jul 2024',
-          add_generation_prompt: addGenerationPrompt,
-        });
-        if (text.length <= MOST_CHARACTERS) return numbers.restored(text);
-        throw new Error(`it makes ${text.length} characters of them, of at most ${MOST_CHARACTERS}`);
-      }),
+    render: (messages, options = {}) =>
+      attempt('the chat template refuses these messages', remedy, () => rendered(parsed, tokens, messages, options)),
   };
+}
+
+function rendered(
+  template: Template,
+  tokens: Readonly<Record<string, string>>,
+  messages: readonly Message[],
+  { addGenerationPrompt = false, tools }: ChatTemplateOptions,
+): string {
+  const offered = tools?.map((tool) => ({ type: 'function', function: tool }));
+  const numbers = pythonNumbers(JSON.stringify([messages, offered]));
+  const text = template.render({
+    ...tokens,
+    range_within_bounds: rangeWithinBounds,
+    messages: messages.map((message) => templateMessage(message, numbers)),
+    // Null rather than absent, as in transformers: templates tell the two apart.
+    tools: offered ? numbers.marked(JSON.stringify(offered)) : null,
+    documents: null,
+    // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
+    date_string: '26 Jul 2024',
+    add_generation_prompt: addGenerationPrompt,
+  });
+  if (text.length <= MOST_CHARACTERS) return numbers.restored(text);
+  throw new Error(`it makes ${text.length} characters of them, of at most ${MOST_CHARACTERS}`);
 }
 
 /** Twice what a conversation may have. */
@@ -89,12 +97,21 @@ function templateMessage({ role, content, toolCalls, toolCallId }: Message, numb
   };
 }
 
-function attempt<T>(what: string, work: () => T): T {
+/** How the library names what it lacks: templates that refuse messages (`raise_exception`) do not speak of its types. */
+const isMissingPart =
+  /\b[A-Z]\w+Value\b|^Unknown (filter|test|variable|operator|node|expression|statement)|not currently supported|filter not available/;
+
+const REWRITE =
+  'if Python renders it, write the part that is not available here differently in a copy, and set chat_template to its path';
+
+function attempt<T>(what: string, hint: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new GradusError('CHAT_TEMPLATE_FAILED', `${what}: ${messageOf(error)}`, {
-      hint: 'check the order of roles, or set chat_template to a template of your own',
+    const isMissing = isMissingPart.test(messageOf(error));
+    const fault = isMissing ? 'the chat template uses a part of Jinja that is not available here' : what;
+    throw new GradusError('CHAT_TEMPLATE_FAILED', `${fault}: ${messageOf(error)}`, {
+      hint: isMissing ? REWRITE : hint,
       path: 'chat_template',
       cause: error,
     });
