@@ -16,6 +16,8 @@ export interface SamplingOptions {
   readonly stopIds: ReadonlySet<number>;
   /** Called after each token; returns whether the completion ends there. See `stopAtText`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
+  /** The texts that `stopWhen` looks for, so that a policy that samples in another process need not go on behind them. @default unknown */
+  readonly stopTexts?: readonly string[];
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal;
 }
@@ -112,8 +114,9 @@ export function stopAtText(
   texts: readonly string[],
   decode: (ids: readonly number[]) => string,
 ): (ids: readonly number[]) => boolean {
-  // A text of n bytes is within the last n tokens, since each token holds at least one byte of it.
-  const reach = Math.max(0, ...texts.map((text) => new TextEncoder().encode(text).length));
+  // A text of n bytes is within the last n tokens, since each token holds at least one byte of it. One more is decoded with them, because some
+  // decoders drop a space at the beginning.
+  const reach = Math.max(0, ...texts.map((text) => new TextEncoder().encode(text).length)) + 1;
   return (ids) => {
     const tail = decode(ids.slice(-reach));
     return texts.some((text) => tail.includes(text));

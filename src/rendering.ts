@@ -10,15 +10,21 @@ export interface RenderedPrompt {
 export interface Renderer {
   /** Tokens that end a turn; generation stops at any of them. */
   readonly stopIds: ReadonlySet<number>;
+  /** Texts that end a turn, in addition. @default none */
+  readonly stopTexts?: readonly string[];
+  /** Whether the last of these tokens completes a stop text. @default never */
+  readonly stopWhen?: (completionIds: readonly number[]) => boolean;
   /** The prompt of a state: the ids that the model continues. */
   render(state: State): RenderedPrompt;
   /**
-   * Parses sampled ids. Stop tokens are not part of the message.
+   * Parses sampled ids. Stop tokens and stop texts are not part of the message.
    * @param tools the tools that the state offered; without any, text that looks like a call stays text
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
   follow?(tools: readonly ToolSpec[]): TurnText;
+  /** The same renderer, whose chat template gets these variables in addition. @default there is no chat template */
+  withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
 }
 
 /** A turn whose text is told while it is sampled. */

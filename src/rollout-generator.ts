@@ -29,7 +29,8 @@ export interface Generator<E extends Example = Example> {
   generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]>;
 }
 
-export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signal'> {
+/** How completions are sampled, and how episodes are played. `stopWhen` ends turns in addition to the renderer's stop texts. */
+export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'stopTexts' | 'signal'> {
   /** Maximum turns of the policy in an episode. @default 1 */
   readonly maxTurns?: number;
   /** Maximum tokens of an episode, prompts and completions together. @default the policy's context */
@@ -75,7 +76,11 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
     const missing = examples.map(() => samplesPerExample);
     let reported = 0;
-    const sampling = { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) };
+    const sampling = {
+      ...samplingOf(this.#options),
+      ...turnEnds(this.#renderer, this.#options),
+      ...(signal && { signal }),
+    };
     await converse(policy, episodes, sampling, (trajectory, index) => {
       const problem = Math.floor(index / samplesPerExample);
       groups[problem]![index % samplesPerExample] = trajectory;
@@ -136,8 +141,17 @@ function hasFailed({ stopReason }: Trajectory): boolean {
   return stopReason === 'error' || stopReason === 'timeout';
 }
 
+/** What ends a turn: the renderer's stop tokens and stop texts, and the options' own condition. */
+function turnEnds(
+  { stopIds, stopTexts, stopWhen }: Renderer,
+  { stopWhen: own }: RolloutOptions,
+): Pick<SamplingOptions, 'stopIds' | 'stopTexts' | 'stopWhen'> {
+  const either = own && stopWhen ? (ids: readonly number[]) => stopWhen(ids) || own(ids) : (own ?? stopWhen);
+  return { stopIds, ...(stopTexts && { stopTexts }), ...(either && { stopWhen: either }) };
+}
+
 /** The options that are passed on to the policy. */
-function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'signal'> {
-  const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, ...sampling } = options;
+function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'stopTexts' | 'stopWhen' | 'signal'> {
+  const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, stopWhen, ...sampling } = options;
   return sampling;
 }

@@ -1,10 +1,11 @@
 // Opens the renderer of a model: its tokenizer, its chat template or plain text, and the tokens that end its turn.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { type GgufTokenRoles, ggufTokenizer, ggufTokenRoles } from '../formats/gguf-tokenizer.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
-import { createChatTemplate } from '../renderers/chat-template.ts';
+import { createChatTemplate, type TemplateVariables } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
@@ -29,6 +30,21 @@ export interface ModelText {
   readonly description: Json | undefined;
 }
 
+export interface TextOptions {
+  /** Texts that end a turn, in addition to the model's end tokens. @default none */
+  readonly stopTexts?: readonly string[];
+  /** Variables of the chat template, such as `enable_thinking`. @default none */
+  readonly templateVariables?: TemplateVariables;
+}
+
+/** What a configuration says about texts besides its `chat_template`. */
+export function textOptions({
+  stop,
+  chat_template_kwargs,
+}: Pick<Config, 'stop' | 'chat_template_kwargs'>): TextOptions {
+  return { stopTexts: stop, templateVariables: chat_template_kwargs };
+}
+
 /**
  * Opens the renderer of a model. The tokenizer comes from tokenizer.json or, if there is none, from a GGUF file.
  * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
@@ -36,12 +52,20 @@ export interface ModelText {
  * @param modelPath a model's folder, or a file in it
  * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
  */
-export async function openRenderer(modelPath: string, chatTemplate: string): Promise<Renderer> {
-  return (await openModelText(modelPath, chatTemplate)).renderer;
+export async function openRenderer(
+  modelPath: string,
+  chatTemplate: string,
+  options: TextOptions = {},
+): Promise<Renderer> {
+  return (await openModelText(modelPath, chatTemplate, options)).renderer;
 }
 
 /** Like `openRenderer`, but also returns the tokenizer and tells whether a chat template is used. */
-export async function openModelText(modelPath: string, chatTemplate: string): Promise<ModelText> {
+export async function openModelText(
+  modelPath: string,
+  chatTemplate: string,
+  options: TextOptions = {},
+): Promise<ModelText> {
   const kind = statSync(modelPath, { throwIfNoEntry: false });
   if (!kind) {
     const hint = 'obtainModel finds a model by its name on the Hugging Face Hub, and downloads it';
@@ -52,13 +76,13 @@ export async function openModelText(modelPath: string, chatTemplate: string): Pr
   const stopIds = endTokens(folder, tokenizer, endIds);
   const own = ownTemplate(folder, tokenizer);
   if (chatTemplate === 'none') {
-    const renderer = plainRenderer(tokenizer, { stopIds });
+    const renderer = plainRenderer(tokenizer, { stopIds, ...(options.stopTexts && { stopTexts: options.stopTexts }) });
     const template = own === undefined ? 'absent' : 'ignored';
     return { tokenizer, renderer, template, templateSource: own, description };
   }
   const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
   const template = limitedTemplate(createChatTemplate(source, tokenizer.roleTokens), source ?? '');
-  const renderer = chatRenderer(tokenizer, template, { stopIds });
+  const renderer = chatRenderer(tokenizer, template, { stopIds, ...options });
   return { tokenizer, renderer, template: 'applied', templateSource: source, description };
 }
 

@@ -73,6 +73,13 @@ interface Contradiction {
 
 const contradictions: readonly Contradiction[] = [
   {
+    key: 'chat_template_kwargs',
+    fault: 'are variables of a chat template, and chat_template: none has none',
+    hint: 'leave them out, or set chat_template: auto',
+    holds: ({ chat_template, chat_template_kwargs }) =>
+      chat_template === 'none' && Object.keys(chat_template_kwargs).length > 0,
+  },
+  {
     key: 'adapter',
     fault: 'training goes on with an adapter, and lora: null trains none',
     hint: 'leave lora: null out, or set model to what gradus export RUN --merge or PEFT made of model and adapter; whole weights of a run are exported likewise',

@@ -66,6 +66,9 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('eval_dataset', 'val_dataset', 'val_files', 'valid_split', 'test_file'),
   ...aliases('prompt_column', 'text_column', 'prompt_key', 'question_column', 'input_column'),
   ...aliases('answer_column', 'label_column', 'answer_key', 'target_column', 'gold_column'),
+  ...aliases('stop', 'stop_strings', 'stop_texts', 'stop_sequences', 'stop_words'),
+  ...aliases('chat_template_kwargs', 'apply_chat_template_kwargs', 'template_kwargs'),
+  ...aliases('chat_template_kwargs: {enable_thinking: false} tells the chat template', 'enable_thinking'),
   ...aliases('system_prompt', 'system', 'system_message'),
   ...aliases('reward', 'rewards', 'reward_funcs', 'reward_functions', 'reward_name'),
   ...aliases('reward_fn', 'reward_function', 'custom_reward_function', 'reward_path'),
@@ -129,10 +132,6 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('weights are in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
   ...aliases('sampling penalises nothing; the reward repetition_penalty does', 'repetition_penalty'),
-  ...aliases(
-    'a chat template gets no variables of yours; chat_template may be the path of a Jinja file that sets them',
-    'chat_template_kwargs',
-  ),
   ...aliases(
     'a prompt may have max_prompt_tokens and a completion max_completion_length',
     ...['max_seq_length', 'max_seq_len', 'max_length'],
@@ -254,7 +253,11 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['push_to_hub_model_id', 'push_to_hub_token', 'push_to_hub_revision'],
   ),
   ...aliases('it is an option of the command: gradus train --overwrite', 'overwrite_output_dir'),
-  ...aliases('settings of sampling are keys: temperature, top_p, top_k, min_p', 'generation_kwargs', 'sampling_params'),
+  ...aliases(
+    'settings of sampling are keys: temperature, top_p, top_k, min_p, stop',
+    'generation_kwargs',
+    'sampling_params',
+  ),
   ...aliases(
     'the address of the server is trl.vllm_server_base_url',
     ...['vllm_server_host', 'vllm_server_port', 'vllm_device'],

@@ -130,7 +130,9 @@ describe('an unknown key is an error that names ours', () => {
     'generation_batch_size: 64': /^every step samples .*num_iterations/,
     'rl_top_k: 50': /called top_k/,
     'repetition_penalty: 1.1': /the reward repetition_penalty/,
-    'chat_template_kwargs: {enable_thinking: false}': /chat_template may be the path of a Jinja file/,
+    'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
+    'stop_strings: [x]': /called stop/,
+    'generation_kwargs: {stop: [x]}': /^settings of sampling are keys: .*, stop/,
     'output_dir: out': /--out DIR/,
     'run_name: first': /--name NAME/,
     'resume_from_checkpoint: true': /--resume/,
@@ -502,4 +504,17 @@ test('the defaults of the loss are those that the library has', () => {
   // The configuration has keys of their own for the correction.
   const { sampling_correction: _, ...settings } = defaultLossSettings;
   for (const [key, value] of Object.entries(settings)) assert.deepEqual(valueAt(config, [key]), value, key);
+});
+
+test('stop texts are not empty, and variables of a chat template are its own', () => {
+  const given = { ...minimal, stop: ['\n\n'], chat_template_kwargs: { enable_thinking: false, date_string: 'today' } };
+  const { config } = loadConfigObject(given);
+  assert.deepEqual([config.stop, config.chat_template_kwargs], [given.stop, given.chat_template_kwargs]);
+  const refused = (changes: object, path: string, message: RegExp, code = 'CONFIG_INVALID') =>
+    assert.throws(() => loadConfigObject({ ...minimal, ...changes } as never), { code, path, message });
+  refused({ stop: [''] }, 'stop.0', /expected a text that is not empty/);
+  refused({ chat_template_kwargs: { tools: [] } }, 'chat_template_kwargs', /tools is set by the renderer/);
+  refused({ chat_template_kwargs: { bos_token: '<s>' } }, 'chat_template_kwargs', /bos_token is set by the renderer/);
+  const plain = { chat_template: 'none', chat_template_kwargs: { enable_thinking: false } };
+  refused(plain, 'chat_template_kwargs', /chat_template: none has none/, 'CONFIG_CONFLICT');
 });

@@ -5,6 +5,7 @@ import { presetNames } from './presets.ts';
 import { curriculum, evaluation, lora, modal, native, rollout, save, trl } from './sections.ts';
 import { count, duration, fraction, names, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
+import { templateVariables } from './template-variables.ts';
 
 const plainObject = z.record(z.string(), z.unknown());
 
@@ -106,6 +107,9 @@ const keys = {
     .string()
     .default('auto')
     .describe('auto (the one of the model), none (plain text), or the path of a Jinja file'),
+  chat_template_kwargs: templateVariables
+    .default({})
+    .describe('variables of the chat template: {enable_thinking: false} for those of Qwen3 and SmolLM3'),
   system_prompt: z
     .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])
     .transform((given) => (typeof given === 'string' ? given : systemPrompts[given.preset]))
@@ -220,6 +224,10 @@ const keys = {
     .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
   top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
   min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
+  stop: z
+    .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
+    .default([])
+    .describe('texts that end a turn of the model, which is read up to them: base models seldom end one by a token'),
   beta: z
     .number()
     .nonnegative()
@@ -379,6 +387,8 @@ const ofTheRun = [
   'seed',
   'model',
   'chat_template',
+  'chat_template_kwargs',
+  'stop',
   'lora',
   'adapter',
   'trainable',

@@ -1,10 +1,11 @@
 // Renders conversations with a model's chat template.
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { stopAtText } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
-import type { ChatTemplate } from './chat-template.ts';
+import { type ChatTemplate, type TemplateVariables, templateWith } from './chat-template.ts';
 import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
 import { type ToolUse, toolUse } from './tool-use.ts';
@@ -13,6 +14,10 @@ import { toolsAsText } from './tools-as-text.ts';
 export interface ChatRendererOptions {
   /** Tokens that end the assistant's turn: all those in the model's generation config. */
   readonly stopIds: ReadonlySet<number>;
+  /** Texts that end the turn as well. @default none */
+  readonly stopTexts?: readonly string[];
+  /** Variables that the template reads besides messages and tools. @default none */
+  readonly templateVariables?: TemplateVariables;
 }
 
 /**
@@ -21,8 +26,11 @@ export interface ChatRendererOptions {
  * `CHAT_TEMPLATE_REWRITES_TURNS`. Tools are offered and called in the template's own syntax, or as plain text if it does not support tools.
  * Throws `TOOL_SYNTAX_UNKNOWN` if the syntax is not known.
  */
-export function chatRenderer(tokenizer: Tokenizer, template: ChatTemplate, { stopIds }: ChatRendererOptions): Renderer {
-  const stopTexts = [...stopIds].map((id) => tokenizer.decode([id]));
+export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options: ChatRendererOptions): Renderer {
+  const { stopIds, stopTexts = [], templateVariables = {} } = options;
+  const template = templateWith(given, templateVariables);
+  const ends = { stopIds, stopTexts };
+  const endTexts = [...stopIds].map((id) => tokenizer.decode([id]));
   let use: ToolUse | undefined;
   const toolsOf = () => (use ??= toolUse(template));
   const textOf = (state: State) => {
@@ -36,15 +44,23 @@ export function chatRenderer(tokenizer: Tokenizer, template: ChatTemplate, { sto
     after(state, index, completionIds) {
       const rest = textBehindTurn(state, index, textOf);
       const ended = stopIds.has(completionIds.at(-1)!);
-      const end = ended ? stopTexts.find((text) => rest.startsWith(text)) : undefined;
+      const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
       return tokenizer.encode(rest.slice(end?.length ?? 0));
     },
     parse: (completionIds, tools = []) =>
       tools.length > 0
-        ? parseCalls(tokenizer, stopIds, toolsOf().syntax, completionIds)
-        : parseText(tokenizer, stopIds, completionIds),
+        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds)
+        : parseText(tokenizer, ends, completionIds),
   });
-  return { stopIds, ...turns, follow: () => turnText(tokenizer, toolsOf().syntax) };
+  const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
+  return {
+    stopIds,
+    ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
+    ...turns,
+    follow: () => turnText(tokenizer, toolsOf().syntax),
+    withVariables: (variables) =>
+      chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),
+  };
 }
 
 function speaksOfTools({ messages, tools = [] }: State): boolean {

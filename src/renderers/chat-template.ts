@@ -15,7 +15,11 @@ export interface ChatTemplateOptions {
   readonly addGenerationPrompt?: boolean;
   /** Tools to offer. @default none */
   readonly tools?: readonly ToolSpec[];
+  /** Variables that the template reads besides, such as `enable_thinking`. @default none */
+  readonly variables?: TemplateVariables;
 }
+
+export type TemplateVariables = Readonly<Record<string, unknown>>;
 
 /**
  * Parses a chat template, with `trim_blocks` and `lstrip_blocks` as in transformers.
@@ -43,23 +47,32 @@ export function createChatTemplate(
   };
 }
 
+/** The same template with these variables. */
+export function templateWith(template: ChatTemplate, variables: TemplateVariables): ChatTemplate {
+  return {
+    render: (messages, options) =>
+      template.render(messages, { ...options, variables: { ...variables, ...options?.variables } }),
+  };
+}
+
 function rendered(
   template: Template,
   tokens: Readonly<Record<string, string>>,
   messages: readonly Message[],
-  { addGenerationPrompt = false, tools }: ChatTemplateOptions,
+  { addGenerationPrompt = false, tools, variables }: ChatTemplateOptions,
 ): string {
   const offered = tools?.map((tool) => ({ type: 'function', function: tool }));
   const numbers = pythonNumbers(JSON.stringify([messages, offered]));
   const text = template.render({
     ...tokens,
+    // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
+    date_string: '26 Jul 2024',
+    ...variables,
     range_within_bounds: rangeWithinBounds,
     messages: messages.map((message) => templateMessage(message, numbers)),
     // Null rather than absent, as in transformers: templates tell the two apart.
     tools: offered ? numbers.marked(JSON.stringify(offered)) : null,
     documents: null,
-    // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
-    date_string: '26 Jul 2024',
     add_generation_prompt: addGenerationPrompt,
   });
   if (text.length <= MOST_CHARACTERS) return numbers.restored(text);

@@ -2,28 +2,36 @@
 import type { ToolCall } from '../message.ts';
 import type { TurnText } from '../rendering.ts';
 import type { Action } from '../rl.ts';
+import { stopTexts, upToStop } from '../stop-texts.ts';
 import { createTextStream } from '../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 
-/** The text up to the first stop token, without special tokens. */
-export function parseText(
-  tokenizer: Tokenizer,
-  stopIds: ReadonlySet<number>,
-  completionIds: readonly number[],
-): Action {
-  const ids = beforeStop(stopIds, completionIds);
-  return { message: { role: 'assistant', content: tokenizer.decode(ids, { skipSpecialTokens: true }) } };
+/** What ends a turn. */
+export interface TurnEnds {
+  readonly stopIds: ReadonlySet<number>;
+  /** @default none */
+  readonly stopTexts?: readonly string[];
 }
 
-/** The text and the calls up to the first stop token. */
+/** The text up to the first stop token or stop text, without special tokens. */
+export function parseText(
+  tokenizer: Tokenizer,
+  { stopIds, stopTexts = [] }: TurnEnds,
+  completionIds: readonly number[],
+): Action {
+  const text = tokenizer.decode(beforeStop(stopIds, completionIds), { skipSpecialTokens: true });
+  return { message: { role: 'assistant', content: upToStop(text, stopTexts) } };
+}
+
+/** The text and the calls up to the first stop token or stop text, wherever that is. */
 export function parseCalls(
   tokenizer: Tokenizer,
-  stopIds: ReadonlySet<number>,
+  { stopIds, stopTexts }: TurnEnds,
   syntax: ToolSyntax,
   completionIds: readonly number[],
 ): Action {
-  const turn = actionStream(tokenizer, syntax);
+  const turn = actionStream(tokenizer, syntax, stopTexts);
   for (const id of beforeStop(stopIds, completionIds)) turn.push(id);
   return turn.end();
 }
@@ -35,15 +43,17 @@ export interface ActionStream {
   end(): Action;
 }
 
-/** Removes special tokens, except those that mark calls. */
-export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionStream {
+/** Removes special tokens, except those that mark calls, and everything from the first of `stops` on. */
+export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax, stops: readonly string[] = []): ActionStream {
+  const shown = stopTexts(stops);
   const text = createTextStream(tokenizer);
   const turn = readTurn(syntax);
   const markers = markerIds(tokenizer, syntax);
   return {
-    push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(text.push(id))),
+    push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(shown.push(text.push(id)))),
     end() {
-      turn.push(text.end());
+      turn.push(shown.push(text.end()));
+      turn.push(shown.end());
       const { content, toolCalls, parseErrors } = turn.end();
       return {
         message: { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) },

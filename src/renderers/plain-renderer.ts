@@ -1,5 +1,6 @@
 // Renders conversations as plain text, for base models without a chat template.
 import type { Message } from '../message.ts';
+import { stopAtText } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { plain } from '../tools/plain.ts';
@@ -10,23 +11,40 @@ import { callsAsText, toolsAsText } from './tools-as-text.ts';
 export interface PlainRendererOptions {
   /** Tokens that end a completion. */
   readonly stopIds: ReadonlySet<number>;
+  /** Texts that end a completion. @default none */
+  readonly stopTexts?: readonly string[];
   /** Whether to add the tokens that the tokenizer puts around every text, such as a beginning-of-sequence token. @default true */
   readonly addSpecialTokens?: boolean;
 }
 
 const BETWEEN = '\n\n';
 
-/** The prompt is the text of all messages, separated by empty lines. Sampled turns keep their ids. Tools are offered as text. */
+/**
+ * The prompt is the text of all messages, separated by empty lines, and ends with the last of them. Sampled turns keep their ids, with the stop text
+ * that ended them. Tools are offered as text.
+ */
 export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOptions): Renderer {
-  const { stopIds, addSpecialTokens = true } = options;
+  const { stopIds, stopTexts = [], addSpecialTokens = true } = options;
   const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(BETWEEN);
+  const ends = { stopIds, stopTexts };
+  // A stop text of empty lines has written what separates a turn from the next message.
+  const missing = (completionIds: readonly number[]) => {
+    const text = stopTexts.length > 0 ? tokenizer.decode(completionIds) : '';
+    const written = [BETWEEN.length, 1, 0].find((length) => text.endsWith(BETWEEN.slice(0, length)))!;
+    return BETWEEN.slice(written);
+  };
   const turns = keepSampledTurns({
     whole: (state) => tokenizer.encode(textOf(toolsAsText(state)), { addSpecialTokens }),
-    after: (state, index) => tokenizer.encode(BETWEEN + textOf(callsAsText(state.messages.slice(index + 1)))),
+    after: (state, index, completionIds) =>
+      tokenizer.encode(missing(completionIds) + textOf(callsAsText(state.messages.slice(index + 1)))),
     parse: (completionIds, tools = []) =>
-      tools.length > 0
-        ? parseCalls(tokenizer, stopIds, plain, completionIds)
-        : parseText(tokenizer, stopIds, completionIds),
+      tools.length > 0 ? parseCalls(tokenizer, ends, plain, completionIds) : parseText(tokenizer, ends, completionIds),
   });
-  return { stopIds, ...turns, follow: () => turnText(tokenizer, plain) };
+  const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
+  return {
+    stopIds,
+    ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
+    ...turns,
+    follow: () => turnText(tokenizer, plain),
+  };
 }

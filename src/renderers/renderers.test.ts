@@ -1,10 +1,11 @@
 // From messages to ids and back: SmolLM2's chats as Python renders them, plain text for base models, stop tokens.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { Message } from '../message.ts';
+import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';
@@ -79,4 +80,51 @@ test('stop tokens and other special tokens are no part of the message', () => {
     assert.deepEqual(parse(completion), { message: { role: 'assistant', content: '42' } });
   }
   for (const completion of [[], [end]]) assert.equal(parse(completion).message.content, '');
+});
+
+describe('stop texts', () => {
+  const stopTexts = ['\n\n', '=?'];
+  const plain = plainRenderer(characters, { stopIds, stopTexts });
+  const template = createChatTemplate('{% for m in messages %}{{ m.content }}+{% endfor %}');
+  const chat = chatRenderer(characters, template, { stopIds, stopTexts });
+
+  test('end a turn, and are no part of the message', () => {
+    for (const { parse, stopWhen } of [plain, chat]) {
+      const reached = ['4', '4=', '4=?', '\n', '1\n\n'].map((text) => stopWhen!(characters.encode(text)));
+      assert.deepEqual(reached, [false, false, true, false, true]);
+      for (const text of ['4=?', '4\n\n', '4=?1\n\n', '4']) {
+        assert.equal(parse(characters.encode(text)).message.content, '4', text);
+        const tools = [{ name: 'add', description: '', parameters: {} }];
+        assert.equal(parse(characters.encode(text), tools).message.content, '4', text);
+      }
+    }
+  });
+  test('stay in the ids that later turns go on with, and separate plain turns where they are empty lines', () => {
+    const goesOn = (renderer: Renderer, completion: string) => {
+      const { message } = renderer.parse(characters.encode(completion));
+      return characters.decode(renderer.render({ messages: [user('1'), message, user('2')] }).ids);
+    };
+    assert.equal(goesOn(plain, '4=?'), '14=?\n\n2');
+    assert.equal(goesOn(plain, '4\n\n'), '14\n\n2');
+    assert.equal(goesOn(plain, '4\n'), '14\n\n2');
+    assert.equal(goesOn(chat, '4=?'), '1+4=?+2+');
+  });
+  test('are found behind a space that the decoder drops at the beginning', {
+    skip: skipWithoutShared('models/stories260K'),
+  }, () => {
+    const tokenizer = loadTokenizer('stories260K');
+    const { stopWhen } = plainRenderer(tokenizer, { stopIds, stopTexts: [' '] });
+    assert.ok(stopWhen!(tokenizer.encode('Once upon')));
+  });
+});
+
+test('variables reach the chat template in every rendering, and do not replace what the renderer sets', () => {
+  const source =
+    '{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt and not thinking %}={% endif %}';
+  const template = createChatTemplate(source, characters.roleTokens);
+  const thinks = chatRenderer(characters, template, { stopIds, templateVariables: { thinking: true, messages: [] } });
+  const text = (renderer: Renderer) => characters.decode(renderer.render({ messages: [user('1')] }).ids);
+  assert.equal(text(thinks), '1');
+  assert.equal(text(thinks.withVariables!({ thinking: false })), '1=');
+  assert.equal(text(chatRenderer(characters, template, { stopIds })), '1=');
 });

@@ -7,11 +7,14 @@ import { GradusError } from '../errors.ts';
 export async function openConfiguredText({
   model,
   chat_template,
-}: Pick<Config, 'model' | 'chat_template'>): Promise<ModelText> {
+  stop = [],
+  chat_template_kwargs = {},
+}: Pick<Config, 'model' | 'chat_template'> &
+  Partial<Pick<Config, 'stop' | 'chat_template_kwargs'>>): Promise<ModelText> {
   if (model === null) throw new GradusError('TOKENIZER_NOT_FOUND', 'there is no model, and so no tokenizer');
-  const [{ findModel }, { openModelText }] = await Promise.all([
+  const [{ findModel }, { openModelText, textOptions }] = await Promise.all([
     import('../backends/model-files/find-model.ts'),
     import('../backends/open-renderer.ts'),
   ]);
-  return openModelText(findModel(model), chat_template);
+  return openModelText(findModel(model), chat_template, textOptions({ stop, chat_template_kwargs }));
 }

@@ -1,6 +1,7 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
+import type { Config } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -33,6 +34,8 @@ export interface SampleOptions {
   readonly topK?: number;
   /** Sample no token less likely than this fraction of the most likely one. @default the configuration's */
   readonly minP?: number;
+  /** Texts that end a completion, which is read up to them. @default the configuration's */
+  readonly stop?: readonly string[];
   /** @default the configuration's max_completion_length */
   readonly maxTokens?: number;
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
@@ -65,6 +68,7 @@ const optionSchema = z.object({
   topP: z.number().positive().max(1),
   topK: z.int().nonnegative(),
   minP: z.number().min(0).max(1),
+  stop: z.array(z.string().min(1)),
   maxTokens: z.int().min(1),
   checkpoint: checkpointName,
   config: z.looseObject({}),
@@ -134,7 +138,8 @@ interface Opened extends FoundSubject {
 /** Held-out problems or, if there are none, training problems. */
 async function openProblems(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
   const { checkpoint, config: given, signal } = options;
-  const { setup, ...found } = await openSubject(subject, { checkpoint, config: given, signal });
+  const change = (config: Config) => withStop(config, options);
+  const { setup, ...found } = await openSubject(subject, { checkpoint, config: given, signal, change });
   const { config, model, problems, rewardModel } = setup;
   const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
   return {
@@ -158,11 +163,12 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
   const alone = modelAlone(subject);
   const found: FoundSubject =
     alone ?? findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
-  const { config } = found;
+  const config = withStop(found.config, options);
   const { model, renderer } = await openModel(config, alone !== undefined, signal);
   const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
   return {
     ...found,
+    config,
     model,
     dispose: () => model.dispose(),
     sampleOptions: (sampling, { n }) => ({
@@ -172,6 +178,10 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
       samplesPerProblem: n,
     }),
   };
+}
+
+function withStop(config: Config, { stop = config.stop }: SampleOptions): Config {
+  return { ...config, stop: [...stop] };
 }
 
 function conversation(prompt: string, system: string | null): Message[] {

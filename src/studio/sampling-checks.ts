@@ -41,7 +41,9 @@ export function endCheck(trajectories: readonly Trajectory[], { config, template
     const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
     return [failed(id, level, detail, hint)];
   }
-  return [failed(id, 'warning', detail, 'a base model may never end: rewards then judge text that is cut off')];
+  const ends = 'a base model may never end: rewards then judge text that is cut off';
+  const hint = `${ends}; give stop the texts with which an answer is over, such as stop: ["\\n\\n"], or raise max_completion_length`;
+  return [failed(id, 'warning', detail, hint)];
 }
 
 /** Whether episodes come to their end. If none does, the run stops. */

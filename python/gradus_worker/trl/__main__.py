@@ -39,6 +39,7 @@ SAMPLE = {
     "top_p": float,
     "min_p": float,
     "stop_ids": [int],
+    "stop_texts": [str],
 }
 SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
 TEXT_LOGPROBS = {"texts": [[int]], "top_logprobs": int}

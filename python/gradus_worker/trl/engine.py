@@ -16,7 +16,7 @@ from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
 
 from ..channel import WorkerError
 from . import adapters, ranks
-from .sampler import sample, text_logprobs
+from .sampler import Ends, sample, text_logprobs
 from .stepwise_trainer import StepwiseTrainer
 
 # Files that TRL's trainer writes into a checkpoint and that Gradus does not keep.
@@ -83,10 +83,14 @@ class Engine:
         with self._resting() as model:
             # Where models are split among processes, all must do the same steps: nothing is cut short.
             is_cancelled = (lambda: call.cancelled) if call and self.replicated else (lambda: False)
-            work = self._sample_with_vllm if self.trainer.use_vllm else sample
-            return ranks.shared(options["requests"], lambda requests: work(model, requests, options, is_cancelled), self.replicated)
+            if self.trainer.use_vllm:
+                work = lambda requests: self._sample_with_vllm(requests, options)
+            else:
+                ends = Ends(self.trainer.processing_class, options["stop_ids"], options["stop_texts"])
+                work = lambda requests: sample(model, requests, options, ends, is_cancelled)
+            return ranks.shared(options["requests"], work, self.replicated)
 
-    def _sample_with_vllm(self, model, requests, options, is_cancelled):
+    def _sample_with_vllm(self, requests, options):
         """Samples through TRL's own vLLM client, with the current weights. vLLM draws with its own random numbers, and tells log-probabilities
         only after temperature and filters."""
         trainer, vllm = self.trainer, self.trainer.vllm_generation
@@ -95,6 +99,8 @@ class Engine:
             trainer._last_loaded_step = trainer.state.global_step
         vllm.max_completion_length = max(request["max_tokens"] for request in requests)
         vllm.temperature, vllm.top_k, vllm.top_p, vllm.min_p = (options[name] for name in ("temperature", "top_k", "top_p", "min_p"))
+        # With the text of special tokens, as elsewhere. A completion ends with the token that completes a stop text, which Gradus reads up to.
+        vllm.generation_kwargs = {"stop": options["stop_texts"], "skip_special_tokens": False} if options["stop_texts"] else {}
         _, completions, logprobs, _ = vllm.generate([request["prompt_ids"] for request in requests], None, num_generations=1)
         answers = []
         for request, ids, told in zip(requests, completions, logprobs):

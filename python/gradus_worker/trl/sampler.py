@@ -31,12 +31,27 @@ class Row:
         self.told.append([{"id": id, "logprob": value} for id, value in first])
 
 
+class Ends:
+    """What ends a completion: tokens, and texts wherever they begin and end, by the rule of stopAtText in src/policy.ts."""
+
+    def __init__(self, tokenizer, ids, texts):
+        self.tokenizer, self.ids, self.texts = tokenizer, set(ids), texts
+        self.reach = max((len(text.encode()) for text in texts), default=0) + 1
+
+    def at(self, ids):
+        """Whether the last of these ids ends the completion."""
+        if ids[-1] in self.ids or not self.texts:
+            return ids[-1] in self.ids
+        tail = self.tokenizer.decode(ids[-self.reach :], skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return any(text in tail for text in self.texts)
+
+
 @torch.no_grad()
-def sample(model, requests, options, is_cancelled):
+def sample(model, requests, options, ends, is_cancelled):
     """Completions in the order of the requests, with the log-probability of each id after temperature and under the model itself."""
     rows = [Row(**request) for request in requests]
     for start in range(0, len(rows), ROWS):
-        sample_together(model, rows[start : start + ROWS], options, is_cancelled)
+        sample_together(model, rows[start : start + ROWS], options, ends, is_cancelled)
     return [row.answer() for row in rows]
 
 
@@ -57,8 +72,7 @@ def text_logprobs(model, ids, top_logprobs, is_cancelled):
     return {"logprobs": logprobs, **({"top_logprobs": told} if top_logprobs else {})}
 
 
-def sample_together(model, rows, options, is_cancelled):
-    stop_ids = set(options["stop_ids"])
+def sample_together(model, rows, options, ends, is_cancelled):
     points = [torch.rand(row.max_tokens, generator=torch.Generator().manual_seed(row.seed), dtype=torch.float64) for row in rows]
     logits, cache, mask = read_prompts(model, [row.prompt_ids for row in rows])
     active = list(range(len(rows)))  # indices of rows, in the order of the batch
@@ -76,7 +90,7 @@ def sample_together(model, rows, options, is_cancelled):
             row.ids.append(id)
             row.logprobs.append(logprob)
             row.plain_logprobs.append(plain_logprob)
-            if id in stop_ids:
+            if ends.at(row.ids):
                 row.finish_reason = "stop"
             elif len(row.ids) == row.max_tokens:
                 row.finish_reason = "length"

@@ -10,7 +10,7 @@ import { describableModel, nameForOthers, obtainModel } from '../model-files/fin
 import { loraSettings } from '../model-files/lora-settings.ts';
 import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
-import { openModelText } from '../open-renderer.ts';
+import { openModelText, textOptions } from '../open-renderer.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 import { memoryPlan } from './planning/memory-plan.ts';
@@ -29,7 +29,7 @@ export const nativeBackend: Backend = {
   },
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
-    const text = await openModelText(modelPath, config.chat_template);
+    const text = await openModelText(modelPath, config.chat_template, textOptions(config));
     const model = await openModel(config, modelPath, signal);
     const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config, model.architecture) };
     return { ...text, model, versions, contextLength: model.architecture.config.contextLength };

@@ -139,8 +139,10 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   top_p: episodes,
   top_k: episodes,
   min_p: episodes,
+  stop: gradus('the renderer, and the worker, which ends completions there'),
 
   chat_template: text,
+  chat_template_kwargs: text,
   system_prompt: data,
   few_shot: data,
   dataset: data,

@@ -12,7 +12,7 @@ import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { describableModel, nameForOthers, obtainModel } from '../model-files/find-model.ts';
 import { readConfig } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
-import { openModelText } from '../open-renderer.ts';
+import { openModelText, textOptions } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 import { describeTrlModel } from './trl-description.ts';
@@ -32,7 +32,7 @@ export const trlBackend: Backend = {
     const inspect = (folder: string) => assertReadable(config, folder);
     const folder = withoutGguf(await obtainModel(config.model!, { inspect, ...(signal && { signal }) }));
     await inspect(folder);
-    const text = await openModelText(folder, config.chat_template);
+    const text = await openModelText(folder, config.chat_template, textOptions(config));
     const worker = await startWorker(workerOptions(config));
     try {
       const model = await openTrlModel(worker, {

@@ -7,7 +7,7 @@ import type { ModelDescription, Workload } from '../backend.ts';
 import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { parameterCount, parameterCounts } from '../model-files/parameter-counts.ts';
 import { timeEstimate } from '../native/planning/time-estimate.ts';
-import { openModelText } from '../open-renderer.ts';
+import { openModelText, textOptions } from '../open-renderer.ts';
 import { batchSizes, grpoArguments, loraArguments, quantizationArguments, trainingProcesses } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 
@@ -36,7 +36,7 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
   const { num_iterations } = config;
   const { total, trainable, full } = parameterCounts(architecture, config);
   return {
-    ...(await openModelText(folder, config.chat_template)),
+    ...(await openModelText(folder, config.chat_template, textOptions(config))),
     contextLength: architecture.config.contextLength,
     architecture,
     parameters: { total, trainable },

@@ -131,7 +131,17 @@ export class TrlModel implements TrainableModel {
   }
 
   async #sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
-    const { maxTokens, temperature = 1, topK = 0, topP = 1, minP = 0, stopIds, stopWhen, signal } = options;
+    const {
+      maxTokens,
+      temperature = 1,
+      topK = 0,
+      topP = 1,
+      minP = 0,
+      stopIds,
+      stopWhen,
+      stopTexts = [],
+      signal,
+    } = options;
     const completions = await this.#ask(
       sampled,
       'sample',
@@ -147,6 +157,7 @@ export class TrlModel implements TrainableModel {
         top_p: topP,
         min_p: minP,
         stop_ids: [...stopIds],
+        stop_texts: stopTexts,
       },
       signal && { signal },
     );

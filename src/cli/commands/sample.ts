@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { SampleOptions } from '../../studio/sample.ts';
 import {
+  collect,
   completionCount,
   fraction,
   given,
@@ -49,6 +50,11 @@ export function sampleCommand(cli: Cli): Command {
       'from tokens at least this fraction as likely as the likeliest (default: the configuration’s)',
       fraction,
     )
+    .option(
+      '--stop <text>',
+      'end a completion at this text; may be repeated (default: the configuration’s)',
+      (text, before?: readonly string[]) => collect(text, before ?? []),
+    )
     .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')
@@ -58,8 +64,8 @@ export function sampleCommand(cli: Cli): Command {
 
 async function runSampling({ output }: Cli, subject: string, flags: SampleFlags) {
   const { sample } = await import('../../studio/sample.ts');
-  const { n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint } = flags;
-  const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint });
+  const { n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint } = flags;
+  const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
   output.result(result, result.samples.map((record) => sampleLine(record)).join('\n'));
   return undefined;

@@ -1,6 +1,8 @@
 // POST /v1/chat/completions
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
+import type { Renderer } from '../../rendering.ts';
+import { upToStop } from '../../stop-texts.ts';
 import {
   type ChatLogprobs,
   chatLogprobs,
@@ -14,9 +16,8 @@ import {
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { charactersIn } from './request-size.ts';
-import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
+import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
-import { upToStop } from './stop-texts.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
@@ -117,7 +118,7 @@ function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: Serve
   const tools = toolsOf(request);
   const { message } = tools.length > 0 ? model.renderer.parse(ids, tools) : {};
   if (!message?.toolCalls) return { role: 'assistant', content: text };
-  return { ...message, content: upToStop(message.content, stopsOf(request)).trimEnd() };
+  return { ...message, content: upToStop(message.content, model.stopsOf(request)).trimEnd() };
 }
 
 function jobOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
@@ -133,9 +134,17 @@ function promptOf(model: ServedModel, request: ChatRequest): readonly number[] {
   const tools = toolsOf(request);
   model.assertMayFit(charactersIn([request.messages, tools]));
   try {
-    return model.renderer.render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;
+    return rendererOf(model, request).render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;
   } catch (error) {
     if (error instanceof GradusError) throw new ApiError(400, error.code.toLowerCase(), error.message, 'messages');
     throw error;
   }
+}
+
+/** The model's renderer, with the variables that the request gives its chat template. */
+function rendererOf({ renderer }: ServedModel, { chat_template_kwargs: variables }: ChatRequest): Renderer {
+  if (!variables || Object.keys(variables).length === 0) return renderer;
+  if (renderer.withVariables) return renderer.withVariables(variables);
+  const message = 'The model reads messages as plain text: there is no chat template to give variables to';
+  throw new ApiError(400, 'unsupported', message, 'chat_template_kwargs');
 }

@@ -1,6 +1,6 @@
 // A served model as OpenAI's own client sees it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -381,6 +381,31 @@ test('a folder with a model needs no configuration', async () => {
     await alone.close();
   }
   await assert.rejects(serve(join(folder, 'nothing'), { port: 0 }), { code: 'RUN_NOT_FOUND' });
+});
+
+test('stop texts and variables of a configuration are defaults, which a request adds to or replaces', async () => {
+  const template = join(folder, 'variable.jinja');
+  writeFileSync(template, '{{ word }}{{ messages[0].content }}');
+  const served = await serve(
+    { ...config, chat_template: template, chat_template_kwargs: { word: 'abc' }, stop: [...'aeiou'] } as ConfigInput,
+    { port: 0 },
+  );
+  try {
+    const other = new OpenAI({ baseURL: `${served.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const options = { model: 'tiny', messages: [...question], max_tokens: 60, seed: 1 };
+    const asked = async (more: object = {}) => other.chat.completions.create({ ...options, ...more });
+    const [own, changed] = [await asked(), await asked({ chat_template_kwargs: { word: 'a' } })];
+    assert.equal(own.usage!.prompt_tokens - changed.usage!.prompt_tokens, 2);
+    for (const { choices } of [own, changed]) assert.equal(choices[0]!.finish_reason, 'stop');
+    const texts = await Promise.all([asked(), asked({ stop: [...'bcdfgh'] })]);
+    const [whole, shorter] = texts.map(({ choices }) => choices[0]!.message.content!);
+    assert.doesNotMatch(whole!, /[aeiou]/);
+    assert.equal(shorter, whole!.split(/[bcdfgh]/)[0]);
+    const refused = asked({ chat_template_kwargs: { tools: [] } });
+    await assert.rejects(refused, { status: 400, param: 'chat_template_kwargs' });
+  } finally {
+    await served.close();
+  }
 });
 
 test('a base model alone goes on with texts, and has no chats', async () => {

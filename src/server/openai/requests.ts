@@ -3,6 +3,7 @@
 // https://platform.openai.com/docs/api-reference/chat/create, …/completions/create
 import { z } from 'zod';
 import { readArguments } from '../../call-arguments.ts';
+import { templateVariables } from '../../config/template-variables.ts';
 import type { Message, ToolSpec } from '../../message.ts';
 
 /** Fields that would change what is sampled, with their values that change nothing. */
@@ -131,6 +132,8 @@ const chatFields = z.strictObject({
   web_search_options: unset,
   functions: unset,
   function_call: unset,
+  // A field of vLLM's server: variables of the chat template, in place of the configuration's.
+  chat_template_kwargs: templateVariables.nullish(),
 });
 export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
   error: 'it needs logprobs: true',

@@ -4,13 +4,13 @@ import type { ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
 import type { Renderer } from '../../rendering.ts';
+import { stopTexts, upToStop } from '../../stop-texts.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
-import { stopTexts, upToStop } from './stop-texts.ts';
 
 export interface ServedModelOptions {
   readonly id: string;
@@ -74,6 +74,11 @@ export class ServedModel {
     this.#queue = new SamplingQueue({ policy, stopIds });
   }
 
+  /** The texts that end a completion: those of the model's turns, and those of the request. */
+  stopsOf(request: Pick<SamplingRequest, 'stop'>): readonly string[] {
+    return [...(this.renderer.stopTexts ?? []), ...stopsOf(request)];
+  }
+
   /** Throws an `ApiError` for prompts that are too long, or too many. */
   assertFits({ prompts, request, maxTokens }: SamplingJob): void {
     this.assertFew(prompts.length, request);
@@ -107,7 +112,7 @@ export class ServedModel {
     if (maxTokens === 0) return each.map(() => nothing);
     const { contextLength } = this.#policy;
     const first = seed ?? randomInt(2 ** 31);
-    const stop = stopsOf(request);
+    const stop = this.stopsOf(request);
     const sent = each.map(() => ({ text: 0, tokens: 0 }));
     const send =
       onPiece &&
@@ -204,7 +209,7 @@ export class ServedModel {
     behind: number | undefined,
     send: ((piece: Piece) => void) | undefined,
   ): Pick<SampleRequest, 'stopWhen' | 'onToken'> {
-    const stop = stopsOf(request);
+    const stop = this.stopsOf(request);
     if (stop.length === 0 && !send) return { stopWhen: () => signal.aborted };
     const decoded = createTextStream(this.tokenizer, {
       skipSpecialTokens: true,

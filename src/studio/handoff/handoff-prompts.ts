@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describableModel } from '../../backends/model-files/find-model.ts';
-import { openModelText } from '../../backends/open-renderer.ts';
+import { openModelText, textOptions } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, isObject } from '../../errors.ts';
 import type { Message } from '../../message.ts';
@@ -26,7 +26,7 @@ type ModelJson = Readonly<Record<string, unknown>>;
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   const { problems: all } = await openTask(config);
   const { path } = await describableModel(config.model!);
-  const text = await openModelText(path, config.chat_template);
+  const text = await openModelText(path, config.chat_template, textOptions(config));
   const prompt = promptOf(config);
   const file = join(path, 'config.json');
   const modelJson: ModelJson = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

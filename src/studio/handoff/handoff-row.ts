@@ -11,14 +11,7 @@ export type HandoffKey =
   | { [S in Section]: `${S}.${keyof NonNullable<Config[S]> & string}` }[Section];
 
 /** A value of the other system's configuration. */
-export type Override =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly string[]
-  | readonly number[]
-  | { readonly [key: string]: number };
+export type Override = string | number | boolean | null | readonly Override[] | { readonly [key: string]: Override };
 
 /** What the values of the other system's keys are computed from. */
 export interface Given {

@@ -4,7 +4,7 @@ import type { Config } from '../../../config/schema.ts';
 import { usesReference } from '../../../grpo/loss-settings.ts';
 import type { ModelDescription } from '../../backend.ts';
 import { readArchitecture } from '../../model-files/model-files.ts';
-import { openModelText } from '../../open-renderer.ts';
+import { openModelText, textOptions } from '../../open-renderer.ts';
 import { expectedUnit } from '../kernel-use.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
@@ -12,7 +12,7 @@ import { timeEstimate } from './time-estimate.ts';
 
 /** Reads no weights and compiles nothing. */
 export async function describeNativeModel(config: Config, modelPath: string): Promise<ModelDescription> {
-  const text = await openModelText(modelPath, config.chat_template);
+  const text = await openModelText(modelPath, config.chat_template, textOptions(config));
   const architecture = await readArchitecture(modelPath);
   const { native, num_iterations } = config;
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;

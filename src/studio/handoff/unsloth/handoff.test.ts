@@ -135,9 +135,23 @@ test('what Unsloth and TRL have no counterpart of is one error that names every 
     [{ compute: 'modal', backend: 'trl' }, 'compute', /a GPU of yours/],
     [{ loss_type: 'dr_grpo', scale_rewards: 'group' }, 'scale_rewards', /set none/],
     [{ reward: ['numeric_match', 'diversity'] }, 'reward', /compares the completions of a group/],
+    [{ stop: ['\n'] }, 'stop', /set trl\.use_vllm: true/],
+    [{ stop: ['\n'], trl: { use_vllm: true }, mask_truncated_completions: true }, 'stop', /would leave it out/],
     [{ overlong_prompts: 'truncate_left' }, 'overlong_prompts', /does not cut/],
     [{ model: 'org/model@main' }, 'model', /without a revision/],
     [{ trl: { num_processes: 2 } }, 'trl.num_processes', /one process/],
   ]);
   await assert.rejects(handedOver({ prompts_per_step: 19 }), { code: 'DATASET_TOO_SMALL' });
+});
+
+test('stop texts are vLLM’s, and variables of the chat template are TRL’s', async () => {
+  const { settings } = await handedOver({
+    stop: ['\n\n'],
+    trl: { use_vllm: true },
+    chat_template_kwargs: { enable_thinking: false },
+  });
+  assert.deepEqual(settings.GRPOConfig.generation_kwargs, { stop: ['\n\n'] });
+  assert.deepEqual(settings.GRPOConfig.chat_template_kwargs, { enable_thinking: false });
+  const { settings: without } = await handedOver();
+  assert.deepEqual([without.GRPOConfig.generation_kwargs, without.GRPOConfig.chat_template_kwargs], [null, null]);
 });

@@ -76,6 +76,9 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
     notFolder('Unsloth'),
   ),
   chat_template: to('tokenizer.chat_template', ({ chatTemplate }) => chatTemplate),
+  chat_template_kwargs: to('GRPOConfig.chat_template_kwargs', ({ config: { chat_template_kwargs: variables } }) =>
+    Object.keys(variables).length > 0 ? (variables as Override) : null,
+  ),
   ...folderRows,
   answer_column: by('the rewards'),
   overlong_prompts: unless(problems, '`truncate_left`', ({ overlong_prompts }) =>
@@ -100,6 +103,17 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   prompts_per_step: trlField('prompts_per_step'),
   top_p: to('GRPOConfig.top_p', ({ config }) => config.top_p),
   top_k: to('GRPOConfig.top_k', ({ config }) => config.top_k),
+  stop: unless(
+    to('GRPOConfig.generation_kwargs', ({ config: { stop } }) => (stop.length > 0 ? { stop } : null)),
+    'texts with `trl.use_vllm: false` or with `mask_truncated_completions`',
+    ({ stop, trl, mask_truncated_completions }) => {
+      if (stop.length === 0) return undefined;
+      if (!trl.use_vllm) return 'only vLLM ends completions at texts in TRL’s trainer: set trl.use_vllm: true';
+      return mask_truncated_completions
+        ? 'TRL takes a completion without an end token for cut off, and mask_truncated_completions would leave it out'
+        : undefined;
+    },
+  ),
   min_p: to('GRPOConfig.min_p', ({ config }) => config.min_p || null),
 
   log_kl: none('TRL measures no KL divergence that it does not train on'),

@@ -141,6 +141,7 @@ test('what verl has no counterpart of is one error that names every key', async 
     [{ beta: 0.1, num_iterations: 2 }, 'use_bias_correction_kl', /does not multiply the KL divergence/],
     [{ loss_type: 'grpo', entropy_coef: 0.1 }, 'entropy_coef', /averages the entropy/],
     [{ top_p: 0.9 }, 'top_p', /importance_sampling_correction/],
+    [{ stop: ['\n'] }, 'stop', /no texts to stop at/],
     [{ compute: 'modal', backend: 'trl' }, 'compute', /cluster of yours/],
     [{ scale_rewards: 'batch' }, 'scale_rewards', /deviation of the group/],
     [{ group_policy: 'drop' }, 'group_policy', /samples others/],
@@ -275,7 +276,19 @@ test('run.sh passes every override as one word, and what it is given last', asyn
   assert.ok(words.includes('trainer.n_gpus_per_node=4'));
   assert.equal(words.at(-1), 'a.b=c d');
   assert.ok(
-    words.slice(2).every((word) => /^[\w.]+=/.test(word)),
+    words.slice(2).every((word) => /^(\+\+)?[\w.]+=/.test(word)),
     words.join('\n'),
+  );
+});
+
+test('variables of the chat template are added to those that verl has', async () => {
+  const { out, result } = await handedOver({
+    chat_template: './chat.jinja',
+    chat_template_kwargs: { enable_thinking: false },
+  });
+  assert.deepEqual(result.overrides['data.apply_chat_template_kwargs'], { enable_thinking: false });
+  assert.match(
+    readFileSync(join(out, 'run.sh'), 'utf8'),
+    /\+\+data\.apply_chat_template_kwargs=\{enable_thinking: false\}/,
   );
 });

@@ -16,7 +16,7 @@ test('words stand alone, other texts are quoted, numbers and lists are themselve
     nothing: [null, 'k=null'],
     list: [['a', 'b c'], 'k=[a,"b c"]'],
     fractions: [[0, 0.999], 'k=[0.0,0.999]'],
-    object: [{ eps: 0.5 }, 'k={eps: 0.5}'],
+    object: [{ eps: 0.5, of: { x: true } }, '++k={eps: 0.5, of: {x: true}}'],
   } as const;
   for (const [what, [value, text]] of Object.entries(written)) assert.equal(hydraOverride('k', value), text, what);
 });

@@ -1,9 +1,10 @@
 // Writes values in the grammar of Hydra's command line.
 import type { Override } from '../handoff-row.ts';
 
-/** `key=value` */
+/** `key=value`; `++key=value` for an object, whose own keys Hydra would refuse where the configuration has an empty one. */
 export function hydraOverride(key: string, value: Override): string {
-  return `${key}=${written(value)}`;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return `${isObject ? '++' : ''}${key}=${written(value)}`;
 }
 
 function written(value: Override): string {

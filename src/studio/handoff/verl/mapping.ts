@@ -10,6 +10,7 @@ import {
   type HandoffRow,
   none,
   notFolder,
+  type Override,
   to,
   unless,
 } from '../handoff-row.ts';
@@ -66,6 +67,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
     notFolder('verl'),
   ),
   chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
+  chat_template_kwargs: to('data.apply_chat_template_kwargs', ({ config }) => config.chat_template_kwargs as Override),
   ...folderRows,
   answer_column: by('the rewards, and `ground_truth` in the parquet files'),
   overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts, at the same side'),
@@ -117,6 +119,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
     'values above 0 with `importance_sampling_correction`',
     filtered('top_k'),
   ),
+  stop: none('verl’s agent loops give their sampler no texts to stop at'),
   min_p: none('verl does not pass it to its sampler'),
 
   beta: {

@@ -110,3 +110,9 @@ test('the command first says that it is ready, then answers, as its schemas say'
   for (const line of told) publishedSchemas['rewards.score/1']!.parse(line);
   assert.equal(told.length, 2);
 });
+
+test('a completion is read up to a stop text', async () => {
+  const server = await serveRewards(loadConfigObject({ ...config, stop: ['\n\n'] }, [], folder).config);
+  const { correct } = await server.answer(question(1, '4\n\nQuestion: 5'));
+  assert.equal(correct, 1);
+});

@@ -5,6 +5,7 @@ import { type Config, uncompiled } from '../../../config/schema.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
 import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import { correctness } from '../../../rl.ts';
+import { upToStop } from '../../../stop-texts.ts';
 import { promptOf } from '../../data/row-prompt.ts';
 import { givenCompletion } from './given-completion.ts';
 import { openRewards } from './open-rewards.ts';
@@ -55,7 +56,7 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
     async answer({ id, row, completion, completion_ids }) {
       const head = { schema: 'rewards.score/1', id } as const;
       try {
-        const message = { role: 'assistant', content: completion } as const;
+        const message = { role: 'assistant', content: upToStop(completion, config.stop) } as const;
         const given = givenCompletion(prompt(row), message, completion_ids);
         const [verdict] = await model.score(row, [given]);
         const { score, parts, errors } = verdict!;

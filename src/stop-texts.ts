@@ -1,8 +1,10 @@
-// Cuts a text that grows at the first of several stop texts, of which nothing may be shown.
+// Cuts a text at the first of several stop texts, of which nothing may be shown, as it grows or when it is complete.
 
 export interface StopTexts {
   /** Adds text, and returns the text that is now certain to be shown. */
   push(text: string): string;
+  /** The text that was held back, once nothing follows it. */
+  end(): string;
   /** Whether a stop text was found; everything behind it is dropped. */
   readonly found: boolean;
 }
@@ -22,6 +24,7 @@ export function stopTexts(stops: readonly string[]): StopTexts {
       held = found ? '' : held.slice(shown.length);
       return shown;
     },
+    end: () => held,
     get found() {
       return found;
     },

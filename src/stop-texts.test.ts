@@ -1,0 +1,24 @@
+// Texts that are cut at a stop text, while they grow and as a whole.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { stopTexts, upToStop } from './stop-texts.ts';
+
+test('what may be the beginning of a stop text is held back until it is known', () => {
+  const shown = stopTexts(['\n\n', 'END']);
+  assert.deepEqual(
+    ['a\n', 'b E', 'N', 'D of'].map((text) => shown.push(text)),
+    ['', 'a\nb', ' ', ''],
+  );
+  assert.deepEqual([shown.found, shown.end(), shown.push('more')], [true, '', '']);
+});
+
+test('a text that ends without a stop text is told whole', () => {
+  const shown = stopTexts(['END']);
+  const told = ['so E', 'N'].map((text) => shown.push(text)).join('') + shown.end();
+  assert.deepEqual([told, shown.found], ['so EN', false]);
+});
+
+test('a complete text is cut at the first of several', () => {
+  assert.equal(upToStop('4\nQ: 5\n\n', ['\n\n', '\nQ:']), '4');
+  assert.equal(upToStop('4', ['5']), '4');
+});

@@ -1,0 +1,85 @@
+// Completions that end at a text: in training and samples.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { loadConfigObject } from '../src/config/load.ts';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { sample } from '../src/studio/sample.ts';
+import { endCheck } from '../src/studio/sampling-checks.ts';
+import { openSetup } from '../src/studio/setup.ts';
+import { train } from '../src/studio/train.ts';
+import { gradusHere } from './gradus.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-stop-'));
+after(() => rmSync(folder, { recursive: true }));
+const CONSONANT = /[b-df-hj-np-tv-z]/;
+const consonants = [...'bcdfghjklmnpqrstvwxyz'];
+const config = {
+  ...tinyConfig(folder),
+  max_completion_length: 40,
+  max_steps: 2,
+  save: { every_steps: 2, best: null },
+  stop: consonants,
+} as ConfigInput;
+
+test('a run reads completions up to a stop text, trains on it, and takes none for cut off', async () => {
+  const out = join(folder, 'run');
+  await train(config, { out });
+  const completions = readRollouts(out, 1).flatMap((group) => group.completions);
+  assert.equal(completions.length, 32);
+  const ended = completions.filter(({ stop_reason }) => stop_reason !== 'max_tokens');
+  assert.ok(ended.length > 16, `${ended.length} end`);
+  for (const { text, token_ids } of ended) {
+    assert.doesNotMatch(text, CONSONANT);
+    // The token that completes the stop text is one of those that are trained.
+    assert.equal(token_ids.length, text.length + 1);
+  }
+  const [first] = readMetrics(out);
+  assert.equal(first!['completions/clipped_ratio'], 1 - ended.length / completions.length);
+
+  const { samples } = await sample(out, { n: 8 });
+  for (const { completion } of samples) assert.doesNotMatch(completion, CONSONANT);
+});
+
+test('sample takes stop texts in place of the configuration’s, also with a prompt of its own', async () => {
+  const path = join(folder, 'config.json');
+  writeFileSync(path, JSON.stringify(config));
+  const { code, stdout } = await gradusHere([
+    'sample',
+    path,
+    '--n',
+    '16',
+    '--prompt',
+    '1+1=',
+    '--stop',
+    'a',
+    '--stop',
+    'e',
+    '--json',
+  ]);
+  assert.equal(code, 0);
+  const { samples } = JSON.parse(stdout);
+  const texts = samples.map(({ completion }: { completion: string }) => completion);
+  assert.ok(texts.every((text: string) => !/[ae]/.test(text)));
+  assert.ok(texts.some((text: string) => /[b-dz]/.test(text)));
+  await assert.rejects(sample(path, { stop: [''] }), { code: 'OPTION_INVALID' });
+});
+
+test('the preflight of a base model whose completions do not end names stop', async () => {
+  const { config: checked } = loadConfigObject({ ...config, stop: [], max_completion_length: 2 } as ConfigInput);
+  const setup = await openSetup(checked);
+  try {
+    const [cutOff] = await setup.generator().generate(setup.problems.train.slice(0, 1), setup.model.policy(), {
+      samplesPerExample: 2,
+      seed: 0,
+    });
+    const [check] = endCheck(cutOff!, setup);
+    assert.match(check!.hint!, /stop: \["\\n\\n"\]/);
+  } finally {
+    setup.dispose();
+  }
+});
