@@ -2,7 +2,8 @@
 //
 //   node examples/gsm8k.ts --model-name MODEL --data gsm8k/train.jsonl --eval-data gsm8k/test.jsonl --eval-on-start --eval-k 8
 //
-// A model's answer counts if the number that it ends with is the one that the solution ends with.
+// A model that chats is asked for the number behind ####. One that does not, a base model, goes on behind a solved problem, with --chat-template none:
+// its answer is what it boxes, and ends where the next question would begin.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -12,6 +13,7 @@ import {
   GrpoTrainer,
   loadRows,
   type Message,
+  mathVerify,
   numericMatch,
   obtainModel,
   openNativeModel,
@@ -23,10 +25,13 @@ import {
   singleTurn,
   weightedRewards,
 } from '../src/index.ts';
+import { tellErrorsInOneLine } from './errors-in-one-line.ts';
 
+tellErrorsInOneLine();
 const { values: flags } = parseArgs({
   options: {
     'model-name': { type: 'string', default: 'HuggingFaceTB/SmolLM2-135M-Instruct' },
+    'chat-template': { type: 'string', default: 'auto' },
     data: { type: 'string', default: 'data/gsm8k/train.jsonl' },
     'eval-data': { type: 'string', default: 'data/gsm8k/test.jsonl' },
     'batch-size': { type: 'string', default: '4' },
@@ -45,20 +50,37 @@ const { values: flags } = parseArgs({
   },
 });
 
-// Problems. The prompt shows one solved problem, so that the format need not be guessed.
+// Problems.
 const train = (await loadRows(flags.data)).slice(0, flags['train-limit'] ? Number(flags['train-limit']) : undefined);
 const heldOut = (await loadRows(flags['eval-data'])).slice(0, Number(flags['eval-limit']));
-const prompt = ({ question }: Example): Message[] => [
-  { role: 'system', content: 'Solve the problem step by step. End with #### and the number.' },
-  { role: 'user', content: 'Tom has 3 bags with 4 apples each. He eats 2 apples. How many apples are left?' },
-  { role: 'assistant', content: 'Tom has 3 * 4 = 12 apples. He eats 2, so 12 - 2 = 10 are left.\n#### 10' },
-  { role: 'user', content: String(question) },
-];
 
-// Scores: being right is worth five times as much as looking right.
+// The prompt shows one solved problem, so that the format need not be guessed. Being right is worth five times as much as looking right.
+const solved = 'Tom has 3 bags with 4 apples each. He eats 2 apples. How many apples are left?';
+const solution = 'Tom has 3 * 4 = 12 apples. He eats 2, so 12 - 2 = 10 are left.';
+const chat = {
+  prompt: ({ question }: Example): Message[] => [
+    { role: 'system', content: 'Solve the problem step by step. End with #### and the number.' },
+    { role: 'user', content: solved },
+    { role: 'assistant', content: `${solution}\n#### 10` },
+    { role: 'user', content: String(question) },
+  ],
+  correct: numericMatch({ pattern: '#### *(-?[\\d.,]+)' }),
+  format: regexMatch({ pattern: '\n#### -?[\\d.,]+\\s*$' }),
+  stopTexts: [] as string[],
+};
+const base: typeof chat = {
+  prompt: ({ question }) => [
+    { role: 'user', content: `Question: ${solved}\nAnswer: ${solution} The answer is \\boxed{10}.` },
+    { role: 'user', content: `Question: ${question}\nAnswer:` },
+  ],
+  correct: mathVerify(),
+  format: regexMatch({ pattern: '\\\\boxed\\{-?[\\d.,]+\\}' }),
+  stopTexts: ['\n\n', 'Question:'],
+};
+const { prompt, correct, format, stopTexts } = flags['chat-template'] === 'none' ? base : chat;
 const rewardModel = weightedRewards([
-  { name: 'correct', weight: 1, score: numericMatch({ pattern: '#### *(-?[\\d.,]+)' }) },
-  { name: 'format', weight: 0.2, score: regexMatch({ pattern: '\n#### -?[\\d.,]+\\s*$' }) },
+  { name: 'correct', weight: 1, score: correct },
+  { name: 'format', weight: 0.2, score: format },
 ]);
 
 // The model, with adapters on every linear layer, and the renderer that turns messages into its tokens.
@@ -68,7 +90,7 @@ const model = await openNativeModel({
   lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
   seed: Number(flags.seed),
 });
-const renderer = await openRenderer(modelPath, 'auto');
+const renderer = await openRenderer(modelPath, flags['chat-template'], { stopTexts });
 const generatorOf = (options: Partial<RolloutOptions>) =>
   new RolloutGenerator(singleTurn({ prompt }), renderer, { maxTokens: Number(flags['max-tokens']), ...options });
 

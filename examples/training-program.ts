@@ -17,6 +17,7 @@ import {
   weightedRewards,
   wilsonInterval,
 } from '../src/index.ts';
+import { tellErrorsInOneLine } from './errors-in-one-line.ts';
 
 export interface TrainingProgram {
   /** An environment that brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
@@ -63,6 +64,7 @@ export async function trainExample({
   fullFineTuning = false,
   defaults,
 }: TrainingProgram): Promise<void> {
+  tellErrorsInOneLine();
   const flags = parseFlags(defaults);
   const { 'run-dir': runDir, 'max-tokens': maxTokens, 'max-turns': maxTurns, seed } = flags;
   const environment = typeof given === 'function' ? given(flags) : given;

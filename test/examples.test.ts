@@ -112,6 +112,20 @@ test('gsm8k.ts trains for two steps, and measures greedy accuracy and pass@k', a
   assert.equal(evaluations?.length, 3, stdout);
 });
 
+test('gsm8k.ts trains a base model behind one solved problem, and an error is one line with what to do', {
+  skip: skipWithoutShared('models/stories260K'),
+}, async () => {
+  const problems = join(folder, 'gsm8k-base.jsonl');
+  writeFileSync(problems, `${JSON.stringify({ question: '1+2=', answer: '#### 3' })}\n`.repeat(4));
+  const more = ['--data', problems, '--eval-data', problems, '--model-name', sharedPath('models/stories260K')!];
+  const stdout = await run('gsm8k', ...more, '--chat-template', 'none');
+  assert.match(stdout, /^step 2 {2}held-out accuracy \d/m);
+  await assert.rejects(run('gsm8k', ...more), {
+    code: 1,
+    stderr: /^error: the tokenizer has no chat template \(set chat_template: none .*\)\n$/,
+  });
+});
+
 test('musique-search.ts trains for two steps on questions of the file that it is given', {
   skip: skipWithoutShared('data/multihop'),
 }, async () => {
