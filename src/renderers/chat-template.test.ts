@@ -109,6 +109,15 @@ test('line ends of a template are line feeds, those of messages stay', () => {
   }
 });
 
+test('the thoughts of Qwen3 are switched off by its variable', () => {
+  const path = new URL('fixtures/qwen3.json', import.meta.url);
+  const template = createChatTemplate(JSON.parse(readFileSync(path, 'utf8')).template);
+  const asked = (variables: object) =>
+    template.render([{ role: 'user', content: '2+2?' }], { addGenerationPrompt: true, variables: { ...variables } });
+  assert.ok(asked({ enable_thinking: false }).endsWith('assistant\n<think>\n\n</think>\n\n'));
+  assert.equal(asked({ enable_thinking: true }), asked({}));
+});
+
 test('says what a template refuses', () => {
   const template = createChatTemplate(`{{ raise_exception('roles must\nalternate') }}`);
   assert.throws(() => template.render([]), {
