@@ -81,7 +81,7 @@ def tokenizer_of(config, folder):
 def prompt_ids(config, folder):
     """Each row of both files through verl's data set, as its agent loop makes ids of it."""
     tokenizer = tokenizer_of(config, folder)
-    builder = create_continuous_token_builder(tokenizer=tokenizer)
+    builder = create_continuous_token_builder(tokenizer=tokenizer, chat_template_kwargs=config.data.apply_chat_template_kwargs)
     ids = {}
     for split, files in {"train": config.data.train_files, "eval": config.data.val_files}.items():
         rows = create_rl_dataset(files, config.data, tokenizer, None, is_train=split == "train")

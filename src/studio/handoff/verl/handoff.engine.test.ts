@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../../../test/shared.ts';
 import { askVerl } from '../../../../test/verl.ts';
-import { openModelText } from '../../../backends/open-renderer.ts';
+import { openModelText, textOptions } from '../../../backends/open-renderer.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { Config, ConfigInput } from '../../../config/schema.ts';
 import { promptOf } from '../../data/row-prompt.ts';
@@ -98,6 +98,7 @@ const handedOver: Readonly<Record<string, ConfigInput>> = {
   template: {
     model: './smollm2',
     chat_template: './chat.jinja',
+    chat_template_kwargs: { greeting: 'Good day' },
     taskset: 'arithmetic',
     reward: 'numeric_match',
     lora: null,
@@ -137,7 +138,7 @@ before(async () => {
   );
   writeFileSync(
     join(folder, 'chat.jinja'),
-    `{% for message in messages %}\n  [{{ message['role'] }}] "{{ message.content }}" \\ \${x}\n{% endfor %}\n{% if add_generation_prompt %}[me] {% endif %}`,
+    `{{ greeting }}{% for message in messages %}\n  [{{ message['role'] }}] "{{ message.content }}" \\ \${x}\n{% endfor %}\n{% if add_generation_prompt %}[me] {% endif %}`,
   );
   writeFileSync(
     join(folder, 'stories.jsonl'),
@@ -215,7 +216,7 @@ describe('the data', () => {
   for (const [name, input] of Object.entries(handedOver)) {
     test(`${name}: verl’s data set and its agent loop make the ids that our renderer makes`, { skip }, async () => {
       const { config } = loadConfigObject(input, [], folder);
-      const { renderer } = await openModelText(config.model!, config.chat_template);
+      const { renderer } = await openModelText(config.model!, config.chat_template, textOptions(config));
       const { problems } = await openTask(config);
       const ids = (rows: typeof problems.train) =>
         rows.map((row) => renderer.render({ messages: promptOf(config)(row) }).ids);
@@ -229,7 +230,7 @@ describe('the data', () => {
 
 test('verl’s loaders of rewards run reward.py, and its scores are ours', { skip }, async () => {
   const { config } = loadConfigFile(join(folder, 'smollm', 'gradus.json'));
-  const { renderer } = await openModelText(config.model!, config.chat_template);
+  const { renderer } = await openModelText(config.model!, config.chat_template, textOptions(config));
   const { problems } = await openTask(config);
   const server = await serveRewards(config);
   for (const [i, completion_ids] of completionIds.entries()) {
