@@ -1,8 +1,9 @@
 // A typed wrapper of @huggingface/tokenizers 0.2.0, with corrections where it differs from the Python package `tokenizers`.
 import { Tokenizer } from '@huggingface/tokenizers';
+import { correctAddedTokens, type TextEncoder, WORD_CHARACTERS } from './added-tokens.ts';
 
 /** The part of the library that we use. Its own types do not resolve under `nodenext` and would all be `any`. */
-export interface LibraryTokenizer {
+export interface LibraryTokenizer extends TextEncoder {
   readonly decoder: LibraryDecoder | null;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
   /** `ids` must not be empty. */
@@ -14,9 +15,10 @@ export interface LibraryTokenizer {
 }
 
 interface LibraryDecoder {
-  readonly config: { readonly type: string };
+  readonly config: { readonly type: string; readonly replacement?: string; readonly prepend_scheme?: string };
   /** The decoders of a sequence. */
   readonly decoders?: readonly LibraryDecoder[];
+  decode_chain(tokens: readonly string[]): string[];
   text_decoder?: { decode(bytes: Uint8Array): string };
 }
 
@@ -35,6 +37,7 @@ export function createLibraryTokenizer(
     config,
   );
   correctDecoder(library.decoder);
+  correctAddedTokens(library);
   return library;
 }
 
@@ -44,7 +47,9 @@ const gpt2Words = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{
 /**
  * Replaces steps that the library handles differently from Python by patterns, which it handles in the same way:
  * - `Digits` splits at every Unicode number (½, ٣, Ⅷ), not at 0 to 9 only;
- * - the white space of `ByteLevel` is Unicode's, with U+0085 and without U+FEFF, not JavaScript's.
+ * - the white space of `ByteLevel` is Unicode's, with U+0085 and without U+FEFF, not JavaScript's;
+ * - so are the white space and the letters of `Whitespace` and `WhitespaceSplit`;
+ * - `Split` joins what it finds with its neighbours, unless its behavior is `Isolated` or `Removed`.
  */
 function correctPreTokenizer(step: unknown): unknown {
   if (!isStep(step)) return step;
@@ -52,11 +57,38 @@ function correctPreTokenizer(step: unknown): unknown {
     return { ...step, pretokenizers: step.pretokenizers.map(correctPreTokenizer) };
   }
   if (step.type === 'Digits') return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
+  if (step.type === 'Whitespace') return kept(String.raw`[${WORD_CHARACTERS}]+|[^${WORD_CHARACTERS}\p{White_Space}]+`);
+  if (step.type === 'WhitespaceSplit') return kept(String.raw`\P{White_Space}+`);
+  if (step.type === 'Split') return correctSplit(step);
   // A prefix space is added before the text is split, so the split cannot be replaced.
   if (step.type === 'ByteLevel' && step.use_regex !== false && !step.add_prefix_space) {
     return { type: 'Sequence', pretokenizers: [split(gpt2Words), { ...step, use_regex: false }] };
   }
   return step;
+}
+
+/** How a split joins what matches a pattern with what lies between the matches, as one pattern. */
+const joined: Readonly<Record<string, (pattern: string) => string>> = {
+  MergedWithPrevious: (pattern) => String.raw`(?:(?!${pattern})[\s\S])*(?:${pattern})`,
+  MergedWithNext: (pattern) => String.raw`(?:${pattern})(?:(?!${pattern})[\s\S])*`,
+  Contiguous: (pattern) => `(?:${pattern})+`,
+};
+
+function correctSplit(step: { readonly [key: string]: unknown }): unknown {
+  const { behavior, invert, pattern } = step;
+  const join = joined[String(behavior)];
+  // What is found and what is between are separate pieces either way.
+  if (invert === true && (behavior === 'Isolated' || behavior === 'Contiguous'))
+    return { ...step, behavior: 'Isolated', invert: false };
+  if (!join) return step;
+  if (invert === true) throw new Error(`a Split that is inverted and ${behavior} is not supported`);
+  const { Regex, String: text } = pattern as { readonly Regex?: string; readonly String?: string };
+  return split(join(Regex ?? text!.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')));
+}
+
+/** Keeps what matches a pattern, and nothing else. */
+function kept(pattern: string): object {
+  return { type: 'Split', pattern: { Regex: pattern }, behavior: 'Removed', invert: true };
 }
 
 function split(pattern: string): object {
@@ -69,6 +101,11 @@ function isStep(value: unknown): value is { readonly type: unknown; readonly [ke
 
 function correctDecoder(decoder: LibraryDecoder | null): void {
   for (const step of decoder?.decoders ?? []) correctDecoder(step);
+  if (decoder?.config.type === 'Metaspace') {
+    const { replacement = '▁', prepend_scheme: scheme } = decoder.config;
+    const first = scheme === 'never' ? ' ' : '';
+    decoder.decode_chain = (tokens) => tokens.map((token, i) => token.replaceAll(replacement, i === 0 ? first : ' '));
+  }
   if (decoder?.config.type === 'ByteFallback') decoder.text_decoder = new ByteRunDecoder();
 }
 

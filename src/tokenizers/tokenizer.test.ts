@@ -107,6 +107,15 @@ describe('answers with TOKENIZER_INVALID', () => {
     ['an id that is no integer', { model: { ...bpe, vocab: { a: 0.5 } } }, {}, /token id "0.5"/],
     ['an enormous id', { model: { ...bpe, vocab: { a: 2 ** 40 } } }, {}, /token id/],
     ['an added token without id', { model: bpe, added_tokens: [{ content: 'x' }] }, {}, /token id "undefined"/],
+    [
+      'a split of what does not match, joined',
+      {
+        model: bpe,
+        pre_tokenizer: { type: 'Split', pattern: { String: ' ' }, behavior: 'MergedWithNext', invert: true },
+      },
+      {},
+      /inverted and MergedWithNext/,
+    ],
     ['no merges', { model: { type: 'BPE', vocab: {} } }, {}, /merges|undefined/],
     [
       'a step that inserts megabytes',
@@ -153,6 +162,57 @@ describe('a word-level model', () => {
       code: 'TOKENIZER_TEXT_UNKNOWN',
       message: /one two/,
     });
+  });
+});
+
+describe('agrees with Python where the library by itself would not', () => {
+  const split = (pattern: object, behavior: string, invert = false) => ({ type: 'Split', pattern, behavior, invert });
+  // The pieces by tokenizers 0.23.
+  const cases: [what: string, step: object, text: string, pieces: string[]][] = [
+    ['merged with previous', split({ Regex: '-+' }, 'MergedWithPrevious'), 'a-b--c', ['a-', 'b--', 'c']],
+    ['a text merged with previous', split({ String: '.' }, 'MergedWithPrevious'), 'a.b..c', ['a.', 'b.', '.', 'c']],
+    ['merged with next', split({ Regex: '-' }, 'MergedWithNext'), 'a-b--c', ['a', '-b', '-', '-c']],
+    ['contiguous', split({ Regex: '-' }, 'Contiguous'), 'a-b--c', ['a', '-', 'b', '--', 'c']],
+    ['inverted', split({ Regex: '-' }, 'Isolated', true), 'a-b--c', ['a', '-', 'b', '-', '-', 'c']],
+    ['Whitespace', { type: 'Whitespace' }, 'a🙂 e\u0302x \ufeff-', ['a', '🙂', 'e\u0302x', '\ufeff-']],
+    ['WhitespaceSplit', { type: 'WhitespaceSplit' }, 'a\u0085b \ufeffc', ['a', 'b', '\ufeffc']],
+  ];
+  for (const [what, pre_tokenizer, text, pieces] of cases) {
+    test(what, () => {
+      const vocab = Object.fromEntries([...new Set(pieces)].map((piece, id) => [piece, id]));
+      const { encode } = createTokenizer({ model: { type: 'WordLevel', vocab }, pre_tokenizer }, {});
+      assert.deepEqual(
+        encode(text),
+        pieces.map((piece) => vocab[piece]),
+      );
+    });
+  }
+
+  const letters = Object.fromEntries([...'<>s toléx'].map((letter, id) => [letter, id]));
+  const model = { type: 'BPE', vocab: letters, merges: [] };
+  const spell = (...parts: (string | number)[]) =>
+    parts.flatMap((part) => (typeof part === 'number' ? part : [...part].map((letter) => letters[letter])));
+
+  test('a single word is none inside of another', () => {
+    const added_tokens = [{ id: 40, content: 'tool', single_word: true, special: false }];
+    const { encode } = createTokenizer({ model, added_tokens }, {});
+    assert.deepEqual(encode('tool toolx étool x tool'), spell(40, ' toolx étool x ', 40));
+  });
+
+  test('a text is no special token because its letters become small', () => {
+    const added_tokens = [{ id: 40, content: '<s>', special: true, normalized: false }];
+    const { encode } = createTokenizer({ model, added_tokens, normalizer: { type: 'Lowercase' } }, {});
+    assert.deepEqual(encode('<S>'), spell('<s>'));
+    assert.deepEqual(encode('<S><s>x'), spell('<s>', 40, 'x'));
+  });
+
+  test('the first space stays where none was put before it', () => {
+    const decoded = (prepend_scheme: string) => {
+      const vocab = { '▁': 0, '▁a': 1, '▁▁b': 2 };
+      const decoder = { type: 'Metaspace', replacement: '▁', prepend_scheme };
+      return createTokenizer({ model: { ...model, vocab }, decoder }, {}).decode([2, 1, 0]);
+    };
+    assert.deepEqual([decoded('never'), decoded('always')], ['  b a ', 'b a ']);
   });
 });
 
