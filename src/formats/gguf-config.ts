@@ -85,7 +85,7 @@ interface GraniteFactors {
 }
 
 /** Keys of Gradus that tell what `ROPE_FACTORS` was computed from; without them it is recovered. */
-export const LLAMA3 = {
+export const llama3Keys = {
   factor: 'gradus.rope.llama3.factor',
   low: 'gradus.rope.llama3.low_freq_factor',
   high: 'gradus.rope.llama3.high_freq_factor',
@@ -191,9 +191,9 @@ function llama3Scaling(
   headSize: number,
   told: (key: string) => number | undefined,
 ): Llama3Scaling {
-  const factor = shortest(told(LLAMA3.factor) ?? Math.max(...factors));
-  const [low, high] = [shortest(told(LLAMA3.low) ?? 1), shortest(told(LLAMA3.high) ?? 4)];
-  const context = told(LLAMA3.context) ?? 8192;
+  const factor = shortest(told(llama3Keys.factor) ?? Math.max(...factors));
+  const [low, high] = [shortest(told(llama3Keys.low) ?? 1), shortest(told(llama3Keys.high) ?? 4)];
+  const context = told(llama3Keys.context) ?? 8192;
   const expected = (lane: number) => {
     const turns = context / (2 * Math.PI * theta ** ((2 * lane) / headSize));
     const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));

@@ -27,7 +27,7 @@ export function pythonNumbers(given: string): PythonNumbers {
 }
 
 /** What Python's json.dumps writes for a number that json.loads has read: the digits of an integer, and of another its repr. */
-export function pythonNumber(source: string): string {
+function pythonNumber(source: string): string {
   if (/^-?\d+$/.test(source)) return String(BigInt(source));
   const value = Number(source);
   if (!Number.isFinite(value)) return String(value);

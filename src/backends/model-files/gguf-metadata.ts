@@ -1,7 +1,7 @@
 // What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
-import { architectureOfType, LLAMA3 } from '../../formats/gguf-config.ts';
+import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf } from '../../models/families.ts';
@@ -66,10 +66,10 @@ function llama3Settings({ scaling }: RopeSettings): GgufMetadata {
   if (scaling?.type !== 'llama3') return {};
   const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = scaling;
   return {
-    [LLAMA3.factor]: float32(factor),
-    [LLAMA3.low]: float32(lowFrequencyFactor),
-    [LLAMA3.high]: float32(highFrequencyFactor),
-    [LLAMA3.context]: originalContextLength,
+    [llama3Keys.factor]: float32(factor),
+    [llama3Keys.low]: float32(lowFrequencyFactor),
+    [llama3Keys.high]: float32(highFrequencyFactor),
+    [llama3Keys.context]: originalContextLength,
   };
 }
 
