@@ -117,7 +117,7 @@ export class MlflowClient {
     const place = `${folder}/${path}`.split('/').map(encodeURIComponent).join('/');
     const options = { body: content, ...(signal && { signal }) };
     const response = await this.#request('PUT', `mlflow-artifacts/artifacts/${place}`, options);
-    await response.body?.cancel();
+    await beginningOf(response); // so that the connection is free for the next
   }
 
   async #unlessMissing<T>(
