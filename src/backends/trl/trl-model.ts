@@ -19,6 +19,7 @@ import { assertSequences } from '../../protocol-checks.ts';
 import { mean } from '../../statistics.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
+import { endedCompletion } from '../ended-completion.ts';
 import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../model-files/saved-weights.ts';
 import { opened, read, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
@@ -164,7 +165,7 @@ export class TrlModel implements TrainableModel {
     return completions.map(
       ({ ids, logprobs, plain_logprobs: plainLogprobs, top_logprobs: topLogprobs, finish_reason: finishReason }, i) => {
         const completion = { ids, logprobs, plainLogprobs, ...(topLogprobs && { topLogprobs }), finishReason };
-        return stopped(completion, requests[i]!, stopWhen);
+        return endedCompletion(completion, requests[i]!, stopWhen);
       },
     );
   }
@@ -220,28 +221,4 @@ function divergence(
 function weightsFile({ lora, trainable }: WhatIsTrained): string {
   if (lora) return ADAPTER_WEIGHTS;
   return trainable ? TRAINED_WEIGHTS : MODEL_WEIGHTS;
-}
-
-/** Applies `stopWhen` and `onToken` to a finished completion. It may be cut afterwards, since tokens do not depend on later ones. */
-function stopped(
-  completion: Completion,
-  { stopWhen: ownStop, onToken }: SampleRequest,
-  stopWhen: SamplingOptions['stopWhen'],
-): Completion {
-  if (!stopWhen && !ownStop && !onToken) return completion;
-  const { ids, logprobs, plainLogprobs, topLogprobs } = completion;
-  const end = ids.findIndex((id, t) => {
-    onToken?.({ id, plainLogprob: plainLogprobs[t]!, ...(topLogprobs && { topLogprobs: topLogprobs[t]! }) });
-    const soFar = ids.slice(0, t + 1);
-    return stopWhen?.(soFar) || ownStop?.(soFar);
-  });
-  if (end < 0) return completion;
-  const upTo = <T>(values: readonly T[]) => values.slice(0, end + 1);
-  return {
-    ids: upTo(ids),
-    logprobs: upTo(logprobs),
-    plainLogprobs: upTo(plainLogprobs),
-    ...(topLogprobs && { topLogprobs: upTo(topLogprobs) }),
-    finishReason: 'stop',
-  };
 }
