@@ -22,6 +22,7 @@ test-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
 	python/unsloth-setup.sh
+	-python/tinker-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts

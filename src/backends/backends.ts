@@ -6,6 +6,7 @@ import type { Backend } from './backend.ts';
 export const backends: Readonly<Record<SupportedBackend, () => Promise<Backend>>> = {
   builtin: async () => (await import('./builtin/builtin-backend.ts')).builtinBackend,
   native: async () => (await import('./native/native-backend.ts')).nativeBackend,
+  tinker: async () => (await import('./tinker/tinker-backend.ts')).tinkerBackend,
   trl: async () => (await import('./trl/trl-backend.ts')).trlBackend,
 };
 

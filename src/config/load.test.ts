@@ -332,7 +332,7 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }
   test('an engine that does not exist is refused before anything else is asked for', () => {
-    for (const backend of ['tinker', 'unsloth']) {
+    for (const backend of ['verl', 'unsloth']) {
       const { code, message } = refusal('dataset: b', [`backend=${backend}`]);
       assert.deepEqual(
         [code, message.includes(`backend ${backend} does not train within Gradus`)],

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { roles } from '../message.ts';
 import { presetNames } from './presets.ts';
-import { curriculum, evaluation, lora, modal, native, rollout, save, trl } from './sections.ts';
+import { curriculum, evaluation, lora, modal, native, rollout, save, tinker, trl } from './sections.ts';
 import { count, duration, fraction, names, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 import { templateVariables } from './template-variables.ts';
@@ -377,6 +377,7 @@ const keys = {
 
   native: native.prefault({}).describe('settings of backend native'),
   trl: trl.prefault({}).describe('settings of backend trl'),
+  tinker: tinker.prefault({}).describe('settings of backend tinker'),
   modal: modal.prefault({}).describe('settings of compute modal'),
 };
 
@@ -405,6 +406,7 @@ const ofTheRun = [
   'trackers',
   'native',
   'trl',
+  'tinker',
   'modal',
 ] as const satisfies readonly (keyof typeof keys)[];
 

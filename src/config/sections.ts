@@ -136,6 +136,26 @@ export const trl = z.strictObject({
   vllm_server_gpus: count.default(1).describe('with server: how many of the num_processes GPUs belong to the server'),
 });
 
+export const tinker = z.strictObject({
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .default(null)
+    .describe('the server, such as http://127.0.0.1:8000; required by backend tinker'),
+  base_model: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('the name by which the server knows the model; null: that of model'),
+  loss_reduction: z
+    .enum(['sum', 'mean'])
+    .default('sum')
+    .describe(
+      'how the server adds up losses of tokens. sum: as Tinker does; mean: over the tokens of a sequence, then over sequences, as skyrl-tx does. The loss is the same with either, if it is what the server does',
+    ),
+  timeout: duration.default('10m').describe('time limit for one request, from its submission to its result'),
+});
+
 export const modal = z.strictObject({
   gpu: z.string().default('A10G').describe('its name at Modal; H100:2 is two of them'),
   timeout: duration.default('1h').describe('the machine is released after this time in any case; at most 24h'),

@@ -4,7 +4,7 @@ import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { short } from './values.ts';
 
-export type SupportedBackend = 'builtin' | 'native' | 'trl';
+export type SupportedBackend = 'builtin' | 'native' | 'trl' | 'tinker';
 
 interface MissingEngine {
   readonly why: string;
@@ -22,7 +22,6 @@ const missingEngines: Readonly<Record<Exclude<Config['backend'], SupportedBacken
     why: 'it needs GPUs, and samples and trains in a loop of its own',
     instead: 'gradus handoff CONFIG --to verl --out DIR writes what it needs to train the same; or ',
   },
-  tinker: { why: 'it is a service that trains elsewhere' },
 };
 
 interface Limitation {
@@ -37,6 +36,8 @@ interface Limitation {
 type Limitations = Readonly<Partial<Record<keyof Config, Limitation>>>;
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
+const throughTinker = (what: string): Limitation => ({ why: `trains through Tinker’s API, which ${what}` });
+const noDistribution = throughTinker('tells log-probabilities of given tokens alone: entropies need all of them');
 const noSupervision: Limitation = {
   why: 'has no supervised steps: method sft is for native and trl',
   accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),
@@ -57,6 +58,27 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     compute: inThisProcess,
   },
   trl: {},
+  tinker: {
+    compute: { why: 'trains on a server that is running already: machines are rented for backend trl' },
+    stages: {
+      ...throughTinker('has no way to begin anew with an optimiser that all its servers follow'),
+      accepts: ({ stages }) => stages.slice(1).every(({ keep_optimizer }) => keep_optimizer),
+    },
+    lora: {
+      ...throughTinker(
+        'takes only the rank (lora.r) of adapters: the server decides all else, and trains nothing else',
+      ),
+      accepts: ({ lora }) => isDeepStrictEqual({ ...lora, r: configDefaults.lora!.r }, configDefaults.lora),
+    },
+    adapter: throughTinker('begins with adapters that change nothing'),
+    trainable: throughTinker('trains adapters alone'),
+    temperature: throughTinker('tells the log-probabilities of temperature 1; sample and eval take --temperature'),
+    min_p: throughTinker('has no such filter'),
+    top_entropy_quantile: noDistribution,
+    entropy_coef: noDistribution,
+    use_adaptive_entropy: noDistribution,
+    max_grad_norm: throughTinker('does not clip gradients on all its servers: they are never clipped'),
+  },
   builtin: {
     compute: inThisProcess,
     stages: noSupervision,

@@ -177,7 +177,12 @@ function localEstimates(
     .reduce((most, other) => (other.estimate > most.estimate ? other : most));
   const timesOf = (of: Config, method?: Stage['method']) => model.time(workloadOf(of, Math.ceil(lengths.mean), method));
   const time = timePlan(config, problems, stages, timesOf);
-  return { device: model.device, memory, time, spend: { usd: 0, note: 'nothing: it runs on this machine' } };
+  return {
+    device: model.device,
+    memory,
+    time,
+    spend: { usd: 0, note: model.cost ?? 'nothing: it runs on this machine' },
+  };
 }
 
 /** The estimates for the rented machine. The time is without evaluations. */

@@ -9,7 +9,7 @@ type Lora = NonNullable<Config['lora']>;
 
 /** All keys that may concern a backend, as paths with dots. A new key without a row is a compile error. */
 export type MappedKey =
-  | Exclude<keyof Config, 'lora' | 'native' | 'trl' | 'modal' | 'eval' | 'save' | 'rollout'>
+  | Exclude<keyof Config, 'lora' | 'native' | 'trl' | 'tinker' | 'modal' | 'eval' | 'save' | 'rollout'>
   | `lora.${keyof Lora}`
   | `trl.${keyof Trl}`;
 

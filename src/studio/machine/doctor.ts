@@ -51,9 +51,9 @@ const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
   trl: ['trl'],
   unsloth: ['unsloth', 'uv'],
   verl: ['verl', 'uv'],
-  tinker: ['tinker', 'uv', 'tinker_key'],
+  tinker: ['tinker'],
 };
-const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token', 'tinker_key'];
+const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token'];
 
 /** Checks this machine. What is missing is part of the result and not thrown. Throws if the configuration cannot be loaded. */
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult> {
@@ -82,7 +82,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
 function concerns(id: CheckId, backend: Backend, config: Config | undefined): boolean {
   if (id === 'model') return config !== undefined;
   if (id === 'vllm') return backend === 'trl';
-  return id !== 'tinker_key' || backend === 'tinker';
+  return (id !== 'tinker' && id !== 'tinker_key') || backend === 'tinker';
 }
 
 /** The checks that must be ok to train with a backend, on this machine or on a rented one. */
@@ -98,7 +98,7 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
     ...(backend === 'native' && (device === 'webgpu' || device === 'cuda') ? [device] : []),
     ...(config?.trackers.includes('wandb') ? (['uv'] as const) : []),
     ...(config?.trackers.includes('mlflow') ? (['mlflow'] as const) : []),
-    ...(config && backend !== 'tinker' ? (['model'] as const) : []),
+    ...(config ? (['model'] as const) : []),
   ]);
 }
 

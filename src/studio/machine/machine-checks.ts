@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { readAnyArchitecture } from '../../backends/model-files/any-architecture.ts';
 import { findModel } from '../../backends/model-files/find-model.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
+import { clientOf, serverLength } from '../../backends/tinker/tinker-server.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { hubSettings } from '../../hub/hub-settings.ts';
@@ -134,7 +135,12 @@ export const machineChecks = {
     ),
   verl: () =>
     missingEngine('verl', 'gradus handoff CONFIG --to verl --out DIR writes what verl needs to train elsewhere'),
-  tinker: () => missingEngine('tinker'),
+  tinker: async ({ config, environment }) => {
+    if (config?.backend !== 'tinker')
+      return { ok: true, detail: 'no configuration of backend tinker, no server to ask' };
+    await serverLength(clientOf(config, environment, SERVER_TIMEOUT), config);
+    return { ok: true, detail: `the server at ${config.tinker.base_url} answers and has the model` };
+  },
   uv: async () => {
     try {
       const { stdout } = await run('uv', ['--version'], { timeout: COMMAND_TIMEOUT });
@@ -167,7 +173,11 @@ export const machineChecks = {
       'modal token new, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET',
     ),
   tinker_key: ({ environment }) =>
-    credentials({ TINKER_API_KEY: ['TINKER_API_KEY'] }, environment, 'set TINKER_API_KEY'),
+    credentials(
+      { TINKER_API_KEY: ['TINKER_API_KEY'] },
+      environment,
+      'set TINKER_API_KEY; servers of your own may not ask for one',
+    ),
   mlflow: async ({ environment }) => {
     await connectMlflow(environment, AbortSignal.timeout(SERVER_TIMEOUT));
     return { ok: true, detail: `the MLflow server at ${mlflowSettings(environment).uri} answers` };
@@ -261,7 +271,7 @@ async function device(name: Device): Promise<Finding> {
   }
 }
 
-function missingEngine(name: string, fix = 'use backend: native, which needs no Python'): Finding {
+function missingEngine(name: string, fix: string): Finding {
   return {
     ok: false,
     detail: `gradus ${gradusVersion()} has no backend ${name}`,

@@ -39,6 +39,8 @@ const changeable = [
   'native.threads',
   'native.memory_budget',
   'native.reward_workers',
+  'tinker.base_url',
+  'tinker.timeout',
   'modal.gpu',
   'modal.timeout',
   'modal.secrets',

@@ -226,5 +226,6 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   'trl.vllm_server_gpus': noServer,
 
   native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
+  tinker: by('its engine alone'),
   modal: by('its engine alone'),
 };

@@ -273,6 +273,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
 
   native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
   trl: engine,
+  tinker: engine,
   modal: engine,
 };
 

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Sets up ../.cache/tinker-venv: skyrl-tx 0.3.0, a server that speaks Tinker's API, with jax for the CPU; 2.3 GB. Needs a Python 3.11 from 3.11.4
+# on, whose tarfile has the filters that the server uses. Running it again costs a moment.
+set -euo pipefail
+cd "$(dirname "$0")"
+./setup.sh
+uv=../.cache/uv-venv/bin/uv
+venv=$(realpath ../.cache)/tinker-venv
+exec 9>../.cache/tinker-setup.lock
+flock 9 # two test runs may start at once
+
+stamp=$venv/setup-done
+wanted=$(cat tinker/pyproject.toml tinker/uv.lock cuda_stubs.py tinker-setup.sh | sha256sum | cut -d' ' -f1)
+[ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
+
+.venv/bin/python -c 'import tarfile; tarfile.data_filter' 2>/dev/null ||
+  { echo "python/tinker-setup.sh: Python 3.11.4 or a later 3.11 is needed" >&2; exit 3; }
+UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$venv "$uv" sync --frozen --quiet --project tinker --python .venv/bin/python
+"$venv/bin/python" cuda_stubs.py "$venv/lib/python3.11/site-packages"
+# The server starts its engine with `uv run --extra … -m tx.tinker.engine …`, which would make an environment of its own.
+mkdir -p "$venv/uv-shim"
+cat >"$venv/uv-shim/uv" <<SHIM
+#!/bin/sh
+while [ "\$1" != -m ]; do shift; done
+exec "$venv/bin/python" "\$@"
+SHIM
+chmod +x "$venv/uv-shim/uv"
+echo "$wanted" >"$stamp"

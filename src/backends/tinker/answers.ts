@@ -1,0 +1,45 @@
+// What a Tinker server answers, as JSON: the fields that are read, of the many that there are.
+import { z } from 'zod';
+
+const tensor = z.object({ data: z.array(z.number()) });
+
+export const capabilities = z.object({
+  supported_models: z.array(
+    z.object({ model_name: z.string().nullish(), max_context_length: z.int().positive().nullish() }),
+  ),
+});
+
+export const createdSession = z.object({ session_id: z.string() });
+
+/** What a request is answered with whose result comes later. */
+export const future = z.object({ request_id: z.string() });
+
+/** What is told of a result that is not there yet. */
+export const tryAgain = z.object({ type: z.literal('try_again') });
+
+/** What a result is replaced by if the request failed. */
+export const failed = z.object({ error: z.string(), category: z.string() });
+
+export const createdModel = z.object({ model_id: z.string() });
+
+export const savedForSampler = z.object({ sampling_session_id: z.string() });
+
+export const savedWeights = z.object({ path: z.string() });
+
+export const sampled = z.object({
+  sequences: z.tuple([
+    z.object({
+      stop_reason: z.enum(['stop', 'length']),
+      tokens: z.array(z.int()),
+      logprobs: z.array(z.number()),
+    }),
+  ]),
+});
+
+/** The first token of a text, which has no log-probability, is null or left out. */
+export const scoredPrompt = z.object({ prompt_logprobs: z.array(z.number().nullable()) });
+
+export const passed = z.object({ loss_fn_outputs: z.array(z.object({ logprobs: tensor })) });
+
+/** Results of which nothing is read. */
+export const done = z.object({});

@@ -1,0 +1,66 @@
+// Samples completions at a Tinker server: a request for each completion, which has a seed of its own. The server puts them into batches.
+import { GradusError } from '../../errors.ts';
+import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
+import { endedCompletion } from '../ended-completion.ts';
+import { sampled } from './answers.ts';
+import type { TinkerClient } from './tinker-client.ts';
+import { chunks } from './training-data.ts';
+
+/** Seeds are signed integers of 32 bits at the server. */
+const SEEDS = 2 ** 31;
+
+export interface SamplingPlace {
+  readonly client: TinkerClient;
+  /** Where the server keeps the weights to sample with. */
+  readonly sessionId: string;
+  /** Numbers the requests of the session. */
+  readonly nextId: () => number;
+}
+
+/** Throws `SAMPLING_UNSUPPORTED` for what the API does not have. */
+export function assertSamples({ minP = 0 }: SamplingOptions): void {
+  if (minP === 0) return;
+  throw new GradusError('SAMPLING_UNSUPPORTED', `min_p: ${minP}: Tinker’s API has no such filter`, {
+    hint: 'leave it out; top_p and top_k are sent to the server',
+    path: 'min_p',
+  });
+}
+
+/** The completions of `Policy.sample`; those that a signal ended are empty. */
+export async function sampleCompletions(
+  { client, sessionId, nextId }: SamplingPlace,
+  requests: readonly SampleRequest[],
+  options: SamplingOptions,
+): Promise<Completion[]> {
+  const { maxTokens, temperature = 1, topK = 0, topP = 1, stopIds, stopWhen, signal } = options;
+  const complete = async (request: SampleRequest): Promise<Completion> => {
+    const { promptIds, seed, maxTokens: fewer = maxTokens } = request;
+    const body = {
+      sampling_session_id: sessionId,
+      seq_id: nextId(),
+      num_samples: 1,
+      prompt: chunks(promptIds),
+      sampling_params: {
+        max_tokens: Math.min(fewer, maxTokens),
+        seed: seed % SEEDS,
+        temperature,
+        top_p: topP,
+        top_k: topK === 0 ? -1 : topK,
+        ...(stopIds.size > 0 && { stop: [...stopIds] }),
+      },
+    };
+    const { sequences } = await client.result(sampled, 'asample', body, signal);
+    const [{ tokens: ids, logprobs: plainLogprobs, stop_reason: finishReason }] = sequences;
+    // Of a greedy choice the probability is 1; log-probabilities of other temperatures than 1 are not told.
+    const logprobs = temperature === 0 ? ids.map(() => 0) : plainLogprobs;
+    return endedCompletion({ ids, logprobs, plainLogprobs, finishReason }, request, stopWhen);
+  };
+  return Promise.all(
+    requests.map((request) =>
+      complete(request).catch((error): Completion => {
+        if (!signal?.aborted) throw error;
+        return { ids: [], logprobs: [], plainLogprobs: [], finishReason: 'cancelled' };
+      }),
+    ),
+  );
+}

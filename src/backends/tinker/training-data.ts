@@ -1,0 +1,79 @@
+// Sequences as a Tinker server takes them to train on: the tokens that it reads, and for each of them the one that follows, with its numbers.
+import { GradusError } from '../../errors.ts';
+import type { TrainingSequence } from '../../model.ts';
+
+type Tokens = Pick<TrainingSequence, 'promptIds' | 'completionIds'>;
+
+/** How the server adds up the losses of tokens: `tinker.loss_reduction`. */
+export type LossReduction = 'sum' | 'mean';
+
+export interface Datum {
+  readonly model_input: { readonly chunks: readonly Chunk[] };
+  readonly loss_fn_inputs: Readonly<Record<string, TensorData>>;
+}
+
+interface Chunk {
+  readonly type: 'encoded_text';
+  readonly tokens: readonly number[];
+}
+
+interface TensorData {
+  readonly data: readonly number[];
+  readonly dtype: 'int64' | 'float32';
+  readonly shape: readonly [number];
+}
+
+export function chunks(tokens: readonly number[]): { readonly chunks: readonly Chunk[] } {
+  return { chunks: [{ type: 'encoded_text', tokens }] };
+}
+
+/** What a pass takes that only tells log-probabilities. Throws `PROMPT_EMPTY`: a first token follows nothing. */
+export function datum({ promptIds, completionIds }: Tokens): Datum {
+  if (promptIds.length === 0) {
+    throw new GradusError('PROMPT_EMPTY', 'a prompt without tokens: what follows nothing has no log-probability', {
+      hint: 'give the prompt a text, or chat_template: auto',
+    });
+  }
+  const ids = [...promptIds, ...completionIds];
+  return {
+    model_input: chunks(ids.slice(0, -1)),
+    loss_fn_inputs: { target_tokens: tensor('int64', ids.slice(1)) },
+  };
+}
+
+export interface Learnt {
+  /** Of the completion tokens, under the current weights. */
+  readonly logprobs: readonly number[];
+  /** ∂loss/∂logprob of each. */
+  readonly gradient: readonly number[];
+}
+
+/**
+ * What `importance_sampling` takes, the loss −ratio × advantage: at ratio 1 its derivative is −advantage, so that the advantages are −∂loss/∂logprob,
+ * times what the server divides by.
+ */
+export function learningData(
+  sequences: readonly Tokens[],
+  learnt: readonly Learnt[],
+  reduction: LossReduction,
+): Datum[] {
+  return sequences.map((sequence, i) => {
+    const { model_input, loss_fn_inputs } = datum(sequence);
+    const { logprobs, gradient } = learnt[i]!;
+    const prompt = new Array<number>(sequence.promptIds.length - 1).fill(0);
+    const scale = reduction === 'sum' ? 1 : sequences.length * loss_fn_inputs.target_tokens!.data.length;
+    return {
+      model_input,
+      loss_fn_inputs: {
+        ...loss_fn_inputs,
+        logprobs: tensor('float32', [...prompt, ...logprobs]),
+        // Of 0 there is but one in JSON.
+        advantages: tensor('float32', [...prompt, ...gradient.map((slope) => (slope === 0 ? 0 : -scale * slope))]),
+      },
+    };
+  });
+}
+
+function tensor(dtype: TensorData['dtype'], data: readonly number[]): TensorData {
+  return { data, dtype, shape: [data.length] };
+}
