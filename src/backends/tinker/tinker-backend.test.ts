@@ -1,0 +1,55 @@
+// What is decided about backend tinker before a server is asked: the address, stages, the plan.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { tinyConfig } from '../../../test/tiny-model.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { planTraining } from '../../studio/plan.ts';
+import { train } from '../../studio/train.ts';
+import { tinkerBackend } from './tinker-backend.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-tinker-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const config = (changes: ConfigInput = {}): ConfigInput => ({
+  ...(tinyConfig(folder) as ConfigInput),
+  backend: 'tinker',
+  lora: { r: 4 },
+  tinker: { base_url: 'http://127.0.0.1:9' },
+  ...changes,
+});
+const sft = { name: 'format', steps: 2, method: 'sft' } as const;
+const grpo = { name: 'rewards', steps: 2 } as const;
+const staged = (...stages: ConfigInput['stages'] & object): ConfigInput => {
+  const { max_steps: _, ...others } = config();
+  return { ...others, stages };
+};
+
+test('the address of the server is required', async () => {
+  const missing = { code: 'CONFIG_MISSING', path: 'tinker.base_url' };
+  assert.throws(() => tinkerBackend.check!(loadConfigObject(config({ tinker: {} })).config), missing);
+  await assert.rejects(train(config({ tinker: {} }), { out: join(folder, 'nowhere') }), missing);
+  assert.throws(() => loadConfigObject(config({ tinker: { base_url: 'localhost' } })), { code: 'CONFIG_INVALID' });
+});
+
+test('a server that is not there is an error of its own, before the first step', async () => {
+  await assert.rejects(train(config(), { out: join(folder, 'none') }), {
+    code: 'TINKER_UNREACHABLE',
+    kind: 'not_ready',
+  });
+});
+
+test('stages go on with the optimiser, or are refused', () => {
+  loadConfigObject(staged(sft, { ...grpo, keep_optimizer: true }));
+  assert.throws(() => loadConfigObject(staged(sft, grpo)), { code: 'CONFIG_UNSUPPORTED', path: 'stages' });
+});
+
+test('a plan asks no server, and does not say that training costs nothing', async () => {
+  const plan = await planTraining(loadConfigObject(config()));
+  assert.match(plan.device, /^the server at http:\/\/127.0.0.1:9;/);
+  assert.match(plan.spend.note, /the owner of the server/);
+  assert.ok(plan.parameters.trainable > 0);
+});
