@@ -16,6 +16,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'init_kl_coef',
     'rl_kl_coef',
     'kl_penalty',
+    'kl_penalty_coef',
   ),
   ...aliases('epsilon', 'clip_range', 'cliprange', 'clip_ratio', 'clip_eps', 'eps', 'ratio_clip', 'rl_clip_range'),
   ...aliases('epsilon_high', 'clip_ratio_high', 'clip_eps_high'),
