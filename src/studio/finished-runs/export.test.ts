@@ -261,6 +261,11 @@ test('the error for a run that cannot be exported says why', async () => {
   await assert.rejects(exportRun(full, { out, format: 'peft' }), { code: 'EXPORT_IMPOSSIBLE', hint: /--merge/ });
   await assert.rejects(exportRun(nothing, { out }), { code: 'RUN_NOT_FOUND' });
   await assert.rejects(exportRun(full, { out, checkpoint: '77' }), { code: 'CHECKPOINT_NOT_FOUND' });
+  cpSync(at('adapted'), at('elsewhere'), { recursive: true });
+  const resolved = join(at('elsewhere'), 'config.resolved.json');
+  const config = { ...JSON.parse(readFileSync(resolved, 'utf8')), backend: 'tinker', lora: { r: 4 } };
+  writeFileSync(resolved, JSON.stringify(config));
+  await assert.rejects(exportRun(at('elsewhere'), { out }), { code: 'EXPORT_IMPOSSIBLE', message: /at its server/ });
   mkdirSync(at('taken'));
   writeFileSync(join(at('taken'), 'a.txt'), '');
   await assert.rejects(exportRun(full, { out: at('taken') }), { code: 'EXPORT_EXISTS' });

@@ -81,6 +81,10 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   if (config.model === null) {
     throw impossible(`a run of backend ${config.backend} has no language model`, 'export one of backend native or trl');
   }
+  if (config.backend === 'tinker') {
+    const weights = 'the weights of a run of backend tinker are at its server: its checkpoints have their addresses';
+    throw impossible(weights, 'get them there, by the address in tinker.json');
+  }
   if (format === 'peft' && !config.lora) {
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
   }
