@@ -3,7 +3,7 @@
 //   node examples/digit-sum.ts --eval-on-start
 //   gradus env check examples/digit-sum.ts:digitSum
 import { randomStream, singleTurn, streamSeed } from '../src/index.ts';
-import { trainExample } from './training-program.ts';
+import { trainExample } from './shared/train-example.ts';
 
 const digits = 4;
 /** How far from the target a sum still earns 1/e. */

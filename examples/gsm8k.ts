@@ -25,7 +25,7 @@ import {
   singleTurn,
   weightedRewards,
 } from '../src/index.ts';
-import { tellErrorsInOneLine } from './errors-in-one-line.ts';
+import { tellErrorsInOneLine } from './shared/errors-in-one-line.ts';
 
 tellErrorsInOneLine();
 const { values: flags } = parseArgs({

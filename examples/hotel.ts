@@ -13,7 +13,7 @@ import {
   toolEnvironment,
   z,
 } from '../src/index.ts';
-import { trainExample } from './training-program.ts';
+import { trainExample } from './shared/train-example.ts';
 
 interface Booking extends Record<string, unknown> {
   readonly city: string;

@@ -17,7 +17,7 @@ import {
   wordF1,
   z,
 } from '../src/index.ts';
-import { trainExample } from './training-program.ts';
+import { trainExample } from './shared/train-example.ts';
 
 interface Question extends Record<string, unknown> {
   readonly question: string;

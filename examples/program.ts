@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { evaluate, type ProgramConfig, type RewardFunction, train } from '../src/index.ts';
-import { tellErrorsInOneLine } from './errors-in-one-line.ts';
+import { tellErrorsInOneLine } from './shared/errors-in-one-line.ts';
 
 tellErrorsInOneLine();
 const { values: flags } = parseArgs({ options: { steps: { type: 'string', default: '60' }, out: { type: 'string' } } });

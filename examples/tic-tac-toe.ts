@@ -15,7 +15,7 @@ import {
   streamSeed,
   type Trajectory,
 } from '../src/index.ts';
-import { trainExample } from './training-program.ts';
+import { trainExample } from './shared/train-example.ts';
 
 interface Opening extends Example {
   /** The first moves, X's first: `51` is X in the middle, O in a corner. */

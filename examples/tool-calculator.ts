@@ -5,7 +5,7 @@
 // It starts from demo/calculator/model, which learnt to call from a careless teacher: mostly wrongly, and without heeding the answer.
 import { join } from 'node:path';
 import { arithmetic, tool, toolEnvironment, z } from '../src/index.ts';
-import { trainExample } from './training-program.ts';
+import { trainExample } from './shared/train-example.ts';
 
 const add = tool({
   name: 'add',

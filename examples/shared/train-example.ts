@@ -16,7 +16,7 @@ import {
   type WeightedReward,
   weightedRewards,
   wilsonInterval,
-} from '../src/index.ts';
+} from '../../src/index.ts';
 import { tellErrorsInOneLine } from './errors-in-one-line.ts';
 
 export interface TrainingProgram {
