@@ -1,6 +1,7 @@
 // The arguments of tool calls as JSON, read and written without a change of their numbers.
+
+import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './common/json-numbers.ts';
 import { isObject } from './errors.ts';
-import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './json-numbers.ts';
 import type { ToolCall } from './message.ts';
 
 export type ReadArguments = Pick<ToolCall, 'arguments' | 'argumentsText'>;

@@ -1,7 +1,7 @@
 // What a configuration selects by name and gives settings, such as rewards and task sets.
 import { z } from 'zod';
+import { existingNames } from './common/nearest.ts';
 import { GradusError } from './errors.ts';
-import { existingNames } from './nearest.ts';
 
 /** A thing with settings, which a configuration selects by name: see `configurable`. */
 export interface Configurable<T> {

@@ -1,8 +1,9 @@
 // A data loader that prefers examples whose measured success rate is near a target, so that groups are neither all good nor all bad.
+
+import { randomStream, streamSeed } from './common/random.ts';
+import { mean } from './common/statistics.ts';
 import type { DataLoader } from './data.ts';
-import { randomStream, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
-import { mean } from './statistics.ts';
 
 export interface CurriculumOptions<E extends Example = Example> {
   /** The fraction of a group's trajectories that solved its example, from 0 to 1; `null` if unknown. */

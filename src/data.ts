@@ -1,8 +1,9 @@
 // Hands out examples in a random order that depends only on the seed.
+
+import { shuffled, streamSeed } from './common/random.ts';
 import { GradusError, isObject } from './errors.ts';
 import type { Metrics } from './logging.ts';
 import { assertCount } from './protocol-checks.ts';
-import { shuffled, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
 
 /** Hands out examples without end. */

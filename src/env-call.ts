@@ -1,8 +1,9 @@
 // Calls an environment's code, in this process or another, within a time limit, and checks what it returns.
+
+import { after, isPromiseLike, type MaybePromise } from './common/maybe-promise.ts';
+import { withinTime } from './common/time-limits.ts';
 import { checkedMetrics, checkedNext, checkedScore, checkedState } from './environment-answers.ts';
-import { after, isPromiseLike, type MaybePromise } from './maybe-promise.ts';
 import type { Action, End, Env, EpisodeScore, State } from './rl.ts';
-import { withinTime } from './time-limits.ts';
 
 /** What the methods of an `Env` return; `undefined` if it lacks the method. */
 export interface EnvAnswers {

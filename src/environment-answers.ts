@@ -1,8 +1,9 @@
 // Validates what users' environments return: gives it the right type, or throws an error that says what is wrong.
+
+import { isMeasurable } from './common/statistics.ts';
 import { GradusError, isObject, kindOf } from './errors.ts';
 import { roles } from './message.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
-import { isMeasurable } from './statistics.ts';
 
 /** The most characters in a conversation: thousands of pages, more than any model reads. */
 const MOST_CHARACTERS = 2 ** 24;

@@ -1,9 +1,11 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
+
+import { faultMessage } from './common/fault-message.ts';
+import { after, type MaybePromise } from './common/maybe-promise.ts';
+import { TimeLimitError } from './common/time-limits.ts';
 import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 import { GradusError, stackOf } from './errors.ts';
-import { faultMessage } from './fault-message.ts';
-import { after, type MaybePromise } from './maybe-promise.ts';
 import type { Renderer } from './rendering.ts';
 import {
   assertContinues,
@@ -16,7 +18,6 @@ import {
   type Trajectory,
   type TurnTokens,
 } from './rl.ts';
-import { TimeLimitError } from './time-limits.ts';
 
 export interface EpisodeLimits {
   /** Time limit of one call of the environment, in milliseconds. */

@@ -1,6 +1,7 @@
 // The loop with a model that records what it is asked: order of calls, what updates are given, stopping, going on, several turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sampleDeviation } from './common/statistics.ts';
 import { sequentialExamples, shuffledExamples } from './data.ts';
 import type { GroupPolicy } from './grpo/group-policy.ts';
 import { GrpoTrainer, type GrpoTrainerOptions, type StepReport, type StepsOptions } from './grpo-trainer.ts';
@@ -9,7 +10,6 @@ import { RewardWeights } from './reward-weights.ts';
 import type { Progress } from './rewards.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import type { GenerateOptions, Generator } from './rollout-generator.ts';
-import { sampleDeviation } from './statistics.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 interface Problem extends Example {

@@ -1,5 +1,8 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
-import { unlessAborted } from './cancellation.ts';
+
+import { unlessAborted } from './common/cancellation.ts';
+import { streamSeed } from './common/random.ts';
+import { type Phase, type Stopwatch, stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
 import {
   type AdvantageBaseline,
@@ -23,12 +26,10 @@ import {
   assertUpdated,
   learningRateAt,
 } from './protocol-checks.ts';
-import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
 import { type Example, type Group, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 import type { Generator } from './rollout-generator.ts';
-import { type Phase, type Stopwatch, stopwatch } from './stopwatch.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {

@@ -19,6 +19,8 @@ export type { TrainResult } from './studio/training/train-result.ts';
 
 // Training from parts: the protocols, the generator of rollouts and the trainers.
 
+export { type RandomStream, randomStream, streamSeed } from './common/random.ts';
+export type { Phase } from './common/stopwatch.ts';
 export { type CurriculumOptions, curriculum } from './curriculum.ts';
 export { type DataLoader, shuffledExamples } from './data.ts';
 export {
@@ -43,7 +45,6 @@ export {
   type TextLogprobsOptions,
   type TokenLogprob,
 } from './policy.ts';
-export { type RandomStream, randomStream, streamSeed } from './random.ts';
 export type { RenderedPrompt, Renderer, TurnText } from './rendering.ts';
 export type { NamedReward, Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
 export {
@@ -67,7 +68,6 @@ export {
   wasPlayed,
 } from './rl.ts';
 export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
-export type { Phase } from './stopwatch.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';
@@ -83,12 +83,12 @@ export { trainingSequence } from './training-sequence.ts';
 
 // The algorithm, and statistics of its results.
 
+export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './common/intervals.ts';
 export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
 export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export type { Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
-export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './intervals.ts';
 export type { EvaluationLog } from './studio/evaluation/answer-problems.ts';
 export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 

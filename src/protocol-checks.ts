@@ -1,10 +1,11 @@
 // Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
-import { counted } from './counted.ts';
+
+import { counted } from './common/counted.ts';
+import { isMeasurable } from './common/statistics.ts';
 import { GradusError, isObject, kindOf } from './errors.ts';
 import type { TrainingSequence, UpdateResult } from './model.ts';
 import type { Completion } from './policy.ts';
 import type { Example, Group, Reward, Trajectory } from './rl.ts';
-import { isMeasurable } from './statistics.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
 export function assertCount(name: string, value: number, least: number): void {

@@ -1,10 +1,11 @@
 // Rollouts: the `Generator` interface, and the generator that plays episodes with a policy.
+
+import { frozenCopy } from './common/frozen-copy.ts';
+import { streamSeed } from './common/random.ts';
 import { converse } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
-import { frozenCopy } from './frozen-copy.ts';
 import type { Dialogue, Policy, SamplingOptions } from './policy.ts';
-import { streamSeed } from './random.ts';
 import type { Renderer } from './rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from './rl.ts';
 

@@ -1,11 +1,12 @@
 // Supervised training on given completions, for policies that cannot solve any problem yet.
+
+import { stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { progressMetrics } from './progress-metrics.ts';
 import { learningRateAt } from './protocol-checks.ts';
 import type { Example } from './rl.ts';
-import { stopwatch } from './stopwatch.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly model: Required<Pick<Model, 'updateSupervised'>>;

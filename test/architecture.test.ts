@@ -4,12 +4,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 
-/** What the files of a folder of `src/` may import of ours, besides their own folder. `core` is `src/*.ts`. */
+/** What the files of a folder of `src/` may import of ours, besides their own folder, `errors.ts` and `common`. `core` is `src/*.ts`. */
 const allowedImports: Record<string, string[]> = {
   core: ['grpo'],
+  common: [],
   tensor: ['formats'],
   formats: [],
-  hub: ['core', 'formats', 'runs'],
+  hub: ['formats', 'runs'],
   runtime: [],
   grpo: ['core', 'tensor'],
   tools: ['core'],
@@ -17,7 +18,7 @@ const allowedImports: Record<string, string[]> = {
   renderers: ['core', 'tokenizers', 'tools'],
   envs: ['core', 'tools'],
   config: ['core'],
-  workers: ['core'],
+  workers: [],
   tokenizers: [],
   models: ['core', 'tensor'],
   runs: ['core', 'formats'],
@@ -59,11 +60,11 @@ const allowedImports: Record<string, string[]> = {
   cli: ['*'],
 };
 
-/** Folders that must not use `src/errors.ts` either: they stand alone and throw their own errors. */
+/** Folders that must not use `src/errors.ts` and `src/common` either: they stand alone and throw their own errors. */
 const standalone = ['tensor', 'formats'];
 
 /** Folders that import no `node:` module, so that they can run in a browser: files and processes are handed in. */
-const portable = ['core', 'grpo', 'tensor', 'models', 'rewards', 'tools', 'renderers', 'envs', 'formats'];
+const portable = ['core', 'common', 'grpo', 'tensor', 'models', 'rewards', 'tools', 'renderers', 'envs', 'formats'];
 
 /** The public surface may re-export from anywhere. */
 const publicSurface = 'src/index.ts';
@@ -97,6 +98,10 @@ function resolveImport(file: string, specifier: string): string {
   return relative(root, join(root, dirname(file), specifier));
 }
 
+function isForAll(file: string): boolean {
+  return file === 'src/errors.ts' || folderOf(file) === 'common';
+}
+
 /** What is wrong with one import, or undefined. */
 function judgeImport(file: string, specifier: string): string | undefined {
   const folder = folderOf(file);
@@ -107,9 +112,8 @@ function judgeImport(file: string, specifier: string): string | undefined {
   }
   if (!specifier.startsWith('.') || file === publicSurface || allowed.includes('*')) return undefined;
   const target = resolveImport(file, specifier);
-  if (target === 'src/errors.ts') {
+  if (isForAll(target))
     return standalone.includes(folder) ? `${folder} stands alone and throws its own errors` : undefined;
-  }
   if (!target.startsWith('src/')) return `imports ${target}, which is not published`;
   const targetFolder = folderOf(target);
   const mayImport = targetFolder === folder || allowed.includes(targetFolder);
@@ -160,7 +164,7 @@ test('a folder may import only what it does import', () => {
   const used = new Set(
     sources.flatMap((file) =>
       importsOf(read(file))
-        .filter((specifier) => specifier.startsWith('.') && resolveImport(file, specifier) !== 'src/errors.ts')
+        .filter((specifier) => specifier.startsWith('.') && !isForAll(resolveImport(file, specifier)))
         .map((specifier) => `${folderOf(file)} ${folderOf(resolveImport(file, specifier))}`),
     ),
   );

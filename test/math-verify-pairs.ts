@@ -1,5 +1,5 @@
 // Pairs of a gold answer and a completion for comparing math_verify with the Python package: right answers in other notations and near misses.
-import { type RandomStream, randomStream, streamSeed } from '../src/random.ts';
+import { type RandomStream, randomStream, streamSeed } from '../src/common/random.ts';
 
 export interface MathPair {
   readonly kind: string;

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
+import { randomStream } from '../src/common/random.ts';
 import { defaultLossSettings, type LossSettings } from '../src/grpo/loss-settings.ts';
 import type { TrainingSequence } from '../src/model.ts';
-import { randomStream } from '../src/random.ts';
 
 const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
 

@@ -1,8 +1,8 @@
 // Episodes at random: whatever a model might sample, in conversations that are hard on tokenizers, templates and parsers.
 import assert from 'node:assert/strict';
+import { type RandomStream, randomStream } from '../src/common/random.ts';
 import { toolEnvironment } from '../src/envs/tool-environment.ts';
 import type { ToolSpec } from '../src/message.ts';
-import { type RandomStream, randomStream } from '../src/random.ts';
 import type { Renderer } from '../src/rendering.ts';
 import type { Example } from '../src/rl.ts';
 import { RolloutGenerator } from '../src/rollout-generator.ts';

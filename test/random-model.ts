@@ -1,9 +1,9 @@
 // A random model of any family, made from its config.json.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomStream } from '../src/common/random.ts';
 import { writeSafetensors } from '../src/formats/safetensors.ts';
 import { architectureOf } from '../src/models/families.ts';
-import { randomStream } from '../src/random.ts';
 import { volume } from '../src/tensor/shape.ts';
 
 /** Writes config.json and weights, in float32, that say something else at every token. Returns the folder. */

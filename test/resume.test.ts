@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { randomStream } from '../src/random.ts';
+import { randomStream } from '../src/common/random.ts';
 import { resumeConfigs, resumeTrials } from './resume-trials.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-resume-'));

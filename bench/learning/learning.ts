@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
+import { mean } from '../../src/common/statistics.ts';
 import {
   type EvaluationRecord,
   type MetricsRecord,
@@ -11,7 +12,6 @@ import {
   readMetrics,
   train,
 } from '../../src/index.ts';
-import { mean } from '../../src/statistics.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { curves } from './curves.ts';
 import { makeTinyModel } from './tiny-models.ts';

@@ -4,10 +4,10 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
+import { randomStream } from '../../src/common/random.ts';
 import { bfloat16 } from '../../src/formats/element-types.ts';
 import { safetensorsHeader } from '../../src/formats/safetensors.ts';
 import { architectureOf } from '../../src/models/families.ts';
-import { randomStream } from '../../src/random.ts';
 import { volume } from '../../src/tensor/shape.ts';
 import { median, watched } from '../watched.ts';
 

@@ -1,6 +1,7 @@
 // Our side: trains as a configuration says until it is mostly right. A JSON line a step: {step, step_s, reward}
+
+import { mean } from '../../src/common/statistics.ts';
 import { trainEvents } from '../../src/index.ts';
-import { mean } from '../../src/statistics.ts';
 
 const [file, out, bar, window] = process.argv.slice(2) as [string, string, string, string];
 const rewards: number[] = [];

@@ -1,9 +1,10 @@
 // The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that makes of texts what its tokenizer.json makes of them.
+
+import { randomStream } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { ggufVocabularies } from '../formats/gguf-vocabulary.ts';
 import { float32, type GgufMetadata, type GgufValue } from '../formats/gguf-writer.ts';
-import { randomStream } from '../random.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 import { openModelText } from './open-renderer.ts';

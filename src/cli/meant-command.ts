@@ -1,6 +1,6 @@
 // What to type in place of a command that does not exist: the command of a group such as `runs`, or what others call by another name.
 import type { Command } from 'commander';
-import { existingNames, named } from '../nearest.ts';
+import { existingNames, named } from '../common/nearest.ts';
 import { listCommands } from './command-list.ts';
 
 /** What other systems, or habit, call a command → what it is here. */

@@ -1,7 +1,8 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
-import { counted } from '../counted.ts';
+
+import { counted } from '../common/counted.ts';
+import { mean } from '../common/statistics.ts';
 import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
-import { mean } from '../statistics.ts';
 import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';

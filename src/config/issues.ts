@@ -1,7 +1,7 @@
 // Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
+import { named, nearest } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
-import { named, nearest } from '../nearest.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
 import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';

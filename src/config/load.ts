@@ -1,8 +1,8 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { decodeUtf8 } from '../common/utf8.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
-import { decodeUtf8 } from '../utf8.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';

@@ -1,7 +1,7 @@
 // The task set `arithmetic`: sums, differences and products of two whole numbers.
 import { z } from 'zod';
+import { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
-import { type RandomStream, randomStream, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
 import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';

@@ -1,7 +1,8 @@
 // Several environments in one run: a column of each row names the one to use.
+
+import { existingNames } from '../common/nearest.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
 /**

@@ -1,7 +1,7 @@
 // The task set `countdown`: combine given numbers, each used once, into an arithmetic expression with a given value.
 import { z } from 'zod';
+import { type RandomStream, shuffled } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
-import { type RandomStream, shuffled } from '../random.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { drawnRows } from './draw-rows.ts';
 import { evaluateExpression, findExpression } from './expression.ts';

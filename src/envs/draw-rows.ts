@@ -1,6 +1,7 @@
 // Draws the rows of a task set at random: a fixed fraction is held out, and no problem repeats before all others have been drawn.
+
+import { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
-import { type RandomStream, randomStream, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
 import type { Taskset } from './taskset.ts';
 

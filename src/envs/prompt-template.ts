@@ -1,6 +1,7 @@
 // Prompt templates: text with names of columns in braces, such as `Question: {question}`.
+
+import { existingNames } from '../common/nearest.ts';
 import { GradusError, shownRow } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
 const pieces = /\{\{|\}\}|\{([^{}]+)\}/g;

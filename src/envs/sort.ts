@@ -1,7 +1,7 @@
 // The task set `sort`: put letters in alphabetical order.
 import { z } from 'zod';
+import type { RandomStream } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
-import type { RandomStream } from '../random.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { drawnRows } from './draw-rows.ts';
 import { formatPrompt } from './prompt-template.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { readVectors } from '../studio/conformance/conformance.ts';
 import {
   type LossLayout,

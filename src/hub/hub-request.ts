@@ -1,6 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { setTimeout as wait } from 'node:timers/promises';
-import { bearerOf } from '../authorization.ts';
+import { bearerOf } from '../common/authorization.ts';
 import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';

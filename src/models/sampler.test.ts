@@ -1,7 +1,7 @@
 // Picking tokens: which of them the filters keep, what they are worth before, and how often each is drawn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type RandomStream, randomStream } from '../random.ts';
+import { type RandomStream, randomStream } from '../common/random.ts';
 import { likeliestToken, likeliestTokens, type SamplingFilters, sampleToken } from './sampler.ts';
 
 const probabilities = Float32Array.of(0.125, 0.5, 0, 0.0625, 0.25, 0.0625);

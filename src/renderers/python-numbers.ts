@@ -1,5 +1,5 @@
 // Numbers that Python writes otherwise than JavaScript: chat templates get marks in their place, which become Python's numbers in what they render.
-import { parseWithNumbers } from '../json-numbers.ts';
+import { parseWithNumbers } from '../common/json-numbers.ts';
 
 export interface PythonNumbers {
   /** The value of a text in JSON, with marks, which are texts, for numbers that JavaScript would write differently. */

@@ -1,12 +1,13 @@
 // Combines the scores that an environment gives with those of reward functions.
+
+import { faultMessage } from '../common/fault-message.ts';
+import { frozenCopy } from '../common/frozen-copy.ts';
+import { withinTime } from '../common/time-limits.ts';
 import type { Environment } from '../environment.ts';
 import { checkedScore } from '../environment-answers.ts';
 import { kindOf } from '../errors.ts';
-import { faultMessage } from '../fault-message.ts';
-import { frozenCopy } from '../frozen-copy.ts';
 import type { RewardModel } from '../rewards.ts';
 import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
-import { withinTime } from '../time-limits.ts';
 
 /** Time limit of `scoreGroup`, in milliseconds. */
 const TIME_LIMIT = 30_000;

@@ -1,6 +1,7 @@
 // Compares completions with the gold answers of their rows.
+
+import { existingNames } from '../common/nearest.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import type { RewardInput } from '../rewards.ts';
 
 /**

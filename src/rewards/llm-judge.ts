@@ -1,9 +1,9 @@
 // Reward from a language model that grades by a rubric, at any endpoint that speaks OpenAI's chat completions protocol.
 import { z } from 'zod';
-import { bearerOf } from '../authorization.ts';
+import { bearerOf } from '../common/authorization.ts';
+import { beginningOf, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
-import { beginningOf, textOf } from '../response-text.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { atMost } from './at-most.ts';
 

@@ -1,10 +1,11 @@
 // Calls a reward function once and returns its scores or its error.
+
+import { faultMessage } from '../common/fault-message.ts';
+import { isPromiseLike, type MaybePromise } from '../common/maybe-promise.ts';
+import { isMeasurable } from '../common/statistics.ts';
 import { isObject, kindOf, stackOf } from '../errors.ts';
-import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
-import { isPromiseLike, type MaybePromise } from '../maybe-promise.ts';
 import type { RewardData, RewardFault, RewardFunction, RewardOutcome, RewardScores } from '../rewards.ts';
-import { isMeasurable } from '../statistics.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.

@@ -1,10 +1,11 @@
 // The reward model that sums weighted reward functions, and records their errors on the trajectories.
+
+import { frozenCopy } from '../common/frozen-copy.ts';
+import { withinTime } from '../common/time-limits.ts';
 import { GradusError, messageOf } from '../errors.ts';
-import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
 import type { NamedReward, Progress, RewardData, RewardModel, RewardOutcome, RewardScores } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
-import { withinTime } from '../time-limits.ts';
 import { callReward, checkedOutcome } from './reward-call.ts';
 
 export interface WeightedRewardsOptions {

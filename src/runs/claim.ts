@@ -2,8 +2,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellWord } from '../common/shell-word.ts';
 import { GradusError } from '../errors.ts';
-import { shellWord } from '../shell-word.ts';
 import { runFiles } from './layout.ts';
 import { isAlive, processStart } from './processes.ts';
 

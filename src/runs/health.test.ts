@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { healthDocument } from '../../scripts/health-document.ts';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { HealthMonitor, healthMonitor } from './health.ts';
 import { healthRules } from './health-rules.ts';
 import type { HealthSettings } from './history.ts';

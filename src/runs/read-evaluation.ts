@@ -1,8 +1,8 @@
 // Reads the completions of evaluations, finished or not; of runs that have none, there is nothing to read.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { existingNames } from '../common/nearest.ts';
 import { codeOf, GradusError, isObject } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import { damaged, eachLine, type Fields, readJson } from './files.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationRecord, Verdict } from './records.ts';

@@ -1,8 +1,8 @@
 // Reads run directories, even while the run is training; lines that are not complete yet are skipped.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { existingNames } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';

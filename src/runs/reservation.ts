@@ -1,8 +1,8 @@
 // Decides which directories can become runs, and reserves one for a process that is about to write it.
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { shellWord } from '../common/shell-word.ts';
 import { GradusError } from '../errors.ts';
-import { shellWord } from '../shell-word.ts';
 import { isTemporaryOf, replaceJson } from './files.ts';
 import { runFiles } from './layout.ts';
 import { processStart } from './processes.ts';

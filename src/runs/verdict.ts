@@ -1,7 +1,7 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
-import { counted } from '../counted.ts';
-import { changeInterval, type Interval, meanInterval, pairedInterval } from '../intervals.ts';
-import { mean, populationDeviation } from '../statistics.ts';
+import { counted } from '../common/counted.ts';
+import { changeInterval, type Interval, meanInterval, pairedInterval } from '../common/intervals.ts';
+import { mean, populationDeviation } from '../common/statistics.ts';
 import type {
   Change,
   EvaluationRecord,

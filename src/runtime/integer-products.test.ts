@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
 import { size as symbol } from '../tensor/shape.ts';

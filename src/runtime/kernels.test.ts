@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import type { Packing } from '../tensor/onnx-matmul.ts';
 import { add, input, matmul } from '../tensor/ops.ts';

@@ -1,8 +1,8 @@
 // Checks the options of functions that programs call, since TypeScript does not check ranges.
 import { z } from 'zod';
+import { existingNames } from '../common/nearest.ts';
 import { MOST_COMPLETIONS, MOST_SAMPLES } from '../config/limits.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 
 export const completionCount = z.int().min(1).max(MOST_COMPLETIONS);
 export const sampleSize = z.int().min(1).max(MOST_SAMPLES);

@@ -2,14 +2,14 @@
 // of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
 // change the random numbers of training.
 
-import { unlessAborted } from '../cancellation.ts';
+import { unlessAborted } from '../common/cancellation.ts';
+import { shuffled, streamSeed } from '../common/random.ts';
 import { milliseconds } from '../config/durations.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
-import { shuffled, streamSeed } from '../random.ts';
 import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';

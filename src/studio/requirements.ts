@@ -1,8 +1,9 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
+
+import { existingNames, nearest } from '../common/nearest.ts';
 import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames, nearest } from '../nearest.ts';
 import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 

@@ -1,6 +1,7 @@
 // Checks before training of the rewards of a few completions: whether they work, differ within groups, and favour right answers.
+
+import { counted } from '../common/counted.ts';
 import type { Config } from '../config/schema.ts';
-import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
 import { correctness, finalText, type Group, type GroupReason } from '../rl.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';

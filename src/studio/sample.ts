@@ -1,11 +1,11 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
+import { streamSeed } from '../common/random.ts';
 import type { Config } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
-import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';

@@ -1,7 +1,7 @@
 // Checks before training of the completions of the untrained policy (their ends, masks and precision) and of the learning rate.
 import { correctsSampler, roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { counted } from '../common/counted.ts';
 import type { Config } from '../config/schema.ts';
-import { counted } from '../counted.ts';
 import { isTruncated } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
 import { type Trajectory, wasPlayed } from '../rl.ts';

@@ -2,12 +2,12 @@
 import type { TrainableModel } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
-import { unlessCancelled } from '../cancellation.ts';
+import { unlessCancelled } from '../common/cancellation.ts';
+import { existingNames } from '../common/nearest.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { GradusError } from '../errors.ts';
-import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import { type Problems, stageProblems } from './data/problems.ts';

@@ -1,4 +1,7 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
+
+import { frozenCopy } from '../common/frozen-copy.ts';
+import { withinTime } from '../common/time-limits.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stage } from '../config/stages.ts';
@@ -8,12 +11,10 @@ import { checkedEnv } from '../environment-answers.ts';
 import { templateColumns } from '../envs/prompt-template.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError, messageOf } from '../errors.ts';
-import { frozenCopy } from '../frozen-copy.ts';
 import { environmentScores } from '../rewards/environment-scores.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, State } from '../rl.ts';
-import { withinTime } from '../time-limits.ts';
 import { assertColumns } from './data/data-files.ts';
 import { loadProblems, type Problems } from './data/problems.ts';
 import { promptOf } from './data/row-prompt.ts';

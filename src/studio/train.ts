@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
-import { stopReasonOf } from '../cancellation.ts';
+import { stopReasonOf } from '../common/cancellation.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
-import { type RandomStream, randomStream } from '../random.ts';
+import { type RandomStream, randomStream } from '../common/random.ts';
 import { allocate } from '../runtime/buffers.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';

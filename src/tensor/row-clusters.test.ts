@@ -1,7 +1,7 @@
 // Which operators are computed together, and that what lies between them never has to wait for itself.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { gradients } from './gradients.ts';
 import type { Tensor } from './graph.ts';
 import {

@@ -1,7 +1,7 @@
 // Tool calls as models write them: read back whatever the pieces they come in, and what is wrong with those that cannot be read.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { randomStream } from '../random.ts';
+import { randomStream } from '../common/random.ts';
 import { type ToolSyntaxName, toolSyntaxes } from './syntaxes.ts';
 import { type ParsedTurn, readTurn, spacedJson } from './tool-syntax.ts';
 

@@ -1,8 +1,8 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import type { z } from 'zod';
-import { bearerOf } from '../authorization.ts';
+import { bearerOf } from '../common/authorization.ts';
+import { beginningOf, LongAnswerError, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
-import { beginningOf, LongAnswerError, textOf } from '../response-text.ts';
 import { anyAnswer, createdExperiment, faultAnswer, foundExperiment, runAnswer } from './mlflow-answers.ts';
 import { RefusedError } from './outbox.ts';
 import type { EnvironmentVariables } from './tracker.ts';

@@ -1,6 +1,6 @@
 // Weights & Biases. Its client is for Python, so a worker runs it, with the tags that transformers' trainers use.
 import { dirname } from 'node:path';
-import { assertOneLine } from '../authorization.ts';
+import { assertOneLine } from '../common/authorization.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Metrics, TrackedPlace } from '../logging.ts';
 import { pythonFolder } from '../workers/python-folder.ts';

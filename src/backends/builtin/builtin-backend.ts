@@ -1,10 +1,11 @@
 // The built-in backend: a table of logits for task sets with `answers`. It has no model and no native library, and starts at once.
+
+import { named } from '../../common/nearest.ts';
 import type { Config } from '../../config/schema.ts';
 import { createAt } from '../../configurable.ts';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
-import { named } from '../../nearest.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Backend, ModelInterface } from '../backend.ts';
 import { TabularModel } from './tabular-model.ts';

@@ -9,6 +9,7 @@
 // where A_i are the advantages of GRPO and the reference is the table as it began.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { randomStream } from '../../common/random.ts';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { GradusError } from '../../errors.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
@@ -17,7 +18,6 @@ import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampl
 import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
-import { randomStream } from '../../random.ts';
 import type { TrainableModel } from '../backend.ts';
 import { fileError } from '../model-files/file-error.ts';
 

@@ -1,4 +1,6 @@
 // The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
+
+import { streamSeed } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
@@ -9,7 +11,6 @@ import { type TrainedParameters, trainedEntries, trainedParameters } from '../..
 import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
-import { streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';

@@ -1,7 +1,8 @@
 // The values that training starts from: of the model's own parameters those in its files, of adapters those with which they change nothing.
+
+import { randomStream, streamSeed } from '../../common/random.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
-import { randomStream, streamSeed } from '../../random.ts';
 import type { ModelFiles } from '../model-files/model-files.ts';
 import type { Arena } from './arena.ts';
 

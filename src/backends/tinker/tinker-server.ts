@@ -1,8 +1,9 @@
 // The server of a configuration: its address, the key, the model that it is asked for.
+
+import { nearest } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { nearest } from '../../nearest.ts';
 import { capabilities } from './answers.ts';
 import { type TinkerClient, tinkerClient } from './tinker-client.ts';
 

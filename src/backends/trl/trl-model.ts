@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
 import type { KlEstimator } from '../../grpo/kl.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
@@ -16,7 +17,6 @@ import type {
   TextLogprobsOptions,
 } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
-import { mean } from '../../statistics.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { endedCompletion } from '../ended-completion.ts';

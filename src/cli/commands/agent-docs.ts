@@ -1,8 +1,8 @@
 // gradus agent-docs: prints the guides for agents, which ship with the package.
 import { readdirSync } from 'node:fs';
 import { Command } from 'commander';
+import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';

@@ -1,6 +1,6 @@
 // gradus data: checks the data of a configuration before a model is run.
 import { Command } from 'commander';
-import { counted } from '../../counted.ts';
+import { counted } from '../../common/counted.ts';
 import type { DataCheck } from '../../studio/data/check-data.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';

@@ -1,6 +1,6 @@
 // gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
-import { counted } from '../../counted.ts';
+import { counted } from '../../common/counted.ts';
 import { threeDigits } from '../../studio/checks.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';

@@ -1,6 +1,6 @@
 // gradus handoff: writes a folder with which another system runs the same training.
 import { Command, Option } from 'commander';
-import { counted } from '../../counted.ts';
+import { counted } from '../../common/counted.ts';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect, given } from '../arguments.ts';

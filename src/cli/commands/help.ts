@@ -1,7 +1,7 @@
 // gradus help: prints the help of a command, or about a topic.
 import { Command } from 'commander';
+import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../cli.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';

@@ -2,10 +2,10 @@
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { shellWord } from '../../common/shell-word.ts';
 import { GradusError, isObject } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
-import { shellWord } from '../../shell-word.ts';
 import { gradusVersion } from '../../studio/versions.ts';
 import type { Cli } from '../cli.ts';
 import { isCheckoutScript } from '../own-name.ts';

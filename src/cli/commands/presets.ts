@@ -1,8 +1,8 @@
 // gradus presets: lists presets of settings, with their values, their sources and when to use them.
 import { Command } from 'commander';
+import { existingNames } from '../../common/nearest.ts';
 import type { PresetName } from '../../config/presets.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 

@@ -1,6 +1,6 @@
 // gradus replay: scores the rollouts of a run again with another reward.
 import { Command } from 'commander';
-import { counted } from '../../counted.ts';
+import { counted } from '../../common/counted.ts';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';
 import { given, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';

@@ -1,7 +1,7 @@
 // gradus schema: prints the JSON Schema of `--json` output.
 import { Command } from 'commander';
+import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:

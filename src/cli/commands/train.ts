@@ -1,6 +1,6 @@
 // gradus train: trains according to a configuration.
 import { Command } from 'commander';
-import { counted } from '../../counted.ts';
+import { counted } from '../../common/counted.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../studio/training/train-result.ts';
 import { alertLine } from '../alert-line.ts';

@@ -1,5 +1,5 @@
 // Compares two parsed answers: numbers by value, expressions at random points, sets, intervals and equations part by part.
-import { randomStream } from '../../random.ts';
+import { randomStream } from '../../common/random.ts';
 import { type Complex, hasValue, modulus, subtract } from './complex.ts';
 import { exactValue, valueAt, variablesOf } from './evaluate.ts';
 import { isEqual, roundTo, toNumber } from './rational.ts';

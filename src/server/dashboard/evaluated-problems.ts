@@ -1,9 +1,9 @@
 // The problems of a run's evaluations: each with how it went at every evaluation, and its completions.
 import { statSync } from 'node:fs';
+import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
 import { type KeptEvaluation, listKeptEvaluations, readEvaluatedProblems } from '../../runs/read-evaluation.ts';
 import type { EvaluatedProblem } from '../../runs/records.ts';
-import { mean } from '../../statistics.ts';
 import type { EvaluationColumn, Evaluations, Fault, ProblemPage, ProblemRow } from './answers.ts';
 import { faultOf } from './faults.ts';
 

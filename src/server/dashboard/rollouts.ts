@@ -1,12 +1,12 @@
 // The rollouts of a run, one step at a time: the groups of a step, and the completions of a group.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { moments } from '../../common/statistics.ts';
 import { GradusError, isObject, kindOf } from '../../errors.ts';
 import { damaged } from '../../runs/files.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
 import { eachRollout } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
-import { moments } from '../../statistics.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
 
 /** The number of characters of a prompt in the row of its group. */

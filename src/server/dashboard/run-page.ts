@@ -1,6 +1,7 @@
 // The dashboard's summary of a run: its row in the table, and the head of its page.
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { mean } from '../../common/statistics.ts';
 import type { Config } from '../../config/schema.ts';
 import { isObject } from '../../errors.ts';
 import { healthMonitor, openAlerts } from '../../runs/health.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
-import { mean } from '../../statistics.ts';
 import { healthSettings } from '../../studio/training/health-settings.ts';
 import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
 import { faultOf } from './faults.ts';

@@ -1,8 +1,8 @@
 // Finds the runs in a directory by name; no name can lead out of the directory.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import { isRun } from '../../runs/read-run.ts';
 
 /** The names of all runs, in the order of the file system; none if there is no such directory. */

@@ -1,8 +1,8 @@
 // A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
 import { randomInt } from 'node:crypto';
+import { streamSeed } from '../../common/random.ts';
 import type { ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
-import { streamSeed } from '../../random.ts';
 import type { Renderer } from '../../rendering.ts';
 import { stopTexts, upToStop } from '../../stop-texts.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';

@@ -1,7 +1,7 @@
 // Checks of problems and their prompts: templates, empty, repeated and leaked prompts, right answers, lengths.
 import type { TemplateUse } from '../../backends/open-renderer.ts';
+import { counted } from '../../common/counted.ts';
 import type { Config } from '../../config/schema.ts';
-import { counted } from '../../counted.ts';
 import { shortened } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';

@@ -2,15 +2,15 @@
 import { readdirSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { existingNames } from '../../common/nearest.ts';
+import { shuffled, streamSeed } from '../../common/random.ts';
+import { decodeUtf8 } from '../../common/utf8.ts';
 import { GradusError, isObject, messageOf, shownRow } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { parseWithAllDigits, splitLines } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
-import { existingNames } from '../../nearest.ts';
-import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
 import { fileChunks } from '../../runs/files.ts';
-import { decodeUtf8 } from '../../utf8.ts';
 
 export interface LoadRowsOptions {
   /** The split to read. In folders, the data set card or the names of files say which files it has; a single file is `train`. @default 'train' */

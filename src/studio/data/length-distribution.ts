@@ -1,7 +1,8 @@
 // The distribution of prompt lengths, in tokens.
+
+import { mean } from '../../common/statistics.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
-import { mean } from '../../statistics.ts';
 
 /** How long prompts are, in tokens. */
 export interface LengthDistribution {

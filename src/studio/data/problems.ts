@@ -1,5 +1,8 @@
 // The problems of a configuration: those to train on, in which order, and those held out.
 import { isDeepStrictEqual } from 'node:util';
+import { existingNames, named } from '../../common/nearest.ts';
+import { shuffled, streamSeed } from '../../common/random.ts';
+import { mean } from '../../common/statistics.ts';
 import type { Config } from '../../config/schema.ts';
 import { rowKeys, stagesOf } from '../../config/stages.ts';
 import { createAt } from '../../configurable.ts';
@@ -10,10 +13,7 @@ import { nameIn } from '../../envs/by-column.ts';
 import type { Taskset } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames, named } from '../../nearest.ts';
-import { shuffled, streamSeed } from '../../random.ts';
 import { correctness, type Example, type Group } from '../../rl.ts';
-import { mean } from '../../statistics.ts';
 import { type ProgramValues, programRows } from '../program-values.ts';
 import { assertColumns, type LoadRowsOptions, loadRows, splitRows } from './data-files.ts';
 import { conversationIn, promptColumns } from './row-prompt.ts';

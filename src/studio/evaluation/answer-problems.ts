@@ -1,8 +1,9 @@
 // The completions of an evaluation: sampled in batches, scored one problem after another, and told to a log that knows those of an earlier attempt.
-import { unlessAborted } from '../../cancellation.ts';
+
+import { unlessAborted } from '../../common/cancellation.ts';
+import { streamSeed } from '../../common/random.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
 import { assertGroups, assertReported } from '../../protocol-checks.ts';
-import { streamSeed } from '../../random.ts';
 import { correctness, type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../../runs/records.ts';
 import type { EvaluationOptions } from './evaluate-policy.ts';

@@ -1,13 +1,14 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
+
+import { type Interval, meanInterval, wilsonInterval } from '../../common/intervals.ts';
+import { mean } from '../../common/statistics.ts';
 import { isTruncated } from '../../grpo/metrics.ts';
-import { type Interval, meanInterval, wilsonInterval } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Policy } from '../../policy.ts';
 import type { Progress, RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import type { EvaluatedCompletion, EvaluationRecord } from '../../runs/records.ts';
-import { mean } from '../../statistics.ts';
 import { answerProblems, type EvaluationLog } from './answer-problems.ts';
 
 export interface EvaluationOptions {

@@ -1,13 +1,13 @@
 // Compares runs: their metrics, the differences of their configurations, and which is better on held-out problems.
 import { isDeepStrictEqual } from 'node:util';
+import { type Interval, pairedInterval, unpairedInterval } from '../../common/intervals.ts';
+import { mean } from '../../common/statistics.ts';
 import { isProgramReference, splitReference } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { isObject } from '../../errors.ts';
-import { type Interval, pairedInterval, unpairedInterval } from '../../intervals.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../../runs/verdict.ts';
-import { mean } from '../../statistics.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
 /** How runs differ, and their results. */

@@ -7,10 +7,10 @@ import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.t
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
 import type { GgufDtype } from '../../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../../backends/model-files/write-merged.ts';
+import { counted } from '../../common/counted.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { stagesOf, withCountedSteps } from '../../config/stages.ts';
-import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer, ggufTokenRoles } from '../../formats/gguf-tokenizer.ts';
 import type { GgufMetadata } from '../../formats/gguf-writer.ts';

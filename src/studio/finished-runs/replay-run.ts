@@ -1,13 +1,13 @@
 // Scores the rollouts of a run again with another reward, and compares the scores with those of training. Needs no model.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Trajectory } from '../../rl.ts';
 import { runFiles, stepOf } from '../../runs/layout.ts';
 import { eachRollout, findRun } from '../../runs/read-run.ts';
 import type { RolloutCompletion, RolloutRecord } from '../../runs/records.ts';
-import { mean } from '../../statistics.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 
 export interface ReplayOptions {

@@ -1,10 +1,10 @@
 // Writes what another system needs to run the same training: `gradus handoff` for programs.
 import { basename, resolve } from 'node:path';
 import { nameForOthers } from '../../backends/model-files/find-model.ts';
+import { shellWord } from '../../common/shell-word.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
 import { stepCount } from '../data/problems.ts';
 import { gradusVersion } from '../versions.ts';
 import { assertNew, writeFolder } from './handoff-folder.ts';

@@ -1,10 +1,11 @@
 // The ways to train a configuration on a GPU (`gradus gpu-train`): for each, what would run where, what is missing, and estimates of memory, time
 // and cost. Nothing is started, installed or spent.
+
+import { shellWord } from '../../common/shell-word.ts';
 import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { assertSupported } from '../../config/support.ts';
 import { GradusError, messageOf } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
 import { type HandoffSystem, handoffTargets } from '../handoff/handoff-targets.ts';
 import { assertRentable, runCost } from '../modal/rental.ts';
 import { type Plan, planTraining } from '../plan.ts';

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { stopReasonOf } from '../../cancellation.ts';
+import { stopReasonOf } from '../../common/cancellation.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { type ErrorKind, GradusError } from '../../errors.ts';
 import { replaceJson } from '../../runs/files.ts';

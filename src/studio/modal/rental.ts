@@ -1,8 +1,9 @@
 // The cost of renting a GPU at Modal for a run, and the checks that it can be rented and that the user has agreed to pay.
+
+import { existingNames } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
 import { modalApp } from './modal-app.ts';
 

@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { shellWord } from '../../common/shell-word.ts';
 import { claimed } from '../../runs/claim.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { emptyRun, reserveRun } from '../../runs/reservation.ts';
-import { shellWord } from '../../shell-word.ts';
 import { assertConfirmed } from '../modal/rental.ts';
 import { packageRoot } from '../package-root.ts';
 import { readRequirements } from '../requirements.ts';

@@ -1,6 +1,7 @@
 // Opens the directory of a training run: a new run, or one that is resumed from its latest checkpoint.
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { shellWord } from '../../common/shell-word.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
@@ -9,7 +10,6 @@ import { lastCheckpoint } from '../../runs/checkpoints.ts';
 import { assertReadable, isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import { assertFree, assertInactive, hasNotBegun } from '../../runs/reservation.ts';
 import { RunStore } from '../../runs/run-store.ts';
-import { shellWord } from '../../shell-word.ts';
 import { stepCount } from '../data/problems.ts';
 import type { Setup } from '../setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';

@@ -1,5 +1,6 @@
 // Records the events of a run as they happen, and how it ended.
-import { THE_PROGRAM } from '../../cancellation.ts';
+
+import { THE_PROGRAM } from '../../common/cancellation.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type { RunRecord } from '../../runs/records.ts';

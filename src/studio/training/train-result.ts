@@ -1,10 +1,11 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
+
+import { shellWord } from '../../common/shell-word.ts';
+import { mean } from '../../common/statistics.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict } from '../../runs/verdict.ts';
-import { shellWord } from '../../shell-word.ts';
-import { mean } from '../../statistics.ts';
 import { type PreflightWarning, preflightWarnings } from '../finished-runs/preflight-warnings.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from '../requirements.ts';
 import { resumeCommand } from './resume-command.ts';

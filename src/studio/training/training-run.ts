@@ -1,11 +1,11 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 import { isDeepStrictEqual } from 'node:util';
-import { stopReasonOf } from '../../cancellation.ts';
+import { stopReasonOf } from '../../common/cancellation.ts';
+import { streamSeed } from '../../common/random.ts';
 import { type Stage, stagesOf } from '../../config/stages.ts';
 import { codeOf } from '../../errors.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
 import type { StepReport } from '../../grpo-trainer.ts';
-import { streamSeed } from '../../random.ts';
 import type { Progress } from '../../rewards.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../runs/health.ts';

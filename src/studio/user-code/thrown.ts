@@ -1,7 +1,8 @@
 // Errors of user code, in a form that can be sent from one process to another.
+
+import { nameOf } from '../../common/fault-message.ts';
+import { TimeLimitError } from '../../common/time-limits.ts';
 import { type ErrorDetails, GradusError, isObject, messageOf, stackOf } from '../../errors.ts';
-import { nameOf } from '../../fault-message.ts';
-import { TimeLimitError } from '../../time-limits.ts';
 
 export interface Thrown {
   /** The class of an error. */

@@ -1,9 +1,10 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
+
+import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
 import { likeliestToken, likeliestTokens, sampleToken } from '../../../models/sampler.ts';
 import { scoresNotFinite } from '../../../not-finite.ts';
 import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../../policy.ts';
-import { type RandomStream, randomStream } from '../../../random.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 
 /** The distribution of one row's next token. Both arrays are views [vocabulary] that the next run overwrites. */

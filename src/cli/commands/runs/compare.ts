@@ -1,6 +1,6 @@
 // gradus runs compare: compares runs.
 import { Command } from 'commander';
-import { counted } from '../../../counted.ts';
+import { counted } from '../../../common/counted.ts';
 import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';

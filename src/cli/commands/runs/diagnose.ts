@@ -1,6 +1,6 @@
 // gradus runs diagnose: shows what the rules of run health find.
 import { Command } from 'commander';
-import { counted } from '../../../counted.ts';
+import { counted } from '../../../common/counted.ts';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../studio/finished-runs/preflight-warnings.ts';
 import { alertLine } from '../../alert-line.ts';

@@ -1,6 +1,6 @@
 // gradus runs list: lists all runs, the latest first.
 import { Command } from 'commander';
-import { counted } from '../../../counted.ts';
+import { counted } from '../../../common/counted.ts';
 import { messageOf } from '../../../errors.ts';
 import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
 import type { Cli } from '../../cli.ts';

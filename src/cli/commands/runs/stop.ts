@@ -1,6 +1,6 @@
 // gradus runs stop: asks the process of a run to write a checkpoint and end.
 import { Command } from 'commander';
-import { shellWord } from '../../../shell-word.ts';
+import { shellWord } from '../../../common/shell-word.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { runArgument } from './run-argument.ts';

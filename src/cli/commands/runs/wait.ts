@@ -1,7 +1,7 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 import { Command } from 'commander';
+import { shellWord } from '../../../common/shell-word.ts';
 import type { RunRecord } from '../../../runs/records.ts';
-import { shellWord } from '../../../shell-word.ts';
 import { resumeCommand } from '../../../studio/training/resume-command.ts';
 import type { TrainResult } from '../../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';

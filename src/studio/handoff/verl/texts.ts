@@ -1,6 +1,7 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
+
+import { shellWord } from '../../../common/shell-word.ts';
 import type { Config } from '../../../config/schema.ts';
-import { shellWord } from '../../../shell-word.ts';
 import type { Override } from '../handoff-row.ts';
 import type { HandoffFacts } from '../handoff-target.ts';
 import { hydraOverride } from './hydra-override.ts';

@@ -1,11 +1,13 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
+
+import { randomStream, streamSeed } from '../../../common/random.ts';
+import { mean } from '../../../common/statistics.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
 import { shortened } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
-import { randomStream, streamSeed } from '../../../random.ts';
 import type { Renderer } from '../../../rendering.ts';
 import {
   type Action,
@@ -18,7 +20,6 @@ import {
   type Trajectory,
 } from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
-import { mean } from '../../../statistics.ts';
 import { type Check, failed, passed, share, threeDigits } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';

@@ -1,10 +1,10 @@
 // The program of the child process in which environments of users run: it executes calls and sends back their results.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { frozenCopy } from '../../../common/frozen-copy.ts';
 import { callEnv, type Timed, timed } from '../../../env-call.ts';
 import type { Environment } from '../../../environment.ts';
 import { checkedEnv } from '../../../environment-answers.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
-import { frozenCopy } from '../../../frozen-copy.ts';
 import type { Action, Env, Example, Trajectory } from '../../../rl.ts';
 import { guardProcess } from '../guard-process.ts';
 import { describeThrown, type Thrown } from '../thrown.ts';

@@ -1,9 +1,9 @@
 // Supervises the child process in which environments of users run: sends it calls, limits their time, and replaces it when it hangs or exits.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { afterTime, tookLonger } from '../../../common/time-limits.ts';
 import type { EnvAnswers, Timed } from '../../../env-call.ts';
 import { GradusError, isObject, messageOf } from '../../../errors.ts';
-import { afterTime, tookLonger } from '../../../time-limits.ts';
 import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';

@@ -1,10 +1,10 @@
 // The calls through which environments in Python use the model that is being trained, and its tokenizer.
 import { z } from 'zod';
 import type { ModelText } from '../../../backends/open-renderer.ts';
+import { streamSeed } from '../../../common/random.ts';
 import type { Config } from '../../../config/schema.ts';
 import { roles } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
-import { streamSeed } from '../../../random.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
 import { openConfiguredText } from '../../model-text.ts';
 

@@ -1,13 +1,13 @@
 // Environments that users write in Python: those that score completions themselves, and TRL's, whose methods are tools.
 import { z } from 'zod';
 import { writableArguments } from '../../../call-arguments.ts';
+import { tookLonger } from '../../../common/time-limits.ts';
 import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
 import type { Message } from '../../../message.ts';
 import type { Action, Env, Example } from '../../../rl.ts';
-import { tookLonger } from '../../../time-limits.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { PythonCode } from '../../../workers/python-code.ts';
 import type { CallHandler } from '../../../workers/worker.ts';

@@ -1,9 +1,9 @@
 // Environments that run in a child process, where an endless loop can be stopped, as `Environment`s of this process.
 import { isDeepStrictEqual } from 'node:util';
+import { faultMessage } from '../../../common/fault-message.ts';
 import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Dataset, Environment, Turns } from '../../../environment.ts';
 import { GradusError } from '../../../errors.ts';
-import { faultMessage } from '../../../fault-message.ts';
 import type { Action, EpisodeScore, Example } from '../../../rl.ts';
 import {
   type Call,

@@ -1,10 +1,10 @@
 // Creates a built-in reward with the settings of a configuration.
 import { z } from 'zod';
+import { named } from '../../../common/nearest.ts';
 import { rewardHint, rewardName } from '../../../config/reward-names.ts';
 import type { RewardConfig } from '../../../config/schema.ts';
 import { createAt } from '../../../configurable.ts';
 import { GradusError } from '../../../errors.ts';
-import { named } from '../../../nearest.ts';
 import { evaluationWeight } from '../../../reward-weights.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RemoteReward, RewardFunction } from '../../../rewards.ts';

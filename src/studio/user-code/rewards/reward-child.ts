@@ -1,8 +1,8 @@
 // The program of a child process in which reward functions run: it opens and calls them, and sends back the results.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { faultMessage } from '../../../common/fault-message.ts';
+import { frozenCopy } from '../../../common/frozen-copy.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
-import { faultMessage } from '../../../fault-message.ts';
-import { frozenCopy } from '../../../frozen-copy.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RewardFunction } from '../../../rewards.ts';
 import { guardProcess } from '../guard-process.ts';

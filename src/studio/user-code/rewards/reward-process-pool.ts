@@ -1,8 +1,8 @@
 // A pool of child processes for reward functions, in which an endless loop can be stopped and a crash harms nothing else.
 import type { ChildProcess } from 'node:child_process';
+import { afterTime } from '../../../common/time-limits.ts';
 import { type ErrorDetails, GradusError, isObject, messageOf } from '../../../errors.ts';
 import type { RemoteReward, RewardData, RewardOutcome } from '../../../rewards.ts';
-import { afterTime } from '../../../time-limits.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 
 /** Everything that is needed to open a reward, in any process. */

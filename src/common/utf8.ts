@@ -1,5 +1,5 @@
 // Decodes the text of users' files: invalid UTF-8 is an error and never becomes U+FFFD.
-import { GradusError } from './errors.ts';
+import { GradusError } from '../errors.ts';
 
 /**
  * Drops the byte order mark that some editors write.

@@ -1,9 +1,9 @@
 // Describes an error from a user's reward or environment in the way Python does: class, message, file and line.
-import { GradusError, messageOf, stackOf } from './errors.ts';
+import { GradusError, messageOf, stackOf } from '../errors.ts';
 import { TimeLimitError } from './time-limits.ts';
 
 /** The folder of this package's code, as stacks show it. */
-const ownFolder = new URL('./', import.meta.url).href;
+const ownFolder = new URL('../', import.meta.url).href;
 
 /**
  * `TypeError: x is not a function (mine.ts:7)` for an error from a user's file, or from code outside this package that it calls; for any other

@@ -1,5 +1,5 @@
 // The value of an Authorization header, checked before any request: what the platform throws about it quotes the secret.
-import { GradusError } from './errors.ts';
+import { GradusError } from '../errors.ts';
 
 /**
  * Throws `CREDENTIALS_INVALID`, which does not show the secret, for one that no header can carry. White space around it is left out.

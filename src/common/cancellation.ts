@@ -1,5 +1,5 @@
 // Work that an abort signal cancels.
-import { cancelled, messageOf } from './errors.ts';
+import { cancelled, messageOf } from '../errors.ts';
 
 /** Throws `CANCELLED` as soon as the signal is aborted. The work is then abandoned. */
 export async function unlessCancelled<T>(

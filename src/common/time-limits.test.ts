@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { standStill } from '../test/stand-still.ts';
+import { standStill } from '../../test/stand-still.ts';
 import { afterTime, withinTime } from './time-limits.ts';
 
 test('work that takes longer is abandoned, work that does not is not', async () => {
