@@ -77,8 +77,8 @@ test('a taken directory is an error, unless it is a run that may be overwritten'
 
 test('metrics lines have their keys in one order and no value that is not a number', () => {
   const store = create('metrics');
-  store.metrics(1, { reward: 0.5, loss: Number.NaN, entropy: 1, grad_norm: Number.POSITIVE_INFINITY });
-  store.metrics(2, { entropy: 1, reward: 0.5, step: 99 });
+  store.writeMetrics(1, { reward: 0.5, loss: Number.NaN, entropy: 1, grad_norm: Number.POSITIVE_INFINITY });
+  store.writeMetrics(2, { entropy: 1, reward: 0.5, step: 99 });
   assert.equal(
     readFileSync(join(store.directory, 'metrics.jsonl'), 'utf8'),
     '{"step":1,"entropy":1,"reward":0.5}\n{"step":2,"entropy":1,"reward":0.5}\n',
@@ -87,7 +87,7 @@ test('metrics lines have their keys in one order and no value that is not a numb
 
 test('a torn last line is not read', () => {
   const store = create('torn');
-  store.metrics(1, { reward: 1 });
+  store.writeMetrics(1, { reward: 1 });
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":2,"rew');
   assert.deepEqual(readMetrics(store.directory), [{ step: 1, reward: 1 }]);
 });
@@ -106,7 +106,7 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', async
     { score: null, parts: { exact: null } },
   ];
   const outcome = { fate: 'kept', reason: 'mixed', advantages: [0.5, 0] } as const;
-  store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
+  store.writeRollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
   await store.settle();
   assert.deepEqual(readRollouts(store.directory, 10), [
     {
@@ -145,7 +145,7 @@ test('rollouts may be longer than a string', () => {
   const store = create('long');
   const long = { id: 'x', example: { text: 'x'.repeat(2 ** 28) }, trajectories: [], rewards: [] };
   const outcome = { fate: 'kept', reason: 'mixed', advantages: [] } as const;
-  store.rollouts(1, [
+  store.writeRollouts(1, [
     { ...long, ...outcome },
     { ...long, ...outcome },
   ]);
@@ -157,8 +157,8 @@ test('rollouts may be longer than a string', () => {
 test('checkpoints are whole, found by name, and pruned all but the best', async () => {
   const store = create('checkpoints');
   for (const step of [1, 2, 3, 4]) {
-    await store.checkpoint({ step }, saveNothing);
-    if (step === 2) store.point('best', step);
+    await store.writeCheckpoint({ step }, saveNothing);
+    if (step === 2) store.pointTo('best', step);
     store.pruneCheckpoints(2);
   }
   const names = readdirSync(join(store.directory, 'checkpoints')).sort();
@@ -171,20 +171,20 @@ test('checkpoints are whole, found by name, and pruned all but the best', async 
 
 test('a checkpoint that fails half way leaves the one before it', async () => {
   const store = create('half');
-  await store.checkpoint({ step: 1 }, saveNothing);
+  await store.writeCheckpoint({ step: 1 }, saveNothing);
   const full = async (folder: string) => {
     writeFileSync(join(folder, 'model.safetensors'), 'wei');
     throw new Error('no space left');
   };
-  await assert.rejects(store.checkpoint({ step: 2 }, full), /no space/);
+  await assert.rejects(store.writeCheckpoint({ step: 2 }, full), /no space/);
   assert.equal(findCheckpoint(store.directory, 'latest').state.step, 1);
 });
 
 test('a run that goes on forgets what came after its checkpoint', async () => {
   const store = create('resumed');
   for (const step of [1, 2, 3]) {
-    store.metrics(step, { reward: step });
-    store.rollouts(step, []);
+    store.writeMetrics(step, { reward: step });
+    store.writeRollouts(step, []);
     const evaluation = {
       problems: 1,
       samples_per_problem: 1,
@@ -193,9 +193,9 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
       intervals: {},
       per_problem: [],
     };
-    store.evaluation({ step, ...evaluation });
-    store.event({ type: 'step', step });
-    const completions = store.evaluationFile(step);
+    store.writeEvaluation({ step, ...evaluation });
+    store.writeEvent({ type: 'step', step });
+    const completions = store.beginEvaluation(step);
     completions.finish();
     completions.close();
   }
@@ -203,7 +203,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   for (const step of [2, 3]) writeFileSync(join(store.directory, 'evals', `step_00000${step}-0123abcd.json`), '{}');
   await store.settle();
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
-  await store.checkpoint({ step: 2 }, saveNothing);
+  await store.writeCheckpoint({ step: 2 }, saveNothing);
   store.update({ status: 'stopped', stop_reason: 'SIGINT', ended: '2026-01-01T00:01:00Z' });
 
   const again = RunStore.reopen(store.directory, 2, { max_steps: 9, config: { model: 'tiny', max_steps: 9 } });
@@ -229,7 +229,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     'step_000002-0123abcd.json',
     'step_000002.jsonl',
   ]);
-  again.metrics(3, { reward: 3 });
+  again.writeMetrics(3, { reward: 3 });
   assert.deepEqual(
     readMetrics(store.directory).map(({ step }) => step),
     [1, 2, 3],
@@ -252,7 +252,7 @@ test('what a run keeps when it goes on has the same bytes, whose last line ends'
 test('without a checkpoint, a run forgets even what it made before its first step, which may be incomplete', () => {
   const store = create('unsaved');
   const sample = { prompt: [], completion: '', stop_reason: 'completed', reward: 0, rewards: {}, example: {} } as const;
-  store.samples([{ step: 0, ...sample }]);
+  store.writeSamples([{ step: 0, ...sample }]);
   store.update({ status: 'stopped' });
   writeFileSync(join(store.directory, 'checkpoints', 'notes.txt'), 'mine');
   writeFileSync(join(store.directory, 'run.json.4.tmp'), '{'); // its process was killed
@@ -264,9 +264,9 @@ test('without a checkpoint, a run forgets even what it made before its first ste
 
 test('a run with a damaged file stays as it is', () => {
   const store = create('broken');
-  store.metrics(1, { reward: 1 });
-  store.metrics(2, { reward: 2 });
-  store.result({ ok: true });
+  store.writeMetrics(1, { reward: 1 });
+  store.writeMetrics(2, { reward: 2 });
+  store.writeResult({ ok: true });
   store.end({ status: 'completed' });
   store.close();
   const contents = () =>
@@ -342,7 +342,7 @@ test('a directory can be reserved for a process, which alone may write the run',
 
 test('a reserved run that cannot begin says why, and keeps what it had', () => {
   const store = create('goes-on');
-  store.metrics(1, { reward: 1 });
+  store.writeMetrics(1, { reward: 1 });
   store.update({ step: 1, status: 'stopped', stop_reason: 'SIGTERM' });
   reserveRun(store.directory, process.pid);
   endReserved(store.directory, { status: 'failed', error: { code: 'MODEL_NOT_FOUND', message: 'no model' } });

@@ -144,7 +144,7 @@ export class RunStore {
    * Saves a batch for inspection, one sequence per line; numbers that are not finite become `null`.
    * @returns the file
    */
-  failedBatch({ sequences }: TrainingBatch): string {
+  writeFailedBatch({ sequences }: TrainingBatch): string {
     const path = join(this.directory, runFiles.failedBatch);
     replaceFile(path, sequences.map(stringifyLine).join(''));
     return path;
@@ -158,45 +158,45 @@ export class RunStore {
   }
 
   /** Records the step of the run. run.json is updated a moment later, since replacing it may take longer than a small step. */
-  progress(step: number): void {
+  setProgress(step: number): void {
     this.#record = { ...this.#record, step };
     if (performance.now() - this.#updated > PROGRESS_MILLISECONDS) this.update({});
   }
 
   /** @returns the line that was written */
-  metrics(step: number, metrics: Metrics): MetricsRecord {
+  writeMetrics(step: number, metrics: Metrics): MetricsRecord {
     const record = numbersOf(step, metrics);
     this.#lines.append('metrics', record);
     return record;
   }
 
-  timings(step: number, seconds: Metrics): void {
+  writeTimings(step: number, seconds: Metrics): void {
     this.#lines.append('timings', numbersOf(step, seconds));
   }
 
-  evaluation(record: EvaluationRecord): void {
+  writeEvaluation(record: EvaluationRecord): void {
     this.#lines.append('evals', record);
   }
 
   /** Starts the file of the completions of an evaluation. The caller closes it. */
-  evaluationFile(step: number): EvaluationFile {
+  beginEvaluation(step: number): EvaluationFile {
     return EvaluationFile.begin(this.directory, stepName(step));
   }
 
-  alert(alert: Alert): void {
+  writeAlert(alert: Alert): void {
     this.#lines.append('alerts', alert);
   }
 
   /** Records the samples of a step with one write, so that a process that is killed leaves all of them or none. */
-  samples(records: readonly SampleRecord[]): void {
+  writeSamples(records: readonly SampleRecord[]): void {
     this.#lines.append('samples', ...records);
   }
 
-  event(event: object): void {
+  writeEvent(event: object): void {
     this.#lines.append('events', event);
   }
 
-  rollouts(step: number, groups: readonly GroupOutcome[]): void {
+  writeRollouts(step: number, groups: readonly GroupOutcome[]): void {
     recreateFolder(join(this.directory, runFiles.rollouts));
     // A step that was interrupted is repeated, so that an incomplete file is always replaced.
     const file = openSync(rolloutsFile(this.directory, step), 'w');
@@ -213,13 +213,13 @@ export class RunStore {
     return this.#lines.settle();
   }
 
-  profile(contents: Readonly<Record<keyof typeof profileFiles, string>>): void {
+  writeProfile(contents: Readonly<Record<keyof typeof profileFiles, string>>): void {
     const folder = join(this.directory, runFiles.profile);
     mkdirSync(folder, { recursive: true });
     for (const file of ['trace', 'table'] as const) replaceFile(join(folder, profileFiles[file]), contents[file]);
   }
 
-  result(result: object): void {
+  writeResult(result: object): void {
     replaceJson(join(this.directory, runFiles.result), result);
   }
 
@@ -228,11 +228,14 @@ export class RunStore {
    * @param write puts the model's files into the folder it is given
    * @returns the checkpoint's folder
    */
-  async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
+  async writeCheckpoint(
+    state: Omit<CheckpointState, 'files'>,
+    write: (folder: string) => Promise<void>,
+  ): Promise<string> {
     this.#lines.assertThere();
     await this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
-    this.point('latest', state.step);
+    this.pointTo('latest', state.step);
     return folder;
   }
 
@@ -244,7 +247,7 @@ export class RunStore {
     return amendCheckpoint(this.directory, state);
   }
 
-  point(pointer: CheckpointPointer, step: number): void {
+  pointTo(pointer: CheckpointPointer, step: number): void {
     replaceFile(pointerFile(this.directory, pointer), `${stepName(step)}\n`);
   }
 
@@ -267,7 +270,7 @@ export class RunStore {
     }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
-    if (step >= 0) this.point('latest', step);
+    if (step >= 0) this.pointTo('latest', step);
     cutOff(this.directory, kept);
     for (const name of readdirSync(this.directory)) {
       const isLeftOver = Object.values(runFiles).some((file) => isTemporaryOf(file, name));

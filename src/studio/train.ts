@@ -104,10 +104,10 @@ interface OwnRunOptions extends Omit<TrainOptions, 'profile'> {
 async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerator<TimedEvent, TrainResult> {
   const { config, values } = loaded;
   const { requirements, signal } = options;
-  const reference = runDirectory(loaded, options);
+  const runPath = runDirectory(loaded, options);
   const tracking = await connectTrackers(config, signal);
   const adapter = options.resume ? undefined : await readStartAdapter(config, signal);
-  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
+  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, runPath), { signal, values });
   try {
     const report = await passPreflight(setup, options);
     const store = openRun(loaded, setup, options);
@@ -115,7 +115,7 @@ async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerato
     setup.keepLogs(join(directory, runFiles.logs));
     const profile = options.profiler && (await openProfile(options.profiler, store));
     const run = new TrainingRun(setup, store, { signal, preflight: report, profile });
-    const events = after(() => adapter?.writeTo(directory), run.run());
+    const events = beginningWith(() => adapter?.writeTo(directory), run.run());
     const conclude = (record: RunRecord) =>
       trainResult({
         directory,
@@ -123,7 +123,7 @@ async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerato
         requirements,
         alerts: run.alerts,
         artifacts: runArtifacts(directory),
-        reference,
+        reference: runPath,
         onlyHere: values !== undefined && values.size > 0,
       });
     try {
@@ -137,7 +137,7 @@ async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerato
 }
 
 /** Does something that is part of the run, then yields its events. If it fails, the run has failed. */
-async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+async function* beginningWith<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   begin();
   yield* events;
 }
@@ -186,9 +186,9 @@ function assertOptions(options: TrainOptions): void {
 
 /** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
 function assertNamesOnly(values: ProgramValues = new Map()): void {
-  const [reference] = values.keys();
-  if (reference === undefined) return;
-  throw new GradusError('CONFIG_UNSUPPORTED', `${reference}: a rented machine has no values of this program`, {
+  const [name] = values.keys();
+  if (name === undefined) return;
+  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine has no values of this program`, {
     hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
     path: 'compute',
   });

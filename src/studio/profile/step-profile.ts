@@ -52,7 +52,7 @@ export class StepProfile {
       const recorded = { step: report.step, phases: report.phases, runs: [...this.#profiler.take()], memory };
       this.#summary.add(recorded);
       this.#trace.add(recorded);
-      this.#store.profile({ trace: String(this.#trace), table: profileTable(this.#summary) });
+      this.#store.writeProfile({ trace: String(this.#trace), table: profileTable(this.#summary) });
       return report;
     } finally {
       clearInterval(timer);

@@ -23,14 +23,14 @@ export async function* recorded(
   try {
     for await (const event of events) {
       const timed = { time: now(), ...event };
-      store.event(timed);
+      store.writeEvent(timed);
       if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
       yield timed;
     }
     await store.settle();
     const ending = { ...end, ended: now() };
     const result = conclude({ ...store.record, ...ending });
-    store.result(result);
+    store.writeResult(result);
     store.update({ ...ending, verdict: result.verdict });
     outcome = undefined;
     return result;
@@ -46,7 +46,7 @@ export async function* recorded(
 }
 
 function withSavedBatch({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
-  const path = store.failedBatch(batch);
+  const path = store.writeFailedBatch(batch);
   return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
 }
 

@@ -85,7 +85,7 @@ export class TrainingRun {
       const { checks, metrics } = this.#preflight;
       yield { type: 'preflight', step: 0, checks, metrics };
     }
-    yield this.#start();
+    yield this.#startEvent();
     if (from === 0 && config.eval?.on_start) yield* this.#evaluate(0);
     if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
 
@@ -97,7 +97,7 @@ export class TrainingRun {
 
     const { step } = this.#store.record;
     yield* this.#save(step);
-    const isFinished = this.#isLast(step) && !this.#lacks(step);
+    const isFinished = this.#isLast(step) && !this.#isIncompleteAfter(step);
     if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: stopReasonOf(this.#signal.reason) };
   }
 
@@ -108,7 +108,7 @@ export class TrainingRun {
     const { state } = findCheckpoint(directory, 'latest');
     this.#numTokens = state.num_tokens;
     // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
-    if (state.metric) this.#store.point('best', this.#lastCheckpoint);
+    if (state.metric) this.#store.pointTo('best', this.#lastCheckpoint);
     this.#prune();
     const best = readCheckpointPointer(directory, 'best');
     this.#best = evaluations.find(({ step }) => step === best);
@@ -169,11 +169,11 @@ export class TrainingRun {
   #stagesLeft(): readonly Stage[] {
     const { step, max_steps } = this.#store.record;
     const stages = stagesOf(this.#setup.config, max_steps);
-    return stages.filter(({ from, to }) => to > step || (to === step && from < step && this.#lacks(step)));
+    return stages.filter(({ from, to }) => to > step || (to === step && from < step && this.#isIncompleteAfter(step)));
   }
 
   /** Whether an evaluation or samples that are due after a step have not been made. */
-  #lacks(step: number): boolean {
+  #isIncompleteAfter(step: number): boolean {
     return (
       (this.#isEvaluationDue(step) && this.#lastEvaluation !== step) ||
       (this.#isSampleDue(step) && this.#lastSamples !== step)
@@ -200,7 +200,7 @@ export class TrainingRun {
     return trainer;
   }
 
-  #start(): StartEvent {
+  #startEvent(): StartEvent {
     const { model, problems } = this.#setup;
     const { id, backend, step, max_steps } = this.#store.record;
     return {
@@ -224,11 +224,11 @@ export class TrainingRun {
     const trajectories = groups.flatMap((group) => group.trajectories);
     const tokens = trajectories.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0);
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
-    const record = this.#store.metrics(step, metrics);
+    const record = this.#store.writeMetrics(step, metrics);
     this.#numTokens = record.num_tokens;
-    this.#store.timings(step, { ...timings, ...speed({ tokens, timings }) });
-    if (groups.length > 0) this.#store.rollouts(step, groups);
-    this.#store.progress(step);
+    this.#store.writeTimings(step, { ...timings, ...speed({ tokens, timings }) });
+    if (groups.length > 0) this.#store.writeRollouts(step, groups);
+    this.#store.setProgress(step);
     const { step: _, ...finite } = record;
     return { event: { type: 'step', step, metrics: finite, timings, tokens }, record };
   }
@@ -238,7 +238,7 @@ export class TrainingRun {
     const record = await this.#measure(step);
     if (!record) return;
     this.#lastEvaluation = step;
-    this.#store.evaluation(record);
+    this.#store.writeEvaluation(record);
     if (step > 0 && isBetter(record, this.#best, this.#setup.config.save.best))
       [this.#best, this.#unsavedBest] = [record, step];
     yield { type: 'evaluation', ...record };
@@ -248,7 +248,7 @@ export class TrainingRun {
   /** Undefined if it was stopped: the whole evaluation is made again when the run goes on. */
   async #measure(step: number): Promise<EvaluationRecord | undefined> {
     const { config, problems, model, generator, rewards, rewardModel, rewardNames } = this.#setup;
-    const log = this.#store.evaluationFile(step);
+    const log = this.#store.beginEvaluation(step);
     try {
       const record = await evaluatePolicy(problems.eval, step, {
         policy: model.policy(),
@@ -272,7 +272,7 @@ export class TrainingRun {
 
   *#alert(alerts: readonly Alert[]): Generator<TrainEvent, void> {
     for (const alert of alerts) {
-      this.#store.alert(alert);
+      this.#store.writeAlert(alert);
       yield { type: 'alert', ...alert };
     }
   }
@@ -292,7 +292,7 @@ export class TrainingRun {
     });
     if (samples.length === 0) return;
     this.#lastSamples = step;
-    this.#store.samples(samples);
+    this.#store.writeSamples(samples);
     yield { type: 'samples', step, samples };
   }
 
@@ -308,9 +308,9 @@ export class TrainingRun {
     const isThere = this.#lastCheckpoint === step && checkpointSteps(this.#store.directory).includes(step);
     const directory = isThere
       ? this.#store.amendCheckpoint(state)
-      : await this.#store.checkpoint(state, (folder) => model.save(folder));
+      : await this.#store.writeCheckpoint(state, (folder) => model.save(folder));
     this.#lastCheckpoint = step;
-    if (best) this.#store.point('best', step);
+    if (best) this.#store.pointTo('best', step);
     this.#unsavedBest = undefined;
     this.#prune();
     yield { type: 'checkpoint', step, directory, best };
