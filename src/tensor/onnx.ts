@@ -39,17 +39,17 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
   const roots = fuseAddends(optimize(Object.values(outputs)));
   const emitter = new Emitter(roots, { initializers, ...(packing && { packing }), ...(packings && { packings }) });
   const results = new Map<Tensor, readonly string[]>();
-  for (const node of packing === undefined ? topologicalOrder(roots) : rowClusters(roots)) {
-    if ('nodes' in node) {
-      for (const [output, name] of lowerCluster(node, results, emitter)) results.set(output, [name]);
+  for (const item of packing === undefined ? topologicalOrder(roots) : rowClusters(roots)) {
+    if ('nodes' in item) {
+      for (const [output, name] of lowerCluster(item, results, emitter)) results.set(output, [name]);
       continue;
     }
     const operands =
-      node.op === 'part' ? results.get(node.inputs[0]!)! : node.inputs.map((operand) => results.get(operand)![0]!);
-    const result = applyRow(lowerings, node, operands, emitter);
+      item.op === 'part' ? results.get(item.inputs[0]!)! : item.inputs.map((operand) => results.get(operand)![0]!);
+    const result = applyRow(lowerings, item, operands, emitter);
     const named = typeof result === 'string' ? [result] : result;
-    results.set(node, named);
-    emitter.describe(named[0]!, node);
+    results.set(item, named);
+    emitter.describe(named[0]!, item);
   }
   emitter.nameOutputs(names.map((name, i) => ({ name, from: results.get(roots[i]!)![0]! })));
   const inputs = [...inputsOf(roots).values()];

@@ -53,9 +53,9 @@ export function rowProgram({ nodes, outputs }: RowCluster): RowProgram {
 }
 
 /** What a program computes: a number for each row, or, if it is wide, for each row and column. */
-interface Value {
+interface RowValue {
   readonly operation: Operation | 'input';
-  readonly operands: readonly Value[];
+  readonly operands: readonly RowValue[];
   readonly wide: boolean;
   /** How many loops over the columns must have run before it is there, or, if it is wide, before a loop can compute it. */
   readonly loopsBefore: number;
@@ -64,9 +64,9 @@ interface Value {
 }
 
 /** Operations that make one number of a row of them. */
-const folds: ReadonlySet<Value['operation']> = new Set(['sum', 'largest']);
-const isFold = ({ operation }: Value) => folds.has(operation);
-const isGiven = ({ operation }: Value) => operation === 'input' || operation === 'constant';
+const folds: ReadonlySet<RowValue['operation']> = new Set(['sum', 'largest']);
+const isFold = ({ operation }: RowValue) => folds.has(operation);
+const isGiven = ({ operation }: RowValue) => operation === 'input' || operation === 'constant';
 
 /** The values of a cluster; equal ones are computed once. */
 class Values {
@@ -74,12 +74,12 @@ class Values {
   readonly kinds: Kind[] = [];
   readonly width: number;
   /** All values, operands before what is computed from them. */
-  readonly all: Value[] = [];
+  readonly all: RowValue[] = [];
   readonly #rows: Tensor['shape'];
   readonly #cluster: ReadonlySet<Tensor>;
-  readonly #known = new Map<Tensor, Value>();
-  readonly #byKey = new Map<string, Value>();
-  readonly #results = new Set<Value>();
+  readonly #known = new Map<Tensor, RowValue>();
+  readonly #byKey = new Map<string, RowValue>();
+  readonly #results = new Set<RowValue>();
 
   constructor(nodes: readonly Tensor[]) {
     const widths = nodes.flatMap((node) => [node, ...node.inputs].map(({ shape }) => Number(shape.at(-1) ?? 1)));
@@ -90,7 +90,7 @@ class Values {
   }
 
   /** The value of an output, which is no other output's. */
-  result(output: Tensor): Value {
+  result(output: Tensor): RowValue {
     const value = this.#valueOf(output);
     const wide = output.shape.at(-1) === this.width;
     const isOwn = value.wide === wide && !isGiven(value) && !this.#results.has(value);
@@ -99,13 +99,13 @@ class Values {
     return result;
   }
 
-  #valueOf(tensor: Tensor): Value {
+  #valueOf(tensor: Tensor): RowValue {
     const known = this.#known.get(tensor) ?? (this.#cluster.has(tensor) ? this.#computed(tensor) : this.#given(tensor));
     this.#known.set(tensor, known);
     return known;
   }
 
-  #given(tensor: Tensor): Value {
+  #given(tensor: Tensor): RowValue {
     if (tensor.op === 'constant' && tensor.attributes.values.length === 1)
       return this.#constant(tensor.attributes.values[0]!);
     const kind = kindOf(tensor, this.#rows, this.width)!;
@@ -114,9 +114,9 @@ class Values {
     return this.#append('input', [], kind === 'wide' || kind === 'columns', this.inputs.length - 1);
   }
 
-  #computed(node: Tensor): Value {
+  #computed(node: Tensor): RowValue {
     const operands = node.inputs.map((operand) => this.#valueOf(operand));
-    const [x, weight] = operands as [Value, Value];
+    const [x, weight] = operands as [RowValue, RowValue];
     if (isElementWise(node)) return this.#shared(node.op, operands);
     switch (node.op) {
       case 'expand':
@@ -139,25 +139,25 @@ class Values {
     }
   }
 
-  #normal(x: Value, { attributes: { epsilon } }: TensorOf<'rmsNorm'>): Value {
+  #normal(x: RowValue, { attributes: { epsilon } }: TensorOf<'rmsNorm'>): RowValue {
     const square = this.#mean(this.#shared('mul', [x, x]));
     const root = this.#shared('sqrt', [this.#shared('add', [square, this.#constant(epsilon)])]);
     return this.#shared('mul', [x, this.#shared('reciprocal', [root])]);
   }
 
-  #mean(x: Value): Value {
+  #mean(x: RowValue): RowValue {
     return this.#shared('div', [this.#fold('sum', x), this.#constant(this.width)]);
   }
 
-  #fold(operation: 'sum' | 'largest', x: Value): Value {
+  #fold(operation: 'sum' | 'largest', x: RowValue): RowValue {
     return this.#shared(operation, [x.wide ? x : this.#append('copy', [x], true)]);
   }
 
-  #constant(number: number): Value {
+  #constant(number: number): RowValue {
     return this.#shared('constant', [], new Uint32Array(Float32Array.of(number).buffer)[0]!);
   }
 
-  #shared(operation: Operation, operands: readonly Value[], number = 0): Value {
+  #shared(operation: Operation, operands: readonly RowValue[], number = 0): RowValue {
     const numbers = operands.map((operand) => this.all.indexOf(operand));
     if (operation === 'add' || operation === 'mul') numbers.sort((a, b) => a - b);
     const key = [operation, number, ...numbers].join(' ');
@@ -167,7 +167,7 @@ class Values {
     return value;
   }
 
-  #append(operation: Value['operation'], operands: readonly Value[], wide: boolean, number = 0): Value {
+  #append(operation: RowValue['operation'], operands: readonly RowValue[], wide: boolean, number = 0): RowValue {
     const before = Math.max(0, ...operands.map(({ loopsBefore }) => loopsBefore));
     const loopsBefore = folds.has(operation) ? before + 1 : before;
     const value = { operation, operands, wide, loopsBefore, number };
@@ -179,15 +179,15 @@ class Values {
 /** Writes the instructions that compute results. */
 class Writer {
   /** The values that the results need, operands first. */
-  readonly #values: readonly Value[];
-  readonly #results: ReadonlySet<Value>;
-  readonly #registers = new Map<Value, number>();
+  readonly #values: readonly RowValue[];
+  readonly #results: ReadonlySet<RowValue>;
+  readonly #registers = new Map<RowValue, number>();
   readonly #program: number[] = [];
   readonly #narrow: number;
   readonly #firstWide: number;
   #wide = 0;
 
-  constructor(all: readonly Value[], inputs: number, results: readonly Value[]) {
+  constructor(all: readonly RowValue[], inputs: number, results: readonly RowValue[]) {
     this.#values = neededBy(results, all);
     this.#results = new Set(results);
     for (const [i, result] of results.entries()) this.#registers.set(result, inputs + i);
@@ -210,14 +210,14 @@ class Writer {
   }
 
   /** Computes wide results and folds. What these need is computed again in each loop, unless it is a result of an earlier one. */
-  #loop(targets: readonly Value[], loops: number): void {
+  #loop(targets: readonly RowValue[], loops: number): void {
     if (targets.length === 0) return;
-    const isThere = (value: Value) =>
+    const isThere = (value: RowValue) =>
       !value.wide || isGiven(value) || (this.#results.has(value) && value.loopsBefore < loops);
     const body = neededBy(targets, this.#values, isThere);
     this.#program.push(operationCodes.loop, 0, body.length, 0);
     const lastReader = new Map(body.flatMap((value) => value.operands.map((operand) => [operand, value])));
-    const used = new Map<Value, number>();
+    const used = new Map<RowValue, number>();
     const free: number[] = [];
     for (const value of body) {
       const [left = 0, right = left] = value.operands.map(
@@ -236,7 +236,7 @@ class Writer {
     }
   }
 
-  #narrowInstruction(value: Value): void {
+  #narrowInstruction(value: RowValue): void {
     const { operation, operands, number } = value;
     const [left = number, right = 0] = operands.map((operand) => this.#registers.get(operand)!);
     this.#program.push(operationCodes[operation as Operation], this.#registers.get(value)!, left, right);
@@ -244,9 +244,9 @@ class Writer {
 }
 
 /** The given values and everything that they are computed from, except for what is available already. */
-function neededBy(values: readonly Value[], all: readonly Value[], isThere = (_: Value) => false): Value[] {
-  const needed = new Set<Value>();
-  const visit = (value: Value, isTarget: boolean) => {
+function neededBy(values: readonly RowValue[], all: readonly RowValue[], isThere = (_: RowValue) => false): RowValue[] {
+  const needed = new Set<RowValue>();
+  const visit = (value: RowValue, isTarget: boolean) => {
     if (needed.has(value) || (!isTarget && isThere(value))) return;
     needed.add(value);
     for (const operand of value.operands) visit(operand, false);

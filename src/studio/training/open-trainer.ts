@@ -19,16 +19,16 @@ export interface StageTrainer {
 /** @param setup the setup of the stage, from `Setup.enter` */
 export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrainer> {
   const { config, model, problems, rewardNames } = setup;
-  const { from, to } = stage.schedule;
+  const { from: scheduleFrom, to: scheduleTo } = stage.schedule;
   const dataLoader = problemLoader(config, problems.train, rewardNames[0]!);
-  const rate = learningRateSchedule({ ...config, max_steps: to - from });
+  const rate = learningRateSchedule({ ...config, max_steps: scheduleTo - scheduleFrom });
   const common = {
     dataLoader,
     promptsPerStep: config.prompts_per_step,
     maxSteps: stage.to,
-    learningRate: (step: number) => rate(step - from),
+    learningRate: (step: number) => rate(step - scheduleFrom),
   };
-  const rewardWeights = changingWeights(setup, from);
+  const rewardWeights = changingWeights(setup, scheduleFrom);
   const trainer =
     stage.method === 'sft'
       ? await supervisedTrainer(setup, stage, common)

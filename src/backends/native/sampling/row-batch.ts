@@ -150,7 +150,7 @@ export class RowBatch implements Disposable {
   #reuseCache(row: SampledRow): boolean {
     const slot = this.#active.length;
     const kept = this.#kept.get(row.dialogue);
-    const twin = this.#active.find(({ prompt }) => prompt === row.prompt);
+    const twin = this.#active.find(({ promptKey }) => promptKey === row.promptKey);
     if (kept) {
       row.cached = commonLength(kept.tokens, row.tokens.slice(0, -1));
       this.#cache.copyFrom(kept.cache, 0, slot, row.cached);
@@ -277,8 +277,8 @@ export class RowBatch implements Disposable {
 function twinsOf(rows: readonly SampledRow[]): [row: number, count: number][] {
   const firsts = new Map<string, number>();
   return rows.map((row, i) => {
-    const first = firsts.get(row.prompt) ?? i;
-    firsts.set(row.prompt, first);
+    const first = firsts.get(row.promptKey) ?? i;
+    firsts.set(row.promptKey, first);
     return [first, Math.min(row.request.promptIds.length, rows[first]!.cached, row.cached)];
   });
 }

@@ -28,8 +28,8 @@ export class SampledRow {
   /** The index of the dialogue that made the request. */
   readonly dialogue: number;
   readonly request: SampleRequest;
-  /** The prompt's ids as a key: equal for equal prompts. */
-  readonly prompt: string;
+  /** Equal for equal prompts. */
+  readonly promptKey: string;
   readonly #options: SamplingOptions;
   readonly #updated: SampledModel['updated'];
   readonly #random: RandomStream;
@@ -62,7 +62,7 @@ export class SampledRow {
     assertTokensKnown(request.promptIds, vocabularySize);
     this.dialogue = dialogue;
     this.request = request;
-    this.prompt = request.promptIds.join(' ');
+    this.promptKey = request.promptIds.join(' ');
     this.#options = options;
     this.#updated = updated;
     this.#random = randomStream(request.seed);
