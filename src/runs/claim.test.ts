@@ -41,7 +41,7 @@ test('the claim of a process that is gone is taken over, and given up whatever h
 
 /** Claims a directory again and again, leaves claims of processes that are gone behind, and tells how often another process was inside, too. */
 const contender = `
-const { closeSync, openSync, rmSync, writeFileSync } = await import('node:fs');
+const { closeSync, linkSync, openSync, rmSync, writeFileSync } = await import('node:fs');
 const { claimed } = await import(process.argv[1]);
 const [directory, until] = process.argv.slice(2);
 let [inside, together] = [0, 0];
@@ -55,7 +55,10 @@ while (Date.now() < Number(until)) {
       rmSync(directory + '/inside');
     });
   } catch (error) { if (error.code !== 'RUN_ACTIVE') throw error; }
-  try { writeFileSync(directory + '/run.lock', '4194000 ' + Math.random(), { flag: 'wx' }); } catch {}
+  const left = directory + '/left-' + process.pid;
+  writeFileSync(left, '4194000 ' + Math.random());
+  try { linkSync(left, directory + '/run.lock'); } catch {}
+  rmSync(left);
 }
 console.log(inside, together);
 `;

@@ -1,5 +1,4 @@
 // Locks: one lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
-import { createHash, randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shellWord } from '../common/shell-word.ts';
@@ -42,7 +41,7 @@ function takeLock(path: string): string | undefined {
     if (left === undefined) continue; // it has just been given up
     const [pid = '', start] = left.split(' ');
     if (Number(pid) > 0 && isAlive(Number(pid), start || undefined)) return pid;
-    const right = `${path}.${createHash('sha256').update(left).digest('hex').slice(0, 16)}`;
+    const right = `${path}.${left.replaceAll(/\W+/g, '-').slice(0, 100)}`;
     const other = takeLock(right);
     if (other !== undefined) return other;
     try {
@@ -83,7 +82,7 @@ function makeWithoutLink(path: string): boolean {
 
 /** Writes a lock of this process under another name. */
 function written(path: string): string {
-  const own = `${path}.${randomUUID()}`;
+  const own = `${path}.${nonce()}`;
   try {
     writeFileSync(own, ownContent(), { flag: 'wx' });
     return own;
@@ -95,7 +94,12 @@ function written(path: string): string {
 
 /** The id and the start of this process, and what no other lock says. */
 function ownContent(): string {
-  return `${process.pid} ${processStart(process.pid) ?? ''} ${randomUUID()}`;
+  return `${process.pid} ${processStart(process.pid) ?? ''} ${nonce()}`;
+}
+
+/** What no other lock has in its name or in its content. */
+function nonce(): string {
+  return `${process.pid}-${Math.random().toString(36).slice(2)}`;
 }
 
 function contentOf(path: string): string | undefined {

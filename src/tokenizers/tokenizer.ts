@@ -53,7 +53,8 @@ export function createTokenizer(
   const model = record(description.model, 'tokenizer.json', 'model');
   const library = loadLibrary(description, model, config);
 
-  const vocabulary = [...library.get_vocab()];
+  // Ids that no token has are among them, too.
+  const vocabulary = [...library.get_vocab()].filter(([token]) => token !== undefined);
   const vocabSize = vocabulary.reduce((highest, [, id]) => Math.max(highest, id), -1) + 1;
   // Where characters of a token stand for bytes, it has no fewer of them than its text has UTF-16 units.
   const longestToken = vocabulary.reduce((longest, [token]) => Math.max(longest, token.length), 0);

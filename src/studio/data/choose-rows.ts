@@ -57,7 +57,7 @@ function inTime<T>(key: string, rows: number, work: () => T): T {
 }
 
 /** The columns that are parts of the text in another one, by name. */
-export function extractionsOf({ columns }: Config): [name: string, extraction: Extraction][] {
+function extractionsOf({ columns }: Config): [name: string, extraction: Extraction][] {
   return Object.entries(columns).flatMap(([name, from]) => (typeof from === 'string' ? [] : [[name, from]]));
 }
 

@@ -9,7 +9,6 @@ import type { Example, State } from '../../rl.ts';
 import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
-import { extractionsOf } from './choose-rows.ts';
 import { answerOf, type GoldVerdict } from './gold-answers.ts';
 import type { LengthDistribution } from './length-distribution.ts';
 import type { Problems } from './problems.ts';
@@ -128,7 +127,10 @@ export function opening(prompt: string): string {
 
 /** Shows what the patterns of `columns` found, and warns of rows in which they found an empty text. No check for a task set or without patterns. */
 function extractedColumnsCheck(rows: readonly Example[], config: Config): Check[] {
-  return extractionsOf(config).map(([name, { from }]) => {
+  const extractions = Object.entries(config.columns).flatMap(([name, source]) =>
+    typeof source === 'string' ? [] : [{ name, from: source.from }],
+  );
+  return extractions.map(({ name, from }) => {
     const id = `columns/${name}`;
     const empty = rows.filter((row) => row[name] === '').length;
     if (empty > 0) {
