@@ -194,9 +194,10 @@ describe('gradus eval', () => {
   });
 
   test('other settings are another evaluation, and the same one is not made twice at a time', async () => {
-    const other = await evaluate(run, { ...options, problems: 2 });
-    assert.notEqual(other.completions, place('.jsonl'));
     const name = nameOf();
+    const own = place('.jsonl');
+    const other = await evaluate(run, { ...options, problems: 2 });
+    assert.notEqual(other.completions, own);
     writeFileSync(join(run, 'evals', `${name}.lock`), `${process.ppid} ${processStart(process.ppid) ?? ''}`);
     await assert.rejects(evaluate(run, options), { code: 'EVALUATION_ACTIVE' });
     rmSync(join(run, 'evals', `${name}.lock`));

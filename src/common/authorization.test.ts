@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { clientOf } from '../backends/tinker/tinker-server.ts';
+import { loadConfigObject } from '../config/load.ts';
 import type { GradusError } from '../errors.ts';
 import { hubRequest } from '../hub/hub-request.ts';
 import { hubSettings } from '../hub/hub-settings.ts';
@@ -12,6 +14,12 @@ import { connectWandb } from '../trackers/wandb.ts';
 import { bearerOf } from './authorization.ts';
 
 const judge = { base_url: 'http://127.0.0.1:1/v1', model: 'a', rubric: 'b', api_key_env: 'JUDGE_KEY' };
+const { config: tinkerConfig } = loadConfigObject({
+  backend: 'tinker',
+  model: 'tiny',
+  taskset: 'arithmetic',
+  tinker: { base_url: 'http://127.0.0.1:1' },
+});
 const hub = { HF_HOME: join(tmpdir(), 'gradus-nothing'), HF_ENDPOINT: 'http://127.0.0.1:1' };
 const repo = { type: 'model', name: 'a/b', revision: 'main' } as const;
 
@@ -20,6 +28,7 @@ const places: Readonly<Record<string, (secret: string) => Promise<unknown>>> = {
     connectMlflow({ MLFLOW_TRACKING_URI: 'http://127.0.0.1:1', MLFLOW_TRACKING_TOKEN: secret }),
   WANDB_API_KEY: (secret) => connectWandb({ WANDB_API_KEY: secret }),
   HF_TOKEN: (secret) => hubRequest(hubSettings({ ...hub, HF_TOKEN: secret }), repo, 'http://127.0.0.1:1/api'),
+  TINKER_API_KEY: async (secret) => clientOf(tinkerConfig, { TINKER_API_KEY: secret }),
   JUDGE_KEY: async (secret) => llmJudge(judge, { fetch, environment: { JUDGE_KEY: secret } }),
 };
 

@@ -1,5 +1,5 @@
 // The server of a configuration: its address, the key, the model that it is asked for.
-
+import { assertOneLine } from '../../common/authorization.ts';
 import { nearest } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
@@ -7,13 +7,14 @@ import { GradusError } from '../../errors.ts';
 import { capabilities } from './answers.ts';
 import { type TinkerClient, tinkerClient } from './tinker-client.ts';
 
-/** The client of a configuration's server, with the key of the environment. Throws `CONFIG_MISSING`. */
+/** The client of a configuration's server, with the key of the environment. Throws `CONFIG_MISSING`, `CREDENTIALS_INVALID`. */
 export function clientOf(
   config: Config,
   { TINKER_API_KEY: apiKey }: NodeJS.ProcessEnv = process.env,
   timeout = milliseconds(config.tinker.timeout),
 ): TinkerClient {
-  return tinkerClient({ url: baseUrl(config), timeout, ...(apiKey && { apiKey }) });
+  if (apiKey) assertOneLine(apiKey, 'TINKER_API_KEY');
+  return tinkerClient({ url: baseUrl(config), timeout, ...(apiKey && { apiKey: apiKey.trim() }) });
 }
 
 /** Throws `TINKER_MODEL_UNSUPPORTED` for a model that the server does not have. Returns the most tokens that it takes, infinite if it does not say. */
