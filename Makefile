@@ -2,7 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 run := npm run --silent
 
-.PHONY: setup demo test test-engines check build bench repro resume-matrix readme summary
+.PHONY: setup demo test test-engines test-tinker check build bench repro resume-matrix readme summary
 
 setup: node_modules/.package-lock.json
 
@@ -22,12 +22,16 @@ test-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
 	python/unsloth-setup.sh
-	-python/tinker-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
 	-node scripts/fetch-chromium.ts
 	$(run) test:engines
+
+# Backend tinker against a real server, skyrl-tx on the CPU: 2.3 GB more, so that test-engines skips it until this was run once.
+test-tinker: setup
+	python/tinker-setup.sh
+	node --test src/backends/tinker/tinker.contract.engine.test.ts
 
 check: setup
 	$(run) check

@@ -16,7 +16,7 @@ const START = 300_000; // ms
 export function withoutTinkerServer(): string | undefined {
   return existsSync(join(root, '.cache', 'tinker-venv', 'setup-done'))
     ? undefined
-    : 'python/tinker-setup.sh has not made its environment';
+    : 'its server is not there: run `make test-tinker`';
 }
 
 /** The model of test/tiny-model.ts in the folder `model/`, which skyrl-tx reads with a transformers that looks for `rope_theta` elsewhere. */

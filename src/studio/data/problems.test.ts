@@ -159,16 +159,10 @@ test('a filter keeps rows by a value, several, a range or a regular expression',
   assert.throws(() => configOf({ filter: { problem: { matches: '(' } } }), isError('CONFIG_INVALID'));
 });
 
-test('a pattern that would take for ever is an error, in a filter as in columns', { timeout: 120_000 }, async () => {
+test('a pattern that would take for ever is an error', { timeout: 60_000 }, async () => {
   const hostile = saveList([{ problem: `${'a'.repeat(40)}!`, solution: '' }]);
-  const slow = '^(a+)+$';
-  for (const changes of [
-    { filter: { problem: { matches: slow } } },
-    { columns: { part: { from: 'problem', pattern: slow } } },
-  ]) {
-    const path = Object.keys(changes)[0]!;
-    await assert.rejects(load({ dataset: hostile, ...changes }), { code: 'PATTERN_TOO_SLOW', path });
-  }
+  const filter = { problem: { matches: '^(a+)+$' } };
+  await assert.rejects(load({ dataset: hostile, filter }), { code: 'PATTERN_TOO_SLOW', path: 'filter' });
 });
 
 test('a limit chooses rows to train on by seed, and takes none from those held out', async () => {
