@@ -1,24 +1,14 @@
 // The file of an evaluation's completions: appended to as they are scored, continued after an interruption, and put in order at the end.
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { recreateFolder } from './checkpoints.ts';
 import { claim } from './claim.ts';
-import { isTemporaryOf, replaceJson } from './files.ts';
+import { isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
 import { readParts, wholeProblems } from './read-evaluation.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationPass } from './records.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from './records.ts';
 
 export class EvaluationFile {
   readonly #paths: EvaluationPaths;
@@ -36,8 +26,8 @@ export class EvaluationFile {
     this.#release = release;
     for (const path of [paths.problems, paths.result, ...leftovers(paths)]) rmSync(path, { force: true });
     // A cut-off last line, to which the next one would be appended, is not kept.
-    replaceLines(paths.part, parts);
-    this.#descriptor = openSync(paths.part, 'a');
+    if (parts.length > 0) replaceFile(paths.part, parts.values().map(stringifyLine));
+    this.#descriptor = openSync(paths.part, parts.length > 0 ? 'a' : 'w');
   }
 
   /** Starts the file of an evaluation during training, whatever there is of it. */
@@ -106,7 +96,7 @@ export class EvaluationFile {
    * @param result what `gradus eval` prints
    */
   finish(result?: object): void {
-    replaceLines(this.#paths.problems, wholeProblems(this.#parts));
+    replaceFile(this.#paths.problems, wholeProblems(this.#parts).values().map(stringifyLine));
     if (result) replaceJson(this.#paths.result, result);
     rmSync(this.#paths.part, { force: true });
   }
@@ -132,17 +122,4 @@ function keyOf({ step, problem, id }: Pick<EvaluatedPart, 'step' | 'problem' | '
 
 function passesOf(part: EvaluatedPart): EvaluationPass[] {
   return (['greedy', 'samples'] as const).filter((pass) => part[pass] !== undefined);
-}
-
-/** Replaces a file atomically, a line at a time: thousands of long completions would be longer than a string may be. */
-function replaceLines(path: string, values: readonly (EvaluatedPart | EvaluatedProblem)[]): void {
-  const temporary = `${path}.${process.pid}.tmp`;
-  const file = openSync(temporary, 'w');
-  try {
-    for (const value of values) writeFileSync(file, stringifyLine(value));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(temporary, path);
 }

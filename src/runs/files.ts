@@ -3,6 +3,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  fsyncSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,11 +16,20 @@ import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
 
-/** Replaces a file atomically; the new contents have reached the disk by then. */
-export function replaceFile(path: string, text: string): void {
+/**
+ * Replaces a file atomically; the new contents have reached the disk by then.
+ * @param pieces the contents, or their pieces, which together may be longer than a string can be
+ */
+export function replaceFile(path: string, pieces: string | Iterable<string>): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, text, { flush: true });
+    const file = openSync(temporary, 'w');
+    try {
+      for (const piece of typeof pieces === 'string' ? [pieces] : pieces) writeFileSync(file, piece);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
