@@ -53,17 +53,17 @@ export function createTokenizer(
   const model = record(description.model, 'tokenizer.json', 'model');
   const library = loadLibrary(description, model, config);
 
-  // Ids that no token has are among them, too.
-  const vocabulary = [...library.get_vocab()].filter(([token]) => token !== undefined);
-  const vocabSize = vocabulary.reduce((highest, [, id]) => Math.max(highest, id), -1) + 1;
-  // Where characters of a token stand for bytes, it has no fewer of them than its text has UTF-16 units.
-  const longestToken = vocabulary.reduce((longest, [token]) => Math.max(longest, token.length), 0);
+  const vocabSize = [...library.get_vocab()].reduce((highest, [, id]) => Math.max(highest, id), -1) + 1;
   const { roleTokens, roleIds, specialIds } = specialTokens(config, library);
   const [bosId, eosId, padId] = ['bos_token', 'eos_token', 'pad_token'].map((role) => roleIds.get(role));
 
   return {
     vocabSize,
-    longestToken,
+    get longestToken() {
+      // Where characters of a token stand for bytes, it has no fewer of them than its text has UTF-16 units. Ids without a token are listed, too.
+      const tokens: (string | undefined)[] = [...library.get_vocab().keys()];
+      return tokens.reduce((longest, token = '') => Math.max(longest, token.length), 0);
+    },
     ...(bosId !== undefined && { bosId }),
     ...(eosId !== undefined && { eosId }),
     ...(padId !== undefined && { padId }),

@@ -96,7 +96,7 @@ export class ServedModel {
   /** Throws an `ApiError` for a prompt that is so long a text that it need not be tokenised to know that it does not fit. */
   assertMayFit(characters: number): void {
     const { contextLength } = this.#policy;
-    if (characters <= Math.max(ALWAYS_TOKENISED, contextLength * this.tokenizer.longestToken)) return;
+    if (characters <= ALWAYS_TOKENISED || characters <= contextLength * this.tokenizer.longestToken) return;
     const message = `This model's maximum context length is ${contextLength} tokens: the prompt has ${characters} characters, which are more`;
     throw new ApiError(400, 'context_length_exceeded', message);
   }
