@@ -2,15 +2,14 @@
 import { endedAfter } from '../../backends/ended-after.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
-import { templateColumns } from '../../envs/prompt-template.ts';
 import { GradusError, kindOf } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { assertColumns } from './data-files.ts';
+import { type Extraction, extractionsOf, promptColumns } from './row-prompt.ts';
 
 type Condition = Config['filter'][string];
 /** The columns to copy, by new name. */
 type Sources = Readonly<Record<string, string>>;
-type Extraction = Exclude<Config['columns'][string], string>;
 
 /**
  * Applies `columns`, then `filter`. Names with dots, such as `translation.en` or `messages.0.content`, lead into objects and lists. A row that the
@@ -56,11 +55,6 @@ function inTime<T>(key: string, rows: number, work: () => T): T {
   return endedAfter(limit, late)(work);
 }
 
-/** The columns that are parts of the text in another one, by name. */
-function extractionsOf({ columns }: Config): [name: string, extraction: Extraction][] {
-  return Object.entries(columns).flatMap(([name, from]) => (typeof from === 'string' ? [] : [[name, from]]));
-}
-
 /** Replaces the texts that were copied for extraction by the part that their pattern finds. */
 function withExtracted(row: Example, extractions: readonly [string, Extraction][], where: string): Example {
   if (extractions.length === 0) return row;
@@ -102,9 +96,8 @@ function extracted(value: unknown, name: string, { from, pattern }: Extraction, 
 
 /** The names with dots by which prompts, answers and conditions call what a row holds further inside, each as a column. */
 function nestedColumns(rows: readonly Example[], config: Config): Sources {
-  const { prompt_template, prompt_column, answer_column, filter } = config;
-  const prompts = prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
-  const nested = [...prompts, answer_column, ...Object.keys(filter)].filter(
+  const { answer_column, filter } = config;
+  const nested = [...promptColumns(config), answer_column, ...Object.keys(filter)].filter(
     (name) => name.includes('.') && rows.some((row) => !Object.hasOwn(row, name) && reach(row, name).length > 0),
   );
   return Object.fromEntries(nested.map((name) => [name, name]));

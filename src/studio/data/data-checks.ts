@@ -12,7 +12,7 @@ import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
 import { answerOf, type GoldVerdict } from './gold-answers.ts';
 import type { LengthDistribution } from './length-distribution.ts';
 import type { Problems } from './problems.ts';
-import { promptColumns } from './row-prompt.ts';
+import { extractionsOf, promptColumns } from './row-prompt.ts';
 
 type Prompt = (row: Example) => readonly Message[];
 
@@ -127,10 +127,7 @@ export function opening(prompt: string): string {
 
 /** Shows what the patterns of `columns` found, and warns of rows in which they found an empty text. No check for a task set or without patterns. */
 function extractedColumnsCheck(rows: readonly Example[], config: Config): Check[] {
-  const extractions = Object.entries(config.columns).flatMap(([name, source]) =>
-    typeof source === 'string' ? [] : [{ name, from: source.from }],
-  );
-  return extractions.map(({ name, from }) => {
+  return extractionsOf(config).map(([name, { from }]) => {
     const id = `columns/${name}`;
     const empty = rows.filter((row) => row[name] === '').length;
     if (empty > 0) {

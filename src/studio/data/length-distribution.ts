@@ -1,5 +1,4 @@
 // The distribution of prompt lengths, in tokens.
-
 import { mean } from '../../common/statistics.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';

@@ -1,4 +1,4 @@
-// The prompt of a row, as the configuration says.
+// The prompt of a row, and the columns that are made or read, as the configuration says.
 import type { Config } from '../../config/schema.ts';
 import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
 import type { Message } from '../../message.ts';
@@ -34,6 +34,14 @@ export function conversationIn(
   const value = row[prompt_column];
   if (prompt_template !== null || typeof value !== 'object' || value === null) return undefined;
   return rowMessages(value, prompt_column, where);
+}
+
+/** A column that is a part of the text in another one. */
+export type Extraction = Exclude<Config['columns'][string], string>;
+
+/** Such columns, by name. */
+export function extractionsOf({ columns }: Config): [name: string, extraction: Extraction][] {
+  return Object.entries(columns).flatMap(([name, from]) => (typeof from === 'string' ? [] : [[name, from]]));
 }
 
 /** The columns that the prompt of a row is made of. */
