@@ -13,7 +13,7 @@ export interface TrainableModel extends Model {
   /** The type of the weights that completions are sampled with, adapters aside; absent if the engine decides. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** Writes everything that training needs to continue. Makes the folder where there is none. */
+  /** Writes everything that training needs to continue into an existing folder. */
   save(directory: string): Promise<void>;
   /** Restores exactly what `save` wrote. Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`. */
   load(directory: string, options?: LoadOptions): Promise<void>;
