@@ -1,5 +1,4 @@
 // The arguments of tool calls as JSON, read and written without a change of their numbers.
-
 import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './common/json-numbers.ts';
 import { isObject } from './errors.ts';
 import type { ToolCall } from './message.ts';

@@ -1,5 +1,4 @@
 // A data loader that prefers examples whose measured success rate is near a target, so that groups are neither all good nor all bad.
-
 import { randomStream, streamSeed } from './common/random.ts';
 import { mean } from './common/statistics.ts';
 import type { DataLoader } from './data.ts';

@@ -1,5 +1,4 @@
 // Hands out examples in a random order that depends only on the seed.
-
 import { shuffled, streamSeed } from './common/random.ts';
 import { GradusError, isObject } from './errors.ts';
 import type { Metrics } from './logging.ts';

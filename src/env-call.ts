@@ -1,5 +1,4 @@
 // Calls an environment's code, in this process or another, within a time limit, and checks what it returns.
-
 import { after, isPromiseLike, type MaybePromise } from './common/maybe-promise.ts';
 import { withinTime } from './common/time-limits.ts';
 import { checkedMetrics, checkedNext, checkedScore, checkedState } from './environment-answers.ts';

@@ -1,5 +1,4 @@
 // Validates what users' environments return: gives it the right type, or throws an error that says what is wrong.
-
 import { isMeasurable } from './common/statistics.ts';
 import { GradusError, isObject, kindOf } from './errors.ts';
 import { roles } from './message.ts';

@@ -1,5 +1,4 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
-
 import { faultMessage } from './common/fault-message.ts';
 import { after, type MaybePromise } from './common/maybe-promise.ts';
 import { TimeLimitError } from './common/time-limits.ts';

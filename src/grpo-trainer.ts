@@ -1,5 +1,4 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
-
 import { unlessAborted } from './common/cancellation.ts';
 import { streamSeed } from './common/random.ts';
 import { type Phase, type Stopwatch, stopwatch } from './common/stopwatch.ts';

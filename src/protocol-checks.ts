@@ -1,5 +1,4 @@
 // Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
-
 import { counted } from './common/counted.ts';
 import { isMeasurable } from './common/statistics.ts';
 import { GradusError, isObject, kindOf } from './errors.ts';

@@ -1,5 +1,4 @@
 // Rollouts: the `Generator` interface, and the generator that plays episodes with a policy.
-
 import { frozenCopy } from './common/frozen-copy.ts';
 import { streamSeed } from './common/random.ts';
 import { converse } from './dialogue.ts';

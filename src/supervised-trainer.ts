@@ -1,5 +1,4 @@
 // Supervised training on given completions, for policies that cannot solve any problem yet.
-
 import { stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';

@@ -1,5 +1,4 @@
 // Formats the plan of a run for people.
-
 import { counted } from '../common/counted.ts';
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';

@@ -1,5 +1,4 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
-
 import { counted } from '../common/counted.ts';
 import { mean } from '../common/statistics.ts';
 import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';

@@ -1,5 +1,4 @@
 // Several environments in one run: a column of each row names the one to use.
-
 import { existingNames } from '../common/nearest.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';

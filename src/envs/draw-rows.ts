@@ -1,5 +1,4 @@
 // Draws the rows of a task set at random: a fixed fraction is held out, and no problem repeats before all others have been drawn.
-
 import { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
 import type { Example } from '../rl.ts';

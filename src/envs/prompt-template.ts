@@ -1,5 +1,4 @@
 // Prompt templates: text with names of columns in braces, such as `Question: {question}`.
-
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, shownRow } from '../errors.ts';
 import type { Example } from '../rl.ts';

@@ -1,5 +1,4 @@
 // Advantages: how much better a trajectory scored than the others in its group.
-
 import { mean, moments, sampleDeviation } from '../common/statistics.ts';
 import { GradusError } from '../errors.ts';
 

@@ -1,5 +1,4 @@
 // Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
-
 import { mean, moments } from '../common/statistics.ts';
 import { meanMetrics } from '../logging.ts';
 import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';

@@ -1,5 +1,4 @@
 // Draws tokens from a distribution, which top-k, top-p and min-p may restrict.
-
 import type { RandomStream } from '../common/random.ts';
 import type { TokenLogprob } from '../policy.ts';
 

@@ -1,5 +1,4 @@
 // Combines the scores that an environment gives with those of reward functions.
-
 import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';

@@ -1,5 +1,4 @@
 // Compares completions with the gold answers of their rows.
-
 import { existingNames } from '../common/nearest.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardInput } from '../rewards.ts';

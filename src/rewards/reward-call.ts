@@ -1,5 +1,4 @@
 // Calls a reward function once and returns its scores or its error.
-
 import { faultMessage } from '../common/fault-message.ts';
 import { isPromiseLike, type MaybePromise } from '../common/maybe-promise.ts';
 import { isMeasurable } from '../common/statistics.ts';

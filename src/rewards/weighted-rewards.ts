@@ -1,5 +1,4 @@
 // The reward model that sums weighted reward functions, and records their errors on the trajectories.
-
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { GradusError, messageOf } from '../errors.ts';

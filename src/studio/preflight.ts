@@ -1,7 +1,6 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
 // change the random numbers of training.
-
 import { unlessAborted } from '../common/cancellation.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { milliseconds } from '../config/durations.ts';

@@ -1,5 +1,4 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
-
 import { existingNames, nearest } from '../common/nearest.ts';
 import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';

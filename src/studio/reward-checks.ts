@@ -1,5 +1,4 @@
 // Checks before training of the rewards of a few completions: whether they work, differ within groups, and favour right answers.
-
 import { counted } from '../common/counted.ts';
 import type { Config } from '../config/schema.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';

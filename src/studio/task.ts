@@ -1,5 +1,4 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
-
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { milliseconds } from '../config/durations.ts';

@@ -1,5 +1,4 @@
 // Answers a tool call whatever the tool does: errors, timeouts, excessive output and malformed text become an answer that a model can read.
-
 import { TimeLimitError, withinTime } from '../common/time-limits.ts';
 import { messageOf } from '../errors.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';

@@ -1,5 +1,4 @@
 // The built-in backend: a table of logits for task sets with `answers`. It has no model and no native library, and starts at once.
-
 import { named } from '../../common/nearest.ts';
 import type { Config } from '../../config/schema.ts';
 import { createAt } from '../../configurable.ts';

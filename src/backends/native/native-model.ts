@@ -1,5 +1,4 @@
 // The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
-
 import { streamSeed } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';

@@ -1,5 +1,4 @@
 // The types of the dashboard API's responses, which the page uses as well.
-
 import type { Interval } from '../../common/intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';

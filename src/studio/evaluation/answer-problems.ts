@@ -1,5 +1,4 @@
 // The completions of an evaluation: sampled in batches, scored one problem after another, and told to a log that knows those of an earlier attempt.
-
 import { unlessAborted } from '../../common/cancellation.ts';
 import { streamSeed } from '../../common/random.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';

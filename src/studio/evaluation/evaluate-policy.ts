@@ -1,5 +1,4 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
-
 import { type Interval, meanInterval, wilsonInterval } from '../../common/intervals.ts';
 import { mean } from '../../common/statistics.ts';
 import { isTruncated } from '../../grpo/metrics.ts';

@@ -1,6 +1,5 @@
 // The ways to train a configuration on a GPU (`gradus gpu-train`): for each, what would run where, what is missing, and estimates of memory, time
 // and cost. Nothing is started, installed or spent.
-
 import { shellWord } from '../../common/shell-word.ts';
 import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';

@@ -1,5 +1,4 @@
 // The cost of renting a GPU at Modal for a run, and the checks that it can be rented and that the user has agreed to pay.
-
 import { existingNames } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';

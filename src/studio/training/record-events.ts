@@ -1,5 +1,4 @@
 // Records the events of a run as they happen, and how it ended.
-
 import { THE_PROGRAM } from '../../common/cancellation.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { NotFiniteError } from '../../not-finite.ts';

@@ -1,5 +1,4 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
-
 import { shellWord } from '../../common/shell-word.ts';
 import { mean } from '../../common/statistics.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';

@@ -1,5 +1,4 @@
 // Errors of user code, in a form that can be sent from one process to another.
-
 import { nameOf } from '../../common/fault-message.ts';
 import { TimeLimitError } from '../../common/time-limits.ts';
 import { type ErrorDetails, GradusError, isObject, messageOf, stackOf } from '../../errors.ts';

@@ -1,5 +1,4 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
-
 import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
 import { likeliestToken, likeliestTokens, sampleToken } from '../../../models/sampler.ts';

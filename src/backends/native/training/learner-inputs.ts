@@ -1,5 +1,4 @@
 // The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
-
 import { randomStream, streamSeed } from '../../../common/random.ts';
 import type { TrainingSequence } from '../../../model.ts';
 import { dropoutColumns } from '../../../models/layers.ts';

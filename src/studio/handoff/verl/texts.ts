@@ -1,5 +1,4 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
-
 import { shellWord } from '../../../common/shell-word.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Override } from '../handoff-row.ts';

@@ -1,5 +1,4 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
-
 import { randomStream, streamSeed } from '../../../common/random.ts';
 import { mean } from '../../../common/statistics.ts';
 import type { Config } from '../../../config/schema.ts';

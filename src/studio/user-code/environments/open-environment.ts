@@ -1,5 +1,4 @@
 // Opens the environment of a configuration: in a Node process of its own, or in a Python process.
-
 import { existingNames } from '../../../common/nearest.ts';
 import { isProgramReference } from '../../../config/references.ts';
 import type { Config } from '../../../config/schema.ts';
