@@ -111,16 +111,11 @@ export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
 
 export { type Configurable, configurable } from './configurable.ts';
 export type { Dataset, Environment } from './environment.ts';
-export { arithmetic } from './envs/arithmetic.ts';
 export { environmentByColumn } from './envs/by-column.ts';
-export { countdown } from './envs/countdown.ts';
 export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from './envs/final-question.ts';
-export { letterCount } from './envs/letter-count.ts';
 export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from './envs/multi-turn.ts';
 export { formatPrompt } from './envs/prompt-template.ts';
 export { singleTurn } from './envs/single-turn.ts';
-export { sort } from './envs/sort.ts';
-export type { Taskset } from './envs/taskset.ts';
 export {
   type AnsweredCall,
   type ToolEnvironmentOptions,
@@ -129,6 +124,11 @@ export {
 } from './envs/tool-environment.ts';
 export { loadRows, splitRows } from './studio/data/data-files.ts';
 export { saveRows } from './studio/data/save-rows.ts';
+export { arithmetic } from './tasksets/arithmetic.ts';
+export { countdown } from './tasksets/countdown.ts';
+export { letterCount } from './tasksets/letter-count.ts';
+export { sort } from './tasksets/sort.ts';
+export type { Taskset } from './tasksets/taskset.ts';
 export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
 export { type ToolSyntaxName, toolSyntaxes } from './tools/syntaxes.ts';
 export { type Tool, type ToolOptions, tool } from './tools/tool.ts';

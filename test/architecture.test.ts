@@ -17,6 +17,7 @@ const allowedImports: Record<string, string[]> = {
   rewards: ['core'],
   renderers: ['core', 'tokenizers', 'tools'],
   envs: ['core', 'tools'],
+  tasksets: ['core', 'envs'],
   config: ['core'],
   workers: [],
   tokenizers: [],
@@ -31,7 +32,7 @@ const allowedImports: Record<string, string[]> = {
     'models',
     'tokenizers',
     'renderers',
-    'envs',
+    'tasksets',
     'workers',
     'formats',
     'hub',
@@ -48,6 +49,7 @@ const allowedImports: Record<string, string[]> = {
     'renderers',
     'rewards',
     'envs',
+    'tasksets',
     'workers',
     'formats',
     'hub',
@@ -64,7 +66,19 @@ const allowedImports: Record<string, string[]> = {
 const standalone = ['tensor', 'formats'];
 
 /** Folders that import no `node:` module, so that they can run in a browser: files and processes are handed in. */
-const portable = ['core', 'common', 'grpo', 'tensor', 'models', 'rewards', 'tools', 'renderers', 'envs', 'formats'];
+const portable = [
+  'core',
+  'common',
+  'grpo',
+  'tensor',
+  'models',
+  'rewards',
+  'tools',
+  'renderers',
+  'envs',
+  'tasksets',
+  'formats',
+];
 
 /** The public surface may re-export from anywhere. */
 const publicSurface = 'src/index.ts';

@@ -2,10 +2,10 @@
 import { named } from '../../common/nearest.ts';
 import type { Config } from '../../config/schema.ts';
 import { createAt } from '../../configurable.ts';
-import type { AnswerShape } from '../../envs/taskset.ts';
-import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
 import type { Renderer } from '../../rendering.ts';
+import type { AnswerShape } from '../../tasksets/taskset.ts';
+import { tasksets } from '../../tasksets/tasksets.ts';
 import type { Backend, ModelInterface } from '../backend.ts';
 import { TabularModel } from './tabular-model.ts';
 

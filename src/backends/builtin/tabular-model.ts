@@ -10,7 +10,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomStream } from '../../common/random.ts';
-import type { AnswerShape } from '../../envs/taskset.ts';
 import { GradusError } from '../../errors.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
@@ -18,6 +17,7 @@ import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampl
 import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
+import type { AnswerShape } from '../../tasksets/taskset.ts';
 import type { TrainableModel } from '../backend.ts';
 import { fileError } from '../model-files/file-error.ts';
 

@@ -1,10 +1,10 @@
 // The task set `sort`: put letters in alphabetical order.
 import { z } from 'zod';
 import type { RandomStream } from '../common/random.ts';
+import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { drawnRows } from './draw-rows.ts';
-import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface SortConfig {

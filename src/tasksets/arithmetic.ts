@@ -1,9 +1,9 @@
 // The task set `arithmetic`: sums, differences and products of two whole numbers.
 import { z } from 'zod';
 import { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
+import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { Example } from '../rl.ts';
-import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface ArithmeticConfig {

@@ -1,11 +1,11 @@
 // The task set `countdown`: combine given numbers, each used once, into an arithmetic expression with a given value.
 import { z } from 'zod';
 import { type RandomStream, shuffled } from '../common/random.ts';
+import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { drawnRows } from './draw-rows.ts';
 import { evaluateExpression, findExpression } from './expression.ts';
-import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface CountdownConfig {

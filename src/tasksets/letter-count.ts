@@ -1,9 +1,9 @@
 // The task set `letter-count`: how often does a letter occur in a random word?
 import { z } from 'zod';
+import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { drawnRows } from './draw-rows.ts';
-import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface LetterCountConfig {
