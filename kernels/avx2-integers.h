@@ -1,4 +1,5 @@
-// Products of integers on the vector unit of processors without AVX-512 (AVX2): levels become integers of 16 bits, as those of rows are.
+// Products of integers on the vector unit of processors without AVX-512 (AVX2). Levels of 8 bits become integers of 16 bits, as those of rows are; of 4
+// bits they are multiplied with rows of 8 bits.
 #pragma once
 
 #include "integer-unit.h"
@@ -13,10 +14,11 @@ static inline __attribute__((always_inline)) __m256i read_levels(const uint8_t *
   return _mm256_cvtepi8_epi16(_mm_load_si128((const __m128i *)from));
 }
 
-static inline __attribute__((always_inline)) __m256i repeat_two(const uint8_t *from) {
-  int32_t words;
-  memcpy(&words, from, sizeof words);
-  return _mm256_set1_epi32(words);
+/** Four bytes, eight times. */
+static inline __attribute__((always_inline)) __m256i repeat(const uint8_t *from) {
+  int32_t bytes;
+  memcpy(&bytes, from, sizeof bytes);
+  return _mm256_set1_epi32(bytes);
 }
 
 /** The same as two intrinsics, for which compilers copy sums from register to register. */
@@ -25,41 +27,78 @@ static inline __attribute__((always_inline)) void multiply_add(__m256i *sums, __
   __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(*sums), "=&x"(products) : "x"(levels), "x"(integers));
 }
 
-/** Adds the product of four rows of eight, from `first`, and 16 columns of a block of a panel. */
-static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, RowSums *result) {
-  const RowScales *rows = row_scales(left, c.deep);
-  const uint8_t *levels = right.levels + 16 * c.deep * tile;
-  __m256i sums[INTEGER_ROWS][2];
-  UNROLLED
-  for (int i = 0; i < 2 * INTEGER_ROWS; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
-  left += 2 * c.deep * first;
+/** The same for bytes, whose products are added in pairs, to sums of 16 bits. */
+static inline __attribute__((always_inline)) void multiply_add_bytes(__m256i *sums, __m256i levels, __m256i integers) {
+  __m256i products;
+  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(*sums), "=&x"(products) : "x"(levels), "x"(integers));
+}
+
+/** Sums of the products of some rows and 16 columns of a block. */
+static inline __attribute__((always_inline)) void sum_words(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, __m256i sums[INTEGER_ROWS][2]) {
   for (int k = 0; k < c.deep; k += 2) {
     const __m256i lower = read_levels(levels + 16 * k), upper = read_levels(levels + 16 * k + 16);
     UNROLLED
-    for (int row = 0; row < INTEGER_ROWS; row++) {
-      const __m256i integers = repeat_two(left + 2 * c.deep * row + 2 * k);
+    for (int row = 0; row < rows; row++) {
+      const __m256i integers = repeat(left + rounded_row_bytes(c) * row + 2 * k);
       multiply_add(&sums[row][0], lower, integers);
       multiply_add(&sums[row][1], upper, integers);
     }
   }
+}
+
+/** The same for levels of 4 bits. 16 bits are enough for the sum of 16 products: 16 · 15 · 127 < 2¹⁵. */
+static inline __attribute__((always_inline)) void sum_bytes(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, __m256i sums[INTEGER_ROWS][2]) {
+  __asm__("" : "+r"(left)); // else what is repeated is kept in memory for the second tile of a block
+  for (int k = 0; k < c.deep; k += 4) {
+    const __m256i lower = _mm256_load_si256((const __m256i *)(levels + 16 * k)), upper = _mm256_load_si256((const __m256i *)(levels + 16 * k + 32));
+    UNROLLED
+    for (int row = 0; row < rows; row++) {
+      const __m256i integers = repeat(left + rounded_row_bytes(c) * row + k);
+      multiply_add_bytes(&sums[row][0], lower, integers);
+      multiply_add_bytes(&sums[row][1], upper, integers);
+    }
+  }
+  const __m256i ones = _mm256_set1_epi16(1);
+  UNROLLED
+  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_madd_epi16(sums[i / 2][i % 2], ones);
+}
+
+/** Adds the product of some of eight rows, from `first`, and 16 columns of a block of a panel. */
+static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, const int rows, RowSums *result) {
+  const RowScales *scales = row_scales(left, c);
+  const uint8_t *levels = right.levels + 16 * c.deep * tile;
+  __m256i sums[INTEGER_ROWS][2];
+  UNROLLED
+  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
+  left += rounded_row_bytes(c) * first;
+  if (c.row_bytes == 1) sum_bytes(left, levels, c, rows, sums);
+  else sum_words(left, levels, c, rows, sums);
   const Vector column_scales = read_scales(right.scales, c, 16 * tile);
   Vector offsets;
   if (c.offsets) offsets = read_scales(right.scales + scale_bytes(c), c, 16 * tile);
   UNROLLED
-  for (int row = 0; row < INTEGER_ROWS; row++) {
-    const Vector product = times(from_wholes((Wholes){sums[row][0], sums[row][1]}), all(rows->scales[first + row]));
+  for (int row = 0; row < rows; row++) {
+    const Vector product = times(from_wholes((Wholes){sums[row][0], sums[row][1]}), all(scales->scales[first + row]));
     Vector sum = times_plus(product, column_scales, result->of[first + row][tile]);
-    if (c.offsets) sum = times_plus(all(rows->sums[first + row]), offsets, sum);
+    if (c.offsets) sum = times_plus(all(scales->sums[first + row]), offsets, sum);
     result->of[first + row][tile] = sum;
+  }
+}
+
+static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, long groups, Ahead ahead, const Coding c,
+                                                                const int rows, RowSums *result) {
+  for (long group = 0; group < groups; group++) {
+    for (int tile = 0; tile < 2; tile++) add_tile(left + group * eight_rows_bytes(c), first, right_at(right, group), tile, c, rows, result);
+    for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
+      __builtin_prefetch((const char *)ahead.from + 64 * line, 0, 3);
   }
 }
 
 static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
                                                              RowSums *result) {
-  for (int first = 0; first < rows; first += INTEGER_ROWS)
-    for (long group = 0; group < groups; group++) {
-      for (int tile = 0; tile < 2; tile++) add_tile(left + group * rounded_rows_bytes(c.deep), first, right_at(right, group), tile, c, result);
-      for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
-        __builtin_prefetch((const char *)ahead.from + 64 * line, 0, 3);
-    }
+  for (int first = 0; first < rows; first += INTEGER_ROWS) {
+    if (rows - first == 1) add_some_rows(left, first, right, groups, ahead, c, 1, result);
+    else if (rows - first == 2) add_some_rows(left, first, right, groups, ahead, c, 2, result);
+    else add_some_rows(left, first, right, groups, ahead, c, INTEGER_ROWS, result);
+  }
 }

@@ -27,20 +27,20 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
 
 /** Adds the product of four rows of eight, from `first`, and a block of a panel. */
 static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, RowSums *result) {
-  const RowScales *rows = row_scales(left, c.deep);
+  const RowScales *rows = row_scales(left, c);
   __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * INTEGER_ROWS; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
-  left += 2 * c.deep * first;
+  left += rounded_row_bytes(c) * first;
   for (int k = 0; k < c.deep; k += 4) {
     const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
     UNROLLED
     for (int row = 0; row < INTEGER_ROWS; row++) {
-      const __m512i upper = repeat_four(left + 2 * c.deep * row + k), lower = repeat_four(left + 2 * c.deep * row + c.deep + k);
+      const uint8_t *integers = left + rounded_row_bytes(c) * row + k;
       UNROLLED
       for (int tile = 0; tile < 2; tile++) {
-        multiply_add(&high[row][tile], levels[tile], upper);
-        multiply_add(&low[row][tile], levels[tile], lower);
+        if (c.row_bytes == 2) multiply_add(&high[row][tile], levels[tile], repeat_four(integers));
+        multiply_add(&low[row][tile], levels[tile], repeat_four(integers + (c.row_bytes - 1) * c.deep));
       }
     }
   }
@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left
                                                              RowSums *result) {
   for (int first = 0; first < rows; first += INTEGER_ROWS)
     for (long group = 0; group < groups; group++) {
-      add_block(left + group * rounded_rows_bytes(c.deep), first, right_at(right, group), c, result);
+      add_block(left + group * eight_rows_bytes(c), first, right_at(right, group), c, result);
       for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
         _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
     }

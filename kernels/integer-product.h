@@ -1,7 +1,7 @@
 // Products with a right operand of small integers (levels.h).
 //
-// Rows are rounded to integers of 16 bits. They keep 15 bits of the largest of the numbers that share a scale,
-// an error of 2e-5. The sum over these is exact. Then it is multiplied with both scales and added in float32.
+// Rows are rounded to integers of 16 bits, which keep 15 bits of the largest of the numbers that share a scale, an error of 2e-5, or of 8 bits, an error
+// of 5e-3. The sum over these is exact. Then it is multiplied with both scales and added in float32.
 #pragma once
 
 #include "integer-unit.h"
@@ -93,7 +93,7 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
   memset(sums, 0, eights * sizeof *sums);
   if (p->up) add_thin(p->up, row, rows, panel * BLOCK, sums);
   uint8_t expanded[CHUNK_DEPTH / BLOCK * EXPANDED] __attribute__((aligned(64)));
-  const uint8_t *left = r->left + row / 8 * groups * rounded_rows_bytes(c.deep);
+  const uint8_t *left = r->left + row / 8 * groups * eight_rows_bytes(c);
   for (long start = 0; start < groups; start += chunk) {
     const long count = least(chunk, groups - start);
     const uint8_t *blocks = p->levels->blocks + (panel * groups + start) * size;
@@ -107,7 +107,7 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
     const long lines = ceiling(size, 64 * eights);
     for (long i = 0; i < eights; i++) {
       const Ahead ahead = {blocks + least(chunk, groups) * size + i * count * lines * 64, lines};
-      add_products(left + (i * groups + start) * rounded_rows_bytes(c.deep), least(8, rows - 8 * i), right, count, ahead, c, sums + i);
+      add_products(left + (i * groups + start) * eight_rows_bytes(c), least(8, rows - 8 * i), right, count, ahead, c, sums + i);
     }
   }
   write_sums(p, sums, row, rows, panel * BLOCK);
@@ -134,7 +134,7 @@ static void round_rows_task(void *data, size_t index) {
   const int deep = p->levels->coding.deep;
   const long groups = p->levels->groups, eight = (long)index / PARTS, part = (long)index % PARTS, row = 8 * eight;
   for (long group = groups * part / PARTS; group < groups * (part + 1) / PARTS; group++)
-    round_rows(p, row, group * deep, p->levels->coding, r->left + (eight * groups + group) * rounded_rows_bytes(deep));
+    round_rows(p, row, group * deep, p->levels->coding, r->left + (eight * groups + group) * eight_rows_bytes(p->levels->coding));
   for (long i = 0; i < r->count; i++) {
     const Product *down = p[i].down;
     if (down) multiply_thin(down, row, least(8, p->rows - row), down->columns * part / PARTS, down->columns * (part + 1) / PARTS);
@@ -144,7 +144,7 @@ static void round_rows_task(void *data, size_t index) {
 static void *compute_integers(const Product *products, long count, void *context) {
   const Levels *levels = products->levels;
   const long eights = ceiling(products->rows, 8);
-  const Scratch scratch = borrow(eights * levels->groups * rounded_rows_bytes(levels->coding.deep));
+  const Scratch scratch = borrow(eights * levels->groups * eight_rows_bytes(levels->coding));
   if (!scratch.memory) return out_of_memory();
   IntegerProducts r = {.products = products, .count = count, .left = scratch.memory};
   for (long i = 0; i < count; i++) r.panels += ceiling(products[i].columns, BLOCK);

@@ -1,6 +1,7 @@
 // The unit of the processor that multiplies integers: the matrix unit where there is one, otherwise the vector unit.
 //
-// Rows are rounded to integers of 16 bits (rounding.h), which are multiplied with levels (levels.h): in two parts of 8 bits, or, by AVX2, as they are.
+// Rows are rounded to integers (rounding.h), which are multiplied with levels (levels.h). Those of 16 bits are multiplied in two parts of 8 bits, or, by
+// AVX2, as they are.
 #pragma once
 
 #include "levels.h"

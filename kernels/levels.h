@@ -7,22 +7,28 @@
 #include <string.h>
 #include "product.h"
 
-/** How many levels of a column are side by side: as many products as the unit adds to a sum at once, four of integers of 8 bits or two of 16. */
-#ifdef __AVX512F__
-enum { SIDE_BY_SIDE = 4 };
-#else
-enum { SIDE_BY_SIDE = 2 };
-#endif
-
 /** How 32 columns of a block are laid out: two tiles of levels, then scales, then offsets, one for each column. */
 typedef struct {
   int deep;    // numbers of a column in a block
   int bits;    // of a level: 8, or 4, with those of the second tile in the upper halves of bytes
+  int together;  // levels of a column side by side: as many products as the unit adds to a sum at once
+  int row_bytes; // of the integers that levels are multiplied with
   int halves;  // whether scales and offsets are float16
   int offsets; // whether there are any
 } Coding;
 
-static const Coding of_8_bits = {64, 8, 0, 0}, of_4_bits = {32, 4, 1, 1};
+/** AVX2 multiplies integers of 8 bits only where sums of some products fit into 16, as those with 4 bits do. */
+#ifdef __AVX512F__
+static const Coding of_8_bits = {64, 8, 4, 2, 0, 0};
+#else
+static const Coding of_8_bits = {64, 8, 2, 2, 0, 0};
+#endif
+/** Rounding rows to 8 bits, 32 numbers to a scale, costs less precision than 4 bits do; on the matrix unit it would gain nothing. */
+#ifdef __AMX_INT8__
+static const Coding of_4_bits = {32, 4, 4, 2, 1, 1};
+#else
+static const Coding of_4_bits = {32, 4, 4, 1, 1, 1};
+#endif
 
 static inline long level_bytes(Coding c) { return (long)c.deep * BLOCK * c.bits / 8; }
 static inline long scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(uint16_t) : sizeof(float)); }
@@ -38,13 +44,13 @@ typedef struct Levels {
 /** Writes 16 levels of a column, from its number `k` on. A row of a tile has some numbers of each of 16 columns. Levels must be 0 before. */
 static void put_levels(uint8_t *block, Coding c, long column, long k, const uint8_t levels[16]) {
   const long tile = column / 16, shift = c.bits == 4 ? 4 * tile : 0;
-  uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + 16 * k + column % 16 * SIDE_BY_SIDE;
-  for (long i = 0; i < 16; i += SIDE_BY_SIDE, at += 16 * SIDE_BY_SIDE) {
+  uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + 16 * k + column % 16 * c.together;
+  for (long i = 0; i < 16; i += c.together, at += 16 * c.together) {
     uint32_t before = 0, added = 0;
-    memcpy(&before, at, SIDE_BY_SIDE);
-    memcpy(&added, levels + i, SIDE_BY_SIDE);
+    memcpy(&before, at, c.together);
+    memcpy(&added, levels + i, c.together);
     before |= added << shift;
-    memcpy(at, &before, SIDE_BY_SIDE);
+    memcpy(at, &before, c.together);
   }
 }
 
@@ -92,14 +98,25 @@ static void round_to_4(const float *numbers, long column, uint8_t *block) {
   }
 }
 
-/** Takes the levels of a block in ggml's formats of 4 bits over, so that numbers keep their values. */
-static void copy_levels(const uint8_t *from, Format format, long column, uint8_t *block) {
-  const float scale = put_scale(block, of_4_bits, column, 0, half_at(from));
-  put_scale(block, of_4_bits, column, 1, format == Q4_1 ? half_at(from + 2) : -8 * scale);
-  const uint8_t *pairs = from + (format == Q4_1 ? 4 : 2);
-  uint8_t levels[2][16];
-  for (int i = 0; i < 16; i++) levels[0][i] = pairs[i] & 15, levels[1][i] = pairs[i] >> 4;
-  for (int i = 0; i < 2; i++) put_levels(block, of_4_bits, column, 16 * i, levels[i]);
+/** Whether a file's numbers have levels of 4 bits, 32 to a scale. */
+static int has_levels_of_4(Format format) { return format == Q4_0 || format == Q4_1 || format == Q4_K; }
+
+/** Takes the levels of a block over, so that numbers keep their values; those of Q4_K nearly, since their scales and offsets have more bits than float16. */
+static void copy_levels(Matrix m, long column, uint8_t *block) {
+  const uint8_t *from = m.numbers, *bytes = from + 2;
+  uint8_t levels[BLOCK];
+  float scale = half_at(from), offset = -8 * scale;
+  if (m.format == Q4_1) offset = half_at(bytes), bytes += 2;
+  if (m.format == Q4_K) {
+    Vector scales, minima;
+    read_scales_of(from, m.block, &scales, &minima);
+    scale = first_of(scales), offset = -first_of(minima);
+    bytes = from + 16 + BLOCK * (m.block / 2);
+    for (int i = 0; i < BLOCK; i++) levels[i] = m.block % 2 ? bytes[i] >> 4 : bytes[i] & 15;
+  } else for (int i = 0; i < BLOCK; i++) levels[i] = i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4;
+  put_scale(block, of_4_bits, column, 0, scale);
+  put_scale(block, of_4_bits, column, 1, offset);
+  for (int i = 0; i < BLOCK; i += 16) put_levels(block, of_4_bits, column, i, levels + i);
 }
 
 /** Up to 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */
@@ -123,7 +140,7 @@ static void read_columns_of(const Product *p, long start, long first, long deep,
 /** Makes levels of 8 or 4 bits, which the caller frees, of the right operand. Returns null if there is no memory. */
 static Levels *make_levels(const Product *p, int bits) {
   const Coding c = bits == 8 ? of_8_bits : of_4_bits;
-  const int copies = bits == 4 && p->right_transposed && (p->right.format == Q4_0 || p->right.format == Q4_1);
+  const int copies = bits == 4 && p->right_transposed && has_levels_of_4(p->right.format);
   const long panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, c.deep), size = coded_bytes(c);
   Levels *made = malloc(sizeof *made);
   uint8_t *blocks = aligned_alloc(64, panels * groups * size), *into = blocks;
@@ -140,7 +157,7 @@ static Levels *make_levels(const Product *p, int bits) {
       const long first = panel * BLOCK, start = group * c.deep;
       if (!copies) read_columns_of(p, start, first, c.deep, numbers);
       for (long column = 0; column < least(BLOCK, p->columns - first); column++)
-        if (copies) copy_levels(part_of(p->right, first + column, start).numbers, p->right.format, column, into);
+        if (copies) copy_levels(part_of(p->right, first + column, start), column, into);
         else (bits == 8 ? round_to_8 : round_to_4)(numbers[column], column, into);
     }
   return made;

@@ -1,4 +1,4 @@
-// Rows of left operands rounded to integers of 16 bits, 256 · high + low, by as many numbers in depth as share a scale in the right operand.
+// Rows of left operands rounded to integers of 16 bits, 256 · high + low, or of 8, by as many numbers in depth as share a scale in the right operand.
 #pragma once
 
 #include <float.h>
@@ -7,8 +7,8 @@
 #include "levels.h"
 #include "vectors.h"
 
-/** The largest of the numbers that share a scale becomes ±(256 · 127 + 127). */
-enum { ROW_LEVELS = 32639 };
+/** What the largest of the numbers that share a scale becomes, with either sign: of 16 bits 256 · 127 + 127. */
+static inline int most_level(Coding c) { return c.row_bytes == 2 ? 32639 : 127; }
 
 /**
  * 8 rows of a block: of each `deep` integers, or, where the unit multiplies integers of 8 bits, their high parts and then the low ones. After them
@@ -17,28 +17,31 @@ enum { ROW_LEVELS = 32639 };
 typedef struct {
   float scales[8];
   union {
-    float sums[8];         // of the numbers, where levels have offsets
+    float sums[8];         // of the rounded numbers, where levels have offsets
     int32_t whole_sums[8]; // of the integers, where levels have signs
   };
 } RowScales;
 
-static inline long rounded_rows_bytes(int deep) { return 16 * deep + (long)sizeof(RowScales); }
-static inline RowScales *row_scales(const uint8_t *rows, int deep) { return (RowScales *)(rows + 16 * deep); }
+static inline long rounded_row_bytes(Coding c) { return (long)c.row_bytes * c.deep; }
+static inline long eight_rows_bytes(Coding c) { return 8 * rounded_row_bytes(c) + (long)sizeof(RowScales); }
+static inline RowScales *row_scales(const uint8_t *rows, Coding c) { return (RowScales *)(rows + 8 * rounded_row_bytes(c)); }
 
 /**
- * Rounds 16 · `count` numbers of a row and returns their scale, which is not a number if one of them is infinite or not a number.
+ * Rounds as many numbers of a row as a block is deep and returns their scale, which is not a number if one of them is infinite or not a number.
  * @param sum of the integers
  */
-static inline float round_numbers(const Vector *numbers, int count, uint8_t *into, int32_t *sum) {
+static inline float round_numbers(const Vector *numbers, Coding c, uint8_t *into, int32_t *sum) {
+  const int count = c.deep / 16, level = most_level(c);
   Wholes largest = all_wholes(0);
   for (int i = 0; i < count; i++) largest = larger_size(largest, numbers[i]);
   const float most = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
-  const int vanishing = most < ROW_LEVELS * FLT_MIN; // the scale would be less than the smallest normal number
-  const Vector inverse = all(vanishing ? 0 : ROW_LEVELS / most);
+  const int vanishing = most < level * FLT_MIN; // the scale would be less than the smallest normal number
+  const Vector inverse = all(vanishing ? 0 : level / most);
   Wholes wholes = all_wholes(0);
   for (int i = 0; i < count; i++) {
     const Wholes whole = nearest_wholes(times(numbers[i], inverse));
-    if (SIDE_BY_SIDE == 4) {
+    if (c.row_bytes == 1) store_lowest_bytes(into + 16 * i, whole);
+    else if (c.together == 4) {
       store_lowest_bytes(into + 16 * i, halved(plus_wholes(whole, all_wholes(128)), 8)); // the low part is from −128 to 127
       store_lowest_bytes(into + 16 * (count + i), whole);
     } else store_words((int16_t *)into + 16 * i, whole);
@@ -46,7 +49,7 @@ static inline float round_numbers(const Vector *numbers, int count, uint8_t *int
   }
   *sum = sum_of_wholes(wholes);
   if (vanishing) return 0;
-  return most <= FLT_MAX ? most / ROW_LEVELS : NAN;
+  return most <= FLT_MAX ? most / level : NAN;
 }
 
 /** Reads numbers of a row of a left operand; what lies beyond its depth is 0. */
@@ -63,17 +66,14 @@ static inline void read_numbers(const Product *p, long row, long start, int coun
 
 /** Rounds as many numbers from `start` as a block is deep, of 8 rows from `row`; rows beyond the last are 0. */
 static void round_rows(const Product *p, long row, long start, Coding c, uint8_t *into) {
-  const int deep = c.deep, count = deep / 16;
-  RowScales *scales = row_scales(into, deep);
-  if (row + 8 > p->rows) memset(into, 0, rounded_rows_bytes(deep));
+  RowScales *scales = row_scales(into, c);
+  if (row + 8 > p->rows) memset(into, 0, eight_rows_bytes(c));
   for (long i = 0; i < least(8, p->rows - row); i++) {
-    Vector numbers[4], sum = all(0);
-    read_numbers(p, row + i, start, count, numbers);
+    Vector numbers[4];
+    read_numbers(p, row + i, start, c.deep / 16, numbers);
     int32_t whole_sum;
-    scales->scales[i] = p->alpha * round_numbers(numbers, count, into + 2 * deep * i, &whole_sum);
-    scales->whole_sums[i] = whole_sum;
-    if (!c.offsets) continue;
-    for (int j = 0; j < count; j++) sum = plus(sum, numbers[j]);
-    scales->sums[i] = p->alpha * sum_of(sum);
+    scales->scales[i] = p->alpha * round_numbers(numbers, c, into + rounded_row_bytes(c) * i, &whole_sum);
+    if (c.offsets) scales->sums[i] = scales->scales[i] * (float)whole_sum;
+    else scales->whole_sums[i] = whole_sum;
   }
 }

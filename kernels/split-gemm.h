@@ -7,7 +7,7 @@
 // Several products of one left operand can be one node: rows are rounded once then, where right operands are integers, and threads meet less often.
 // The first one may have an addend.
 //
-// A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand keeps 15 bits.
+// A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand is rounded too (rounding.h).
 //
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
 // take half of the memory, and on the matrix unit two products instead of three.

@@ -80,7 +80,7 @@ export const native = z.strictObject({
     .enum(['auto', 'float32', 'bfloat16', 'int8', 'int4'])
     .default('auto')
     .describe(
-      'type of the weights that completions are sampled with; auto: int8 where our custom operators compute, else float32. Where they do not, weights that are all trained are sampled as float32 whatever this says',
+      'type of the weights that completions are sampled with; auto: int8 where our custom operators compute, else float32. With int8, matrices that a GGUF file has in 4 bits keep these. Where our operators do not compute, weights that are all trained are sampled as float32 whatever this says',
     ),
   matmul_precision: z
     .enum(['highest', 'high', 'medium'])

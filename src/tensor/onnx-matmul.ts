@@ -14,7 +14,8 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
  * - `once`: when the session is created, for products whose right operand is an initializer. Best for few rows.
  * - `once_bfloat16`: the same, with the right operand rounded to bfloat16.
  * - `once_int8`: the same, with the right operand rounded to 8 bits, where 64 numbers share a scale.
- * - `once_int4`: the same, with 4 bits, where 32 numbers share a scale and an offset. Matrices that are stored in 4 bits keep their values.
+ * - `once_int4`: the same, with 4 bits, where 32 numbers share a scale and an offset. Matrices that are stored in 4 bits keep their values. On vector
+ *   units the left operand is rounded to 8 bits, so that products take less time.
  */
 export type Packing = 'each_run' | 'each_run_rounded' | 'once' | 'once_bfloat16' | 'once_int8' | 'once_int4';
 

@@ -15,12 +15,19 @@ const formatCodes: Readonly<Record<string, number>> = {
   Q5_K: 9,
   Q6_K: 10,
 };
+/** Formats with levels of 4 bits, 32 to a scale, which our operator takes over as they are: `has_levels_of_4` in kernels/levels.h. */
+const formatsOf4Bits: ReadonlySet<string> = new Set(['Q4_0', 'Q4_1', 'Q4_K']);
 /** The length of a row must be a multiple of this and of the length of a block. */
 const LEAST = 32;
 
 /** The attribute that tells our custom operators how a matrix is stored. */
 export function formatOf(matrix: Tensor): { readonly format: number } {
   return { format: matrix.op === 'stored' ? formatCodes[matrix.attributes.format.name]! : formatCodes.F32! };
+}
+
+/** Whether matrices in this format keep their values where our operator packs them with 4 bits. */
+export function hasFourBits({ name }: StorageFormat): boolean {
+  return formatsOf4Bits.has(name);
 }
 
 /** Whether our custom operators decode rows of this length in this format. */

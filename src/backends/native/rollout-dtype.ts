@@ -12,7 +12,7 @@ export interface RolloutModel {
 }
 
 /**
- * Resolves `auto`: int8 with our custom operators, which round no activations, so that a run learns the same (bench/README.md); else float32.
+ * Resolves `auto`: int8 with our custom operators, with which a run learns the same (bench/README.md); else float32.
  * Trained weights are rounded anew after each update, which the custom operators alone can do.
  */
 export function rolloutDtype(setting: Setting, { customOperators, whole }: RolloutModel): RolloutDtype {

@@ -1,8 +1,9 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
 import type { Architecture } from '../../../models/families.ts';
-import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../../models/model-config.ts';
+import { cacheBytesPerToken, type ModelConfig, outputName, type ParameterSpec } from '../../../models/model-config.ts';
 import { formatInMemory, storedShape } from '../../../models/stored-weights.ts';
 import { avoidsLogits } from '../../../models/training-graph.ts';
+import { hasFourBits } from '../../../tensor/onnx-stored.ts';
 import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
@@ -68,7 +69,7 @@ export function memoryEstimate(
     sessions: (customOperators ? measured.customSessionsPerLayer : measured.sessionsPerLayer) * config.layers,
     weights: full ? 0 : weightBytes(parameters, customOperators),
     // Weights that are trained are read where they are, unless they are rounded.
-    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, customOperators),
+    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(architecture, settings),
     trained: FLOAT * trained * vectors,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * measured.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
@@ -129,11 +130,25 @@ function cacheBytes(config: ModelConfig, workload: Workload): number {
   return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config);
 }
 
-/** Bytes of the sampler's own copies of frozen matrices, which are prepacked or quantized. */
-function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtype, customOperators: boolean): number {
-  const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
+/** Bytes of the sampler's own copies of matrices, which are prepacked or quantized. */
+function samplerWeights(
+  { config, parameters }: Architecture,
+  { rolloutDtype, customOperators, full }: MemorySettings,
+): number {
   // ONNX Runtime needs quantized matrices twice: as given, and prepacked. The custom operator has 16-bit scales and offsets for int4.
   const copies = customOperators ? 1 : 2;
-  const rounded = { int8: copies * (1 + FLOAT / 64), int4: copies * (0.5 + FLOAT / 32) };
-  return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, ...rounded }[dtype];
+  const bytes = {
+    float32: FLOAT,
+    bfloat16: FLOAT / 2,
+    int8: copies * (1 + FLOAT / 64),
+    int4: copies * (0.5 + FLOAT / 32),
+  };
+  const typeOf = (parameter: ParameterSpec): RolloutDtype => {
+    const format = full ? undefined : formatInMemory(parameter, customOperators);
+    const keepsFourBits = rolloutDtype === 'int8' && format && hasFourBits(format);
+    return keepsFourBits && parameter.name !== outputName(config) ? 'int4' : rolloutDtype;
+  };
+  return parameters
+    .filter(({ kind }) => kind === 'linear' || kind === 'embedding')
+    .reduce((sum, parameter) => sum + volume(parameter.shape) * bytes[typeOf(parameter)], 0);
 }
