@@ -18,7 +18,7 @@ const allowedImports: Record<string, string[]> = {
   renderers: ['core', 'tokenizers', 'tools'],
   envs: ['core', 'tools'],
   tasksets: ['core', 'envs'],
-  config: ['core'],
+  config: ['core', 'grpo'],
   workers: [],
   tokenizers: [],
   models: ['core', 'tensor'],

@@ -1,13 +1,13 @@
 // Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
+import type { LossType } from '../grpo/loss-settings.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { stepsOfStages } from './stages.ts';
 
 type Key = keyof Config;
-type LossType = Config['loss_type'];
 
 /** Groups of keys of which at most one may be given. */
 const exclusive: readonly (readonly Key[])[] = [

@@ -1,5 +1,9 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
+import { advantageBaselines, rewardScales } from '../grpo/advantages.ts';
+import { groupPolicies } from '../grpo/group-policy.ts';
+import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
+import { learningRateSchedules } from '../grpo/schedules.ts';
 import { roles } from '../message.ts';
 import { presetNames } from './presets.ts';
 import { curriculum, evaluation, lora, modal, native, rollout, save, tinker, trl } from './sections.ts';
@@ -203,12 +207,9 @@ const keys = {
     .nullable()
     .default(null)
     .describe('a set of settings from a paper or for a purpose: see gradus presets'),
-  loss_type: z
-    .enum(['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'])
-    .default('dapo')
-    .describe('how losses of tokens are clipped and averaged'),
+  loss_type: z.enum(lossTypes).default('dapo').describe('how losses of tokens are clipped and averaged'),
   importance_sampling_level: z
-    .enum(['token', 'sequence'])
+    .enum(ratioLevels)
     .default('token')
     .describe('one ratio for each token, or for each sequence (GSPO)'),
   num_generations: z.int().min(2).default(8).describe('completions of each prompt, which form a group'),
@@ -234,7 +235,7 @@ const keys = {
     .default(0)
     .describe('weight of the KL divergence from the initial model, its adapter included'),
   log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
-  kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3').describe('how the KL divergence of a token is estimated'),
+  kl_estimator: z.enum(klEstimatorNames).default('k3').describe('how the KL divergence of a token is estimated'),
   use_bias_correction_kl: z
     .boolean()
     .default(true)
@@ -291,7 +292,7 @@ const keys = {
       'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
     ),
   importance_sampling_mode: z
-    .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])
+    .enum(correctionModes)
     .default('sequence_mask')
     .describe('ratios of tokens or sequences; those out of bounds are clipped (truncate) or ignored (mask)'),
   importance_sampling_clip_max: z
@@ -305,11 +306,11 @@ const keys = {
     .default(null)
     .describe('lower bound of the sampler correction; null: none'),
   advantage_baseline: z
-    .enum(['group', 'leave_one_out'])
+    .enum(advantageBaselines)
     .default('group')
     .describe('compare a reward with the mean of its group, or of the other rewards in its group'),
   scale_rewards: z
-    .enum(['group', 'batch', 'none', 'mean'])
+    .enum(rewardScales)
     .default('group')
     .describe(
       'divide advantages by the standard deviation of the group or the batch, by nothing, or by the mean of the group (max-RL)',
@@ -319,7 +320,7 @@ const keys = {
     .default('sum_then_normalize')
     .describe('normalise the sum of rewards, or each reward within its group before they are added'),
   group_policy: z
-    .enum(['keep', 'drop', 'resample'])
+    .enum(groupPolicies)
     .default('keep')
     .describe('for groups whose rewards are all equal: keep them, drop them, or sample other prompts instead'),
   resample_limit: count.default(3).describe('with resample: the most times in one step'),
@@ -335,7 +336,7 @@ const keys = {
     .default(1e-5)
     .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
   lr_scheduler_type: z
-    .enum(['constant', 'linear', 'cosine'])
+    .enum(learningRateSchedules)
     .default('constant')
     .describe('the learning rate after warm-up: linear and cosine fall to 0'),
   warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),

@@ -3,10 +3,12 @@ import { mean, moments, sampleDeviation } from '../common/statistics.ts';
 import { GradusError } from '../errors.ts';
 
 /** What a score is compared with: the mean of its group, or the mean of the other scores in its group. */
-export type AdvantageBaseline = 'group' | 'leave_one_out';
+export const advantageBaselines = ['group', 'leave_one_out'] as const;
+export type AdvantageBaseline = (typeof advantageBaselines)[number];
 
 /** What the difference is divided by: the standard deviation of the group or of the batch, nothing, or the mean of the group. */
-export type ScaleRewards = 'group' | 'batch' | 'none' | 'mean';
+export const rewardScales = ['group', 'batch', 'none', 'mean'] as const;
+export type ScaleRewards = (typeof rewardScales)[number];
 
 export interface GroupAdvantagesOptions {
   /** @default 'group' */

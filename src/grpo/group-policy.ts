@@ -7,7 +7,8 @@ import { isTruncated } from './metrics.ts';
  * What happens to a group from which nothing can be learnt: it stays in the step's batch, is dropped, or is replaced by a group of a new
  * problem (dynamic sampling, DAPO, Yu et al. 2025, arXiv:2503.14476, section 3.2).
  */
-export type GroupPolicy = 'keep' | 'drop' | 'resample';
+export const groupPolicies = ['keep', 'drop', 'resample'] as const;
+export type GroupPolicy = (typeof groupPolicies)[number];
 
 export interface ReasonOptions {
   /** Whether truncated trajectories are not trained on. */

@@ -1,8 +1,7 @@
 // Estimators of KL(policy ‖ reference) from log-probabilities of tokens that the policy sampled.
 import type { Tensor } from '../tensor/graph.ts';
 import { exp, mul, neg, sub } from '../tensor/ops.ts';
-
-export type KlEstimator = 'k1' | 'k2' | 'k3';
+import type { KlEstimator } from './loss-settings.ts';
 
 /**
  * Per-token estimates of KL(policy ‖ reference) from log r = log(reference / policy).

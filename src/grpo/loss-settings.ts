@@ -1,10 +1,19 @@
 // The hyper-parameters of the losses, under TRL's names, which are also those in the configuration.
-import type { KlEstimator } from './kl.ts';
 import type { SamplingCorrection } from './sampling-correction.ts';
 import type { Surrogate } from './surrogates.ts';
 
-/** The loss; `losses.ts` has the definition and the paper of each. */
-export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo' | 'cispo' | 'sapo' | 'vespo' | 'luspo';
+/** The losses; `losses.ts` has the definition and the paper of each. */
+export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'] as const;
+export type LossType = (typeof lossTypes)[number];
+
+/** The estimators of the KL divergence; `kl.ts` has the formulas. */
+export const klEstimatorNames = ['k1', 'k2', 'k3'] as const;
+export type KlEstimator = (typeof klEstimatorNames)[number];
+
+export const ratioLevels = ['token', 'sequence'] as const;
+
+/** What the sampling correction does with ratios out of bounds: clip them (truncate), or ignore their tokens (mask). */
+export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
 
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
   readonly loss_type: LossType;
@@ -31,7 +40,7 @@ export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBo
   /** Multiply the KL estimate by the importance ratio: see `KlOptions`. */
   readonly use_bias_correction_kl: boolean;
   /** One ratio per token, or one per sequence, the geometric mean over its tokens. GSPO, Zheng et al. 2025, arXiv:2507.18071. */
-  readonly importance_sampling_level: 'token' | 'sequence';
+  readonly importance_sampling_level: (typeof ratioLevels)[number];
   /** Correct for differences between trainer and sampler. @default null: no correction */
   readonly sampling_correction?: SamplingCorrection | null;
   /**

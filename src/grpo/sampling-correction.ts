@@ -18,11 +18,12 @@ import {
   where,
 } from '../tensor/ops.ts';
 import { nonEmpty, sumTokens } from './loss-metrics.ts';
+import type { correctionModes } from './loss-settings.ts';
 
 /** The same correction, under the same names, as TRL's for vLLM. */
 export interface SamplingCorrection {
-  /** One ratio per token or per sequence; ratios out of bounds are clipped (truncate) or their tokens ignored (mask). */
-  readonly mode: 'token_truncate' | 'token_mask' | 'sequence_truncate' | 'sequence_mask';
+  /** One ratio per token or per sequence; see `correctionModes`. */
+  readonly mode: (typeof correctionModes)[number];
   /** The largest ratio. */
   readonly clip_max: number;
   /** The smallest ratio. @default null: no lower bound */

@@ -1,7 +1,8 @@
 // Learning-rate schedules with warm-up, equal to those of transformers in every step.
 
 /** `constant` keeps its warm-up, if any: transformers calls that `constant_with_warmup`. */
-export type LearningRateSchedule = 'constant' | 'linear' | 'cosine';
+export const learningRateSchedules = ['constant', 'linear', 'cosine'] as const;
+export type LearningRateSchedule = (typeof learningRateSchedules)[number];
 
 export interface LearningRateOptions {
   /** The highest learning rate of the schedule. */

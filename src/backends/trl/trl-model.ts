@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
-import type { KlEstimator } from '../../grpo/kl.ts';
+import type { KlEstimator } from '../../grpo/loss-settings.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';

@@ -1,7 +1,7 @@
 // Our losses as verl's losses and ways to average. An engine test computes them with verl and compares loss and gradient.
 import type { Config } from '../../../config/schema.ts';
+import type { LossType } from '../../../grpo/loss-settings.ts';
 
-type LossType = Config['loss_type'];
 type Level = Config['importance_sampling_level'];
 
 export interface VerlLoss {
