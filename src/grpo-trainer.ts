@@ -1,5 +1,4 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
-import { unlessAborted } from './common/cancellation.ts';
 import { streamSeed } from './common/random.ts';
 import { type Phase, type Stopwatch, stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
@@ -19,16 +18,15 @@ import {
   assertAdvantages,
   assertCount,
   assertExamples,
-  assertGroups,
-  assertReported,
   assertRewards,
   assertUpdated,
   learningRateAt,
 } from './protocol-checks.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
-import { type Example, type Group, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
+import { type Example, type Group, type GroupOutcome, type Reward, wasPlayed } from './rl.ts';
 import type { Generator } from './rollout-generator.ts';
+import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
@@ -200,7 +198,7 @@ export class GrpoTrainer<E extends Example = Example> {
       if (!scored) return undefined;
       missing = 0;
       for (const [i, example] of examples.entries()) {
-        const { trajectories, rewards: unweighted } = scored[i]!;
+        const { trajectories, scores: unweighted } = scored[i]!;
         const id = `${step + 1}.${sampled.length}`;
         const rewards = weights ? unweighted.map((reward) => reweighed(reward, weights)) : unweighted;
         const group = { id, example, trajectories, rewards };
@@ -213,40 +211,24 @@ export class GrpoTrainer<E extends Example = Example> {
     return sampled;
   }
 
-  /** The trajectories and rewards of each example. A group is scored as soon as it is complete, while others are still being sampled. */
+  /** The group of each example with its rewards. */
   async #rollOutAndScore(
     examples: readonly E[],
     round: number,
     { step, clock, signal }: RunningStep,
-  ): Promise<Pick<GroupOutcome<E>, 'trajectories' | 'rewards'>[] | undefined> {
+  ): Promise<ScoredGroup<readonly Reward[]>[] | undefined> {
     const { model, generator, rewardModel, maxSteps, numGenerations, seed } = this.#options;
-    const score = (i: number, group: readonly Trajectory[]) =>
-      rewardModel.score(examples[i]!, group, { step, maxSteps });
-    const scoring: Promise<Reward[]>[] = [];
-    const reported: (readonly Trajectory[])[] = [];
-    const rollouts = await generator.generate(examples, model.policy(), {
+    const groups = await scoredRollouts(generator, examples, model.policy(), {
       samplesPerExample: numGenerations,
       seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
       ...(signal && { signal }),
-      onGroup(i, group) {
-        if (signal?.aborted) return;
-        reported[i] = group;
-        scoring[i] = score(i, group);
-        // Awaited below; until then a failure must not count as an unhandled rejection.
-        scoring[i].catch(() => {});
-      },
+      score: (i, group) => rewardModel.score(examples[i]!, group, { step, maxSteps }),
+      onSampled: () => clock.lap('generate'),
     });
-    if (signal?.aborted) return undefined;
-    assertGroups(rollouts, examples.length, numGenerations);
-    assertReported(rollouts, reported);
-    clock.lap('generate');
-
-    const scored = () => Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
-    const rewards = await unlessAborted(scored, signal);
-    if (!rewards) return undefined;
-    for (const group of rewards) assertRewards(group, numGenerations);
+    if (!groups) return undefined;
+    for (const { scores } of groups) assertRewards(scores, numGenerations);
     clock.lap('score');
-    return rollouts.map((trajectories, i) => ({ trajectories, rewards: rewards[i]! }));
+    return groups;
   }
 
   /** Adds the advantages, which are computed from kept groups alone and are 0 in the others. */

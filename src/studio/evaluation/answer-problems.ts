@@ -1,10 +1,10 @@
-// The completions of an evaluation: sampled in batches, scored one problem after another, and told to a log that knows those of an earlier attempt.
+// Answers the problems of an evaluation in batches, and scores the completions one problem after another. A log keeps them, also for a later attempt.
 import { unlessAborted } from '../../common/cancellation.ts';
 import { streamSeed } from '../../common/random.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
-import { assertGroups, assertReported } from '../../protocol-checks.ts';
 import { correctness, type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../../runs/records.ts';
+import { scoredRollouts } from '../../scored-rollouts.ts';
 import type { EvaluationOptions } from './evaluate-policy.ts';
 
 /** Keeps the completions of an evaluation. */
@@ -54,58 +54,52 @@ export async function answerProblems(
       done[problem] = completions;
       log?.add({
         ...heads[problem]!,
-        ...shown(problems[problem]!, trajectories, options),
-        ...ofPass(pass, completions),
+        ...promptAndAnswer(problems[problem]!, trajectories, options),
+        ...completionsOf(pass, completions),
       });
     });
   }
   return done;
 }
 
-type Told = (problem: number, trajectories: readonly Trajectory[], completions: readonly EvaluatedCompletion[]) => void;
+type OnAnswered = (
+  problem: number,
+  trajectories: readonly Trajectory[],
+  completions: readonly EvaluatedCompletion[],
+) => void;
 
-/** Scores each problem as soon as its episodes are over, while those of others are still being played. */
+/** Calls `onAnswered` with each problem as soon as its completions are scored. */
 async function answerBatch(
   asked: readonly number[],
   problems: readonly Example[],
   { temperature, count, seed, numbers }: Pass & { readonly seed: number; readonly numbers: readonly number[] },
   { policy, generator, rewardModel, rewardNames, progress, signal }: EvaluationOptions,
-  tell: Told,
+  onAnswered: OnAnswered,
 ): Promise<void> {
+  const examples = asked.map((problem) => problems[problem]!);
   // One problem after another: all at once could exceed the time limits of rewards that start programs or query a judge.
   let scoring = Promise.resolve();
   let isOver = false;
-  const score = (i: number, trajectories: readonly Trajectory[]) => {
+  const scoreNext = (i: number, trajectories: readonly Trajectory[]) => {
     scoring = scoring.then(async () => {
-      const example = problems[asked[i]!]!;
-      const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
+      const rewards = await unlessAborted(() => rewardModel.score(examples[i]!, trajectories, progress), signal);
       // Whoever asked may have closed the log.
       if (!rewards || isOver) return;
-      const completions = trajectories.map((trajectory, j) => evaluated(trajectory, rewards[j]!, rewardNames[0]!));
-      tell(asked[i]!, trajectories, completions);
+      const completions = trajectories.map((trajectory, j) =>
+        evaluatedCompletion(trajectory, rewards[j]!, rewardNames[0]!),
+      );
+      onAnswered(asked[i]!, trajectories, completions);
     });
-    // Awaited below; until then a failure must not count as an unhandled rejection.
-    scoring.catch(() => {});
+    return scoring;
   };
-  const reported: (readonly Trajectory[])[] = [];
-  const examples = asked.map((problem) => problems[problem]!);
   try {
-    const groups = await generator({ temperature }).generate(examples, policy, {
+    await scoredRollouts(generator({ temperature }), examples, policy, {
       samplesPerExample: count,
       seed,
       numbers,
       ...(signal && { signal }),
-      onGroup(i, group) {
-        if (signal?.aborted) return;
-        reported[i] = group;
-        score(i, group);
-      },
+      score: scoreNext,
     });
-    if (signal?.aborted) return;
-    assertGroups(groups, examples.length, count);
-    assertReported(groups, reported);
-    for (const [i, group] of groups.entries()) if (!reported[i]) score(i, group);
-    await scoring;
   } finally {
     isOver = true;
   }
@@ -117,7 +111,7 @@ function problemId(example: Example): string {
   return hash.update(JSON.stringify(example)).digest('hex').slice(0, 12);
 }
 
-function shown(
+function promptAndAnswer(
   example: Example,
   trajectories: readonly Trajectory[],
   { answer }: EvaluationOptions,
@@ -127,11 +121,14 @@ function shown(
   return { prompt: first?.state.messages ?? [], ...(right !== undefined && { answer: right }), example };
 }
 
-function ofPass({ pass }: Pass, completions: readonly EvaluatedCompletion[]): Pick<EvaluatedPart, EvaluationPass> {
+function completionsOf(
+  { pass }: Pass,
+  completions: readonly EvaluatedCompletion[],
+): Pick<EvaluatedPart, EvaluationPass> {
   return pass === 'greedy' ? { greedy: completions[0]! } : { samples: completions };
 }
 
-function evaluated(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
+function evaluatedCompletion(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
   const { steps, stopReason, error, metrics } = trajectory;
   return {
     text: finalText(trajectory),
