@@ -1,4 +1,4 @@
-// The arguments of tool calls as JSON, read and written without a change of their numbers.
+// Reads and writes the arguments of tool calls as JSON, without changing their numbers.
 import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './common/json-numbers.ts';
 import { isObject } from './errors.ts';
 import type { ToolCall } from './message.ts';
@@ -6,8 +6,8 @@ import type { ToolCall } from './message.ts';
 export type ReadArguments = Pick<ToolCall, 'arguments' | 'argumentsText'>;
 
 /**
- * The arguments that a text in JSON consists of; `undefined` if they are no object. Throws as JSON.parse does.
- * @param key where they are in the object that the text describes; by default they are the whole
+ * Parses arguments from JSON; `undefined` if they are not an object. Throws as JSON.parse does.
+ * @param key the field of the parsed object that has them @default the whole object
  */
 export function readArguments(text: string, key?: string): ReadArguments | undefined {
   const part = (whole: unknown) => (key === undefined || !isObject(whole) ? whole : whole[key]);

@@ -1,4 +1,4 @@
-// What a configuration selects by name and gives settings, such as rewards and task sets.
+// Things that a configuration selects by name and configures, such as rewards and task sets.
 import { z } from 'zod';
 import { existingNames } from './common/nearest.ts';
 import { GradusError } from './errors.ts';

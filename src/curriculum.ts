@@ -9,7 +9,7 @@ export interface CurriculumOptions<E extends Example = Example> {
   readonly success: (group: Group<E>) => number | null;
   /** The preferred success rate. @default 0.5 */
   readonly target?: number;
-  /** Rows drawn for each example handed out, of which the nearest to the target is taken; more are stricter. @default 4 */
+  /** Candidates drawn for each example; the one nearest to the target is taken, so more are stricter. @default 4 */
   readonly candidates?: number;
   /** @default 0 */
   readonly seed?: number;

@@ -7,11 +7,11 @@ import type { Example, Group } from './rl.ts';
 
 /** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
-  /** As many examples as are asked for. */
+  /** Returns `count` examples. */
   next(count: number): readonly E[];
   /** Given the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;
-  /** How many times the examples have been gone through so far, in fractions; absent where they come in no such order. */
+  /** The number of passes over the examples so far, which may be fractional; absent if the loader does not work in passes. */
   readonly epoch?: number | undefined;
   /** The loader's position, as JSON. A loader of the same examples continues from a position that it is set to. */
   state: unknown;
@@ -44,7 +44,7 @@ export function shuffledExamples<E extends Example>(
 }
 
 export interface SequentialExamplesOptions {
-  /** How many examples make an epoch. @default there are no epochs */
+  /** The number of examples in an epoch. @default there are no epochs */
   readonly rows?: number;
 }
 

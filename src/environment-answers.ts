@@ -72,7 +72,7 @@ export function checkedMetrics(answer: unknown): Readonly<Record<string, number>
 
 function checkedNumbers(method: string, answer: unknown, isRight: (value: unknown) => boolean): EpisodeScore {
   if (!isObject(answer)) throw wrongAnswer(method, answer, 'numbers by their names');
-  // Copied once, before the check: a getter may give another value whenever it is asked.
+  // Copied once, before the check: a getter may return another value each time.
   const numbers = { ...answer };
   for (const [name, value] of Object.entries(numbers)) {
     if (isRight(value)) continue;

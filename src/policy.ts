@@ -16,7 +16,7 @@ export interface SamplingOptions {
   readonly stopIds: ReadonlySet<number>;
   /** Called after each token; returns whether the completion ends there. See `stopAtText`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
-  /** The texts that `stopWhen` looks for, so that a policy that samples in another process need not go on behind them. @default unknown */
+  /** The texts that `stopWhen` looks for, so that a policy that samples in another process can stop there. @default unknown */
   readonly stopTexts?: readonly string[];
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal;

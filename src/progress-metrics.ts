@@ -6,7 +6,7 @@ import type { StepsOptions } from './grpo-trainer.ts';
  * Returns a function of the tokens of each step in turn, to be called after the step, which gives its metrics:
  *
  * - `num_tokens`: the tokens of prompts and completions of all steps so far; absent if those of earlier ones are unknown.
- * - `epoch`: how many times the examples have been gone through; absent where the loader knows of no epochs.
+ * - `epoch`: the number of passes over the examples; absent if the loader has no epochs.
  */
 export function progressMetrics(
   loader: Pick<DataLoader, 'epoch'>,

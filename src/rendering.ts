@@ -27,7 +27,7 @@ export interface Renderer {
   withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
 }
 
-/** A turn whose text is told while it is sampled. */
+/** Streams the text of a turn while it is sampled. */
 export interface TurnText {
   /** Returns the text that is now known not to belong to a call. The end of the content may be missing: `parse` has it. */
   push(id: number): string;

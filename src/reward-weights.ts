@@ -79,7 +79,7 @@ interface Moments {
   readonly squares: number;
 }
 
-/** What an adaptive weight is, and what its reward gave in the window that has begun. */
+/** The current value of an adaptive weight, and the values of its reward in the current window. */
 interface Adapted {
   readonly weight: number;
   readonly steps: number;
@@ -87,7 +87,7 @@ interface Adapted {
   readonly sum: number;
 }
 
-/** What is known of a reward's values so far. */
+/** Statistics of a reward's values so far. */
 interface Observed extends Moments {
   /** Absent unless the weight is an `AdaptiveWeight`. */
   readonly adapted?: Adapted;
@@ -140,7 +140,7 @@ export class RewardWeights {
     }
   }
 
-  /** What `observe` gathered, as JSON. */
+  /** The statistics that `observe` has gathered, as JSON. */
   get state(): unknown {
     return Object.fromEntries(this.#observed);
   }

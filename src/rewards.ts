@@ -4,7 +4,7 @@ import type { Example, Reward, Trajectory } from './rl.ts';
 
 /** Scores the trajectories of one example together, so that a reward may compare them. */
 export interface RewardModel<E extends Example = Example> {
-  /** @param progress of the run, in evaluations too; absent where there is none */
+  /** @param progress that of the run, in evaluations too; absent outside of runs */
   score(example: E, trajectories: readonly Trajectory[], progress?: Progress): Promise<Reward[]>;
 }
 
@@ -28,7 +28,7 @@ export interface RewardInput {
   readonly completionIds: readonly (readonly number[])[];
   /** Every column of the data set by name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
-  /** The progress of the run, in evaluations too, as TRL's `trainer_state`; absent where there is none, as in tests of rewards. */
+  /** The progress of the run, in evaluations too, as TRL's `trainer_state`; absent outside of runs, as in tests of rewards. */
   readonly progress?: Progress;
   /** Logs a number; its mean over the step appears in the metrics under this name. */
   readonly log: (name: string, value: number) => void;

@@ -2,7 +2,7 @@
 import { GradusError } from './errors.ts';
 import type { Message, ToolSpec } from './message.ts';
 
-/** One problem: a row of a data set. An interface of your own extends it, `interface Ticket extends Example`; a type alias need not. */
+/** One problem: a row of a data set. Your own interface must extend it, as in `interface Ticket extends Example`; a type alias need not. */
 export type Example = Readonly<Record<string, unknown>>;
 
 /** What a policy sees before it acts. */

@@ -13,7 +13,7 @@ export interface GenerateOptions {
   readonly samplesPerExample: number;
   /** The same seed and examples give the same trajectories. */
   readonly seed: number;
-  /** The number by which each example draws its random numbers: some of a batch are sampled as they are in all of it. @default its position */
+  /** A number for each example that seeds its samples, so that a part of a batch is sampled as in the whole batch. @default its position */
   readonly numbers?: readonly number[];
   readonly signal?: AbortSignal;
   /**

@@ -1,4 +1,4 @@
-// Cuts a text at the first of several stop texts, of which nothing may be shown, as it grows or when it is complete.
+// Cuts a text at the first of several stop texts, as it grows or when it is complete. No part of a stop text is ever shown.
 
 export interface StopTexts {
   /** Adds text, and returns the text that is now certain to be shown. */

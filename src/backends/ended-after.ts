@@ -1,4 +1,4 @@
-// Ends work of this thread that takes too long, which no signal could interrupt: endless loops and regular expressions that backtrack for ever.
+// Ends work in this thread that takes too long and that no signal could interrupt: endless loops, and regular expressions that backtrack for ever.
 import { createContext, Script } from 'node:vm';
 
 /**

@@ -1,4 +1,4 @@
-// The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that makes of texts what its tokenizer.json makes of them.
+// The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that splits texts as its tokenizer.json does.
 import { randomStream } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';

@@ -1,4 +1,4 @@
-// What to type in place of a command that does not exist: the command of a group such as `runs`, or what others call by another name.
+// Suggests a command in place of one that does not exist: one in a group such as `runs`, or our name for what other tools call differently.
 import type { Command } from 'commander';
 import { existingNames, named } from '../common/nearest.ts';
 import { listCommands } from './command-list.ts';

@@ -22,7 +22,7 @@ export class Output {
   readonly mode: OutputMode;
   readonly stdout: Stream;
   readonly stderr: Stream;
-  /** Whether stderr is a terminal that can write a line anew. */
+  /** Whether stderr is a terminal that can rewrite a line. */
   readonly rewrites: boolean;
   /** Whether to use colours, too: NO_COLOR is not set. */
   readonly color: boolean;

@@ -1,4 +1,4 @@
-// How this process was started, so that the commands it suggests can be typed as they stand.
+// How this process was started, so that the commands it suggests can be copied.
 
 /** Whether it is `npm run gradus`, the script of a checkout. */
 export function isCheckoutScript({ npm_lifecycle_event }: NodeJS.ProcessEnv): boolean {

@@ -1,4 +1,4 @@
-// A sample in one line: its reward, what was asked and what was answered.
+// A sample in one line: its reward, the prompt and the completion.
 import type { SampleRecord } from '../runs/records.ts';
 import { conversationLine } from './conversation-line.ts';
 import { oneLine, oneLineToEnd } from './formatting.ts';

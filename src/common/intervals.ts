@@ -15,7 +15,7 @@ export function wilsonInterval(successes: number, trials: number): Interval {
   return [Math.max(0, center - spread), Math.min(1, center + spread)];
 }
 
-/** The interval of a mean of values of any scale: Student's t, which holds for few values, too. Where all values are equal, it has no width. */
+/** The interval of the mean of values on any scale, by Student's t, which also holds for few values. If all values are equal, its width is 0. */
 export function meanInterval(values: readonly number[]): Interval {
   const [first = Number.NaN] = values;
   if (values.every((value) => value === first)) return [first, first];

@@ -1,4 +1,4 @@
-// The text of a server's answer, whose length the server does not decide.
+// Reads the text of a server's answer, up to a limit.
 
 /** The most that is read of an answer, in bytes. */
 const MOST_BYTES = 2 ** 20;

@@ -111,7 +111,7 @@ function siblingsOf(path: KeyPath): string[] {
   return Object.keys(propertiesOf(schemaAt(path.slice(0, -1))));
 }
 
-/** The keys that there are beside an unknown one, or beside the section that it is in if that is unknown too. */
+/** The keys that exist where an unknown one was given, or where its section was given if that is unknown too. */
 function siblingNames(path: KeyPath): string {
   const parent = path.slice(0, -1);
   if (siblingsOf(path).length === 0 && parent.length > 0) return siblingNames(parent);
@@ -139,7 +139,7 @@ function foreignName(path: KeyPath): string | undefined {
   return whole ?? (isAtTop ? named(foreignNames, key) : undefined);
 }
 
-/** The key that a name means, which may lack its section or be of another system; a sentence if that has no key here. */
+/** The key that a name stands for, without its section or from another system; a sentence if there is no such key here. */
 export function keyNamed(name: string): string | undefined {
   if (valueAt(configDefaults, name.split('.')) !== undefined) return name;
   const inSections = keysInSections(name);

@@ -93,7 +93,7 @@ function resolveConfig(
   const parsed = configSchema.safeParse(value, uncompiled);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
-  // Other errors are of no interest if the engine does not exist.
+  // If the engine does not exist, other errors do not matter.
   if (!anyBackend) assertEngine(config, placeOf);
   assertConsistent(config, placeOf);
   assertStages(config, placeOf);

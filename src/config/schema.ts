@@ -18,11 +18,11 @@ const message = z.strictObject({
   content: z.string(),
 });
 
-/** Larger weights would leave no digits for other rewards, and sums that are no numbers. */
+/** Larger weights would drown other rewards in rounding, and overflow sums. */
 const LARGEST_WEIGHT = 1e6;
 const weight = z.number().min(-LARGEST_WEIGHT).max(LARGEST_WEIGHT);
 
-/** Defaults are those of a widely copied recipe, in windows: each step by itself would be an accident of its prompts. */
+/** Defaults are those of a widely copied recipe, but over windows of steps: a single step depends too much on its prompts. */
 const adaptiveWeight = z
   .strictObject({
     from: positive.max(LARGEST_WEIGHT).describe('the first weight, and that of evaluations'),

@@ -22,7 +22,7 @@ function isWaitable(time: number): boolean {
   return time > 0 && time <= 500 * 3_600_000;
 }
 
-/** Why a text is no regular expression of JavaScript's, with the flag u; undefined if it is one. */
+/** Why a text is not a valid regular expression in JavaScript with the flag u; undefined if it is one. */
 function regularExpressionFault(source: string): string | undefined {
   try {
     new RegExp(source, 'u');

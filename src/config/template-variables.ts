@@ -1,7 +1,7 @@
 // The variables that a configuration or a request may give a chat template, and those that the renderer sets itself.
 import { z } from 'zod';
 
-/** What the renderer passes, and arguments of `apply_chat_template`, with which other engines would read a variable of that name. */
+/** Variables that the renderer sets, and arguments of `apply_chat_template`, which other engines would confuse with a variable of that name. */
 const reserved = [
   ...['messages', 'conversation', 'tools', 'documents', 'add_generation_prompt', 'continue_final_message'],
   ...['chat_template', 'tokenize', 'padding', 'truncation', 'max_length', 'return_tensors', 'return_dict'],

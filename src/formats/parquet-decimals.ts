@@ -52,7 +52,7 @@ export function decimalValue(value: unknown, scale: number): number | string | n
   const point = digits.length - scale;
   const sign = whole < 0n ? '-' : '';
   const text = `${sign}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
-  // A double holds 15 digits, whatever they are.
+  // A double holds any 15 digits.
   if (digits.length <= 15) return Number(text);
   const written = scale > 0 ? text.replace(/\.?0+$/, '') : text;
   return String(Number(text)) === written ? Number(text) : text;

@@ -9,7 +9,7 @@ import { type Decimals, decimalValue, takeDecimals } from './parquet-decimals.ts
 /** Every file begins and ends with it. */
 const MAGIC = 'PAR1';
 
-/** The page of a column of nulls has no bytes, which LZ4's decoder takes for damage. */
+/** The page of a column of nulls is empty, which LZ4's decoder mistakes for damage. */
 const compressors: typeof codecs = Object.fromEntries(
   Object.entries(codecs).map(([name, decompress]) => [
     name,

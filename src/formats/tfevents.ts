@@ -93,7 +93,7 @@ function record(data: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Rotated and shifted, so that a checksum of data that hold checksums is no weaker. */
+/** Rotated and shifted, so that checksums of data that contain checksums are not weaker. */
 function masked(checksum: number): number {
   return (((checksum >>> 15) | (checksum << 17)) + 0xa282ead8) >>> 0;
 }

@@ -33,7 +33,7 @@ export interface FileDownload {
   readonly url: string;
   /** The path to write to. */
   readonly blob: string;
-  /** Called with the number of the file's bytes that are there. */
+  /** Called with the number of bytes downloaded so far. */
   readonly onBytes: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -85,7 +85,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
 
 /** How much of a file there is. */
 interface Held {
-  /** The number of bytes that are there. */
+  /** The number of bytes downloaded so far. */
   readonly position: number;
   /** The hash of these bytes. */
   readonly hash: Hash;

@@ -78,7 +78,7 @@ function isMain({ config }: PlacedFile): boolean {
   return config === 'default' || config === 'main';
 }
 
-/** Whether all shards are there: besides `train-00000-of-00002.parquet` there must be another one, but Python may have fetched only one. */
+/** Whether all shards are present: besides `train-00000-of-00002.parquet` there must be another one, but Python may have fetched only one. */
 function areWhole(paths: readonly string[]): boolean {
   return paths.every((path) => {
     const [, before, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(path) ?? [];

@@ -1,4 +1,4 @@
-// The file that a download writes until it is whole. Each download has one of its own, and goes on with what another has left.
+// The file that a download writes until it is complete. Each download has its own, and continues with what an earlier one has left.
 import { randomUUID } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ export async function finishPartial(own: string, blob: string): Promise<void> {
   for (const left of await abandonedPartials(blob)) await rm(left, { force: true });
 }
 
-/** Files that nobody writes: those that were left on purpose, and those of processes that were killed. */
+/** Files that are not being written: those left on purpose, and those of killed processes. */
 async function abandonedPartials(blob: string): Promise<string[]> {
   const folder = dirname(blob);
   const start = `${basename(blob)}.`;

@@ -1,4 +1,4 @@
-// Patterns of paths, such as `data/**/*.parquet`, which strangers write: whether one fits takes a time that grows only with its length times the path's.
+// Patterns of paths, such as `data/**/*.parquet`, which come from untrusted sources: matching takes a time proportional to the length of the pattern times that of the path.
 
 /** A part of a pattern that fits one text, or any of several. */
 const parts = /(?:\*\*\/)+|(?:\*\*(?!\/))+|./gsu;

@@ -1,4 +1,4 @@
-// What config.json says of a model, whatever its family, and how its parameters are called.
+// The part of config.json that all families share, and the names of a model's parameters.
 import type { AttentionHeads, StorageFormat } from '../tensor/graph.ts';
 import type { RopeSettings } from './rope-settings.ts';
 

@@ -57,7 +57,7 @@ const unsupportedFields = [
   'monteclora_config',
 ];
 
-/** Values of init_lora_weights with which PEFT subtracts what the adapter begins with from the base, whenever it loads it. */
+/** Values of init_lora_weights with which PEFT subtracts the adapter's initial values from the base whenever it loads it. */
 const startsThatChangeTheBase = /^(pissa|corda|olora$|loftq$|lora_ga$)/i;
 
 /** The settings in an adapter_config.json. Throws `ADAPTER_UNSUPPORTED` if it uses other features of PEFT, and `CHECKPOINT_INVALID`. */

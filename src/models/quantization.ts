@@ -1,4 +1,4 @@
-// What config.json says of weights that were quantised when they were saved.
+// Reads from config.json how weights were quantised when they were saved.
 import { GradusError, isObject } from '../errors.ts';
 import { shown } from './config-reader.ts';
 
@@ -26,7 +26,7 @@ export function withoutQuantization({ quantization_config: _, ...json }: Json): 
   return json;
 }
 
-/** Throws `MODEL_UNSUPPORTED` for quantised weights, none of which our graphs read but those of GGUF files. */
+/** Throws `MODEL_UNSUPPORTED` for quantised weights: our graphs read only those of GGUF files. */
 export function assertNotQuantized(json: Json): void {
   const quantization = quantizationOf(json);
   if (quantization === undefined) return;

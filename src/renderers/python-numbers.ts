@@ -1,14 +1,14 @@
-// Numbers that Python writes otherwise than JavaScript: chat templates get marks in their place, which become Python's numbers in what they render.
+// Numbers that Python writes differently from JavaScript: chat templates get marks instead, which are replaced by Python's form in their output.
 import { parseWithNumbers } from '../common/json-numbers.ts';
 
 export interface PythonNumbers {
   /** The value of a text in JSON, with marks, which are texts, for numbers that JavaScript would write differently. */
   marked(json: string): unknown;
-  /** What a template made of marked values, with the numbers in it. */
+  /** Replaces the marks in a template's output by numbers. */
   restored(text: string): string;
 }
 
-/** @param given all that the template is given, as one text, in which no mark may be */
+/** @param given everything the template is given, as one text, which must not contain a mark */
 export function pythonNumbers(given: string): PythonNumbers {
   const numbers: string[] = [];
   let begin = '\ue000';

@@ -1,4 +1,4 @@
-// Limits how many calls of a function run at the same time, whoever makes them. The others wait, first come, first served.
+// Limits how many calls of a function run at the same time, over all callers. The others wait in order.
 export function atMost<A extends readonly unknown[], R>(
   limit: number,
   work: (...given: A) => Promise<R>,

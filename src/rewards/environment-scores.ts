@@ -11,7 +11,7 @@ import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlaye
 /** Time limit of `scoreGroup`, in milliseconds. */
 const TIME_LIMIT = 30_000;
 
-/** The scores of one trajectory by name, or why there are none. */
+/** The scores of one trajectory by name, or why it has none. */
 type Judgement = { readonly scores: EpisodeScore } | { readonly error: string };
 
 /**

@@ -30,9 +30,9 @@ export function claim(path: string, taken: (pid: string) => GradusError): () => 
 }
 
 /**
- * Makes a file that names this process, unless one names another process that lives: then returns its id. Where the process that is named was killed,
- * whoever holds a second lock, which is named after what is in the first, takes its place. As no two locks say the same, that one can only mean the
- * lock that was found, not one that took its place since.
+ * Takes the lock at a path, a file that names its process, or returns the id of the living process that has it. The lock of a process that was killed
+ * is replaced while holding a second lock, which is named after the content of the first. Contents are unique, so that of several processes that find
+ * the same dead lock only one replaces it, and none replaces its successor.
  */
 function takeLock(path: string): string | undefined {
   for (;;) {
@@ -55,7 +55,7 @@ function takeLock(path: string): string | undefined {
   }
 }
 
-/** Whether there was no lock. It appears with its content, so that none is found that names nobody. */
+/** Whether there was no lock. The lock appears together with its content, so that no reader finds an empty one. */
 function makeLock(path: string): boolean {
   const own = written(path);
   try {

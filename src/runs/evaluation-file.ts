@@ -30,14 +30,14 @@ export class EvaluationFile {
     this.#descriptor = openSync(paths.part, parts.length > 0 ? 'a' : 'w');
   }
 
-  /** Starts the file of an evaluation during training, whatever there is of it. */
+  /** Starts the file of an evaluation during training, and replaces an earlier one. */
   static begin(directory: string, name: string): EvaluationFile {
     recreateFolder(join(directory, runFiles.evaluations));
     return new EvaluationFile(evaluationPaths(directory, name), [], () => {});
   }
 
   /**
-   * Continues the file of an evaluation that was interrupted, or starts anew the one of an evaluation that was finished. Throws `EVALUATION_ACTIVE` if
+   * Continues the file of an interrupted evaluation, or replaces that of a finished one. Throws `EVALUATION_ACTIVE` if
    * another process writes it.
    */
   static continue(directory: string, name: string): EvaluationFile {

@@ -11,7 +11,7 @@ export class LineFollower<T extends object> {
 
   /**
    * @param fields that every line must have
-   * @param from the offset of the first line to be told. @default 0
+   * @param from the offset of the first line to read. @default 0
    */
   constructor(path: string, fields: Fields = {}, from = 0) {
     this.#path = path;

@@ -106,7 +106,7 @@ export class History {
 
   /**
    * Whether nothing was gained although there are enough steps to tell: neither the reward nor held-out accuracy has risen. A rise that is beyond
-   * the margin but not yet certain is no lack of one, and neither is a solved task: the first window may contain most of what was learnt.
+   * the margin but not yet certain does not count as none, and neither does a solved task: the first window may contain most of what was learnt.
    */
   get hasNotImproved(): boolean {
     const { reward } = this;

@@ -71,7 +71,7 @@ function isDamaged(directory: string): boolean {
 
 /**
  * Whether a run failed or was stopped or killed before it began: its process is gone, or it is reserved for this one, and training has written
- * nothing. Nothing is lost if such a run is started anew.
+ * nothing. Nothing is lost if such a run is started again.
  */
 export function hasNotBegun(directory: string): boolean {
   if (!existsSync(join(directory, runFiles.run))) return false;
@@ -104,7 +104,7 @@ export function beginWriting(directory: string): void {
   ownRuns.add(resolve(directory));
 }
 
-/** Says that this process writes the run no longer. */
+/** Records that this process no longer writes the run. */
 export function endWriting(directory: string): void {
   ownRuns.delete(resolve(directory));
 }

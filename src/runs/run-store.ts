@@ -49,7 +49,7 @@ export interface CreateRunOptions {
   readonly directory: string;
   /** Whether to remove a run that exists in the directory. @default false */
   readonly overwrite?: boolean;
-  /** The configuration as it was given. */
+  /** The text of the configuration. */
   readonly configText: string;
   /** The configuration with every key. */
   readonly config: object;

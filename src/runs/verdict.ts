@@ -19,7 +19,7 @@ export const ACCURACY_MARGIN = 0.05;
  * `accuracyMargin`.
  */
 const REWARD_MARGIN = 0.1;
-/** The fewest problems from which anything is concluded: with fewer, intervals cannot be trusted. */
+/** The minimum number of problems for a conclusion: with fewer, intervals cannot be trusted. */
 export const FEWEST_PROBLEMS = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];

@@ -1,4 +1,4 @@
-// Plans a run: what training with a configuration would take. Nothing is compiled, sampled, written or spent.
+// Plans a run: the memory, time and cost of training with a configuration. Nothing is compiled, sampled, written or spent.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
@@ -255,7 +255,7 @@ function timePlan(
     const { generate, update } = timesOf(own, method);
     return sum + (to - from) * (method === 'sft' ? update : generate + update);
   }, 0);
-  // Each stage opens the model anew.
+  // Each stage opens the model again.
   const start = stages.length * times.start;
   return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
 }

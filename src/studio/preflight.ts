@@ -44,7 +44,7 @@ export interface PreflightReport {
 const SAMPLED_PROMPTS = 4;
 const SAMPLES_PER_PROMPT = 4;
 const GOLD_ROWS = 16;
-/** The least number of samples that stop a run if none earns anything: with a policy that is right one time in ten, 1 such set in 150 has no reward. */
+/** A run is stopped only if at least this many samples earn nothing: with a policy that is right one time in ten, that happens in 1 of 150 runs. */
 const FEWEST_UNEARNED = 48;
 /** The maximum number of training problems whose prompts and answers are looked at. */
 const CHECKED_ROWS = 5000;
@@ -143,7 +143,7 @@ async function sampleGroups(
   return groups;
 }
 
-/** Samples more completions, of other prompts where there are any: so many that it would be no chance if none of them earned anything either. */
+/** Samples more completions, of other prompts if there are any: enough that it would not be chance if they all earned nothing. */
 function sampleMore(
   setup: Setup,
   rows: readonly Example[],

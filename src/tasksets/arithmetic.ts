@@ -104,7 +104,7 @@ function splitOf(operators: readonly Operator[], low: number, high: number): Spl
   if (count > MOST_ENUMERATED) {
     return {
       isHeldOut: (problem) => hashOf(problem) < HELD_OUT_FRACTION * 2 ** 32,
-      // Half of the expected number, a bound that is all but certain to hold.
+      // Half of the expected number, a bound that holds almost certainly.
       distinct: {
         train: Math.floor((count * (1 - HELD_OUT_FRACTION)) / 2),
         eval: Math.floor((count * HELD_OUT_FRACTION) / 2),

@@ -11,7 +11,7 @@ export interface LetterCountConfig {
   readonly shortest?: number;
   /** The length of the longest words; at least `shortest`. @default 8 */
   readonly longest?: number;
-  /** The letters from which words are drawn; one that is listed twice is drawn twice as often. @default 'aeilnorst', few and common, so that they repeat */
+  /** The letters of words; one that is listed twice is drawn twice as often. @default 'aeilnorst', which are few, so that they repeat */
   readonly alphabet?: string;
   /** The question, with `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
   readonly template?: string;

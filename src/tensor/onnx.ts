@@ -143,7 +143,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
     emit.constant(type, values, shape as readonly number[]),
   stored: (_, [bytes], emit) => {
     if (emit.packing === undefined) throw new Error('stored numbers need our custom operators');
-    return bytes!; // whatever reads the bytes decodes them
+    return bytes!; // the operators that read the bytes decode them
   },
 
   neg: unary('Neg'),

@@ -71,7 +71,7 @@ export class Recomputation {
     return isNew ? copy : ({ ...copy, inputs: [this.#afterNextSection(first!), ...others] } as Tensor);
   }
 
-  /** Delays a tensor until the gradients of the next section are there; otherwise all that depends on it would be computed at once and kept. */
+  /** Delays a tensor until the gradients of the next section exist; otherwise everything that depends on it would be computed at once and kept. */
   #afterNextSection(node: Tensor): Tensor {
     return this.#barrier ? add(node, this.#barrier) : node;
   }

@@ -57,7 +57,7 @@ interface RowValue {
   readonly operation: Operation | 'input';
   readonly operands: readonly RowValue[];
   readonly wide: boolean;
-  /** How many loops over the columns must have run before it is there, or, if it is wide, before a loop can compute it. */
+  /** The number of loops over the columns that must run before it exists or, if it is wide, before a loop can compute it. */
   readonly loopsBefore: number;
   /** The number of an input, or the bits of a constant. */
   readonly number: number;
@@ -89,7 +89,7 @@ class Values {
     for (const node of nodes) this.#valueOf(node);
   }
 
-  /** The value of an output, which is no other output's. */
+  /** The value of an output, which differs from those of all other outputs. */
   result(output: Tensor): RowValue {
     const value = this.#valueOf(output);
     const wide = output.shape.at(-1) === this.width;

@@ -3,7 +3,7 @@
 /** The parts of the library's tokenizer that make tokens of a text. */
 export interface TextEncoder {
   readonly added_tokens: readonly AddedToken[];
-  /** Find tokens in a text as it is, and those that are normalized in a text that is, too. */
+  /** Finders of tokens: in the text as it is, and of normalized tokens in the normalized text. */
   readonly splitter_unnormalized: Splitter;
   readonly splitter_normalized: Splitter;
   readonly normalizer: ((text: string) => string) | null;

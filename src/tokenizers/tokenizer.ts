@@ -6,7 +6,7 @@ import { createLibraryTokenizer, type LibraryTokenizer } from './library-tokeniz
 export interface Tokenizer {
   /** The highest id plus one. A model may have more logits (padding), but never fewer. */
   readonly vocabSize: number;
-  /** At least the length of the longest text for which a token stands, in UTF-16 units; unknown tokens may stand for more. */
+  /** An upper bound for the text of a single token, in UTF-16 units; unknown tokens may stand for more. */
   readonly longestToken: number;
   readonly bosId?: number;
   readonly eosId?: number;

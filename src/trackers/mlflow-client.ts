@@ -153,7 +153,7 @@ export class MlflowClient {
     return new MlflowRefusal(`${this.uri} does not answer as MLflow does: ${call}: ${fault}`, 'NO_MLFLOW');
   }
 
-  /** Throws `MlflowRefusal` for good; any other error may be temporary. */
+  /** Throws `MlflowRefusal` for errors that are permanent; any other error may be temporary. */
   async #request(method: string, path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
     const binary = body instanceof Uint8Array;
     const limit = AbortSignal.timeout(TIME_LIMIT);
@@ -196,7 +196,7 @@ function faultOf(status: number, text: string): { reason: string; message: strin
   return { reason, message: data ? (data.message ?? text).slice(0, 300) : `HTTP ${status} ${text.slice(0, 200)}` };
 }
 
-/** `undefined` for what is no JSON. */
+/** `undefined` if the text is not JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 
-/** The server refused an item for good, so that retrying would not help. */
+/** The server refused an item permanently, so that retrying would not help. */
 export class RefusedError extends Error {}
 
 export interface OutboxTimes {
@@ -14,7 +14,7 @@ export interface OutboxTimes {
   readonly patience?: number;
 }
 
-/** Sends the first of the waiting items, and returns how many. Throws `RefusedError` if the first was refused for good. */
+/** Sends the first of the waiting items, and returns how many. Throws `RefusedError` if the first was refused permanently. */
 export type Send<T> = (waiting: readonly T[], signal: AbortSignal) => Promise<number>;
 
 export class Outbox<T> {
@@ -34,7 +34,7 @@ export class Outbox<T> {
     this.#times = { firstPause, longestPause, patience };
   }
 
-  /** Why something has not arrived, for now or for good. */
+  /** Why something has not arrived, temporarily or permanently. */
   get fault(): string | undefined {
     return this.#fault ?? this.#refused;
   }

@@ -1,4 +1,4 @@
-// Describes models of families that Gradus has no graphs for, which engines in Python train nevertheless: by what most configurations have in
+// Describes models of families that Gradus has no graphs for, but which engines in Python can train: by what most configurations have in
 // common, and by the names and shapes of their weights.
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';

@@ -1,4 +1,4 @@
-// The weights of a checkpoint as those of a complete model: the base with the adapter merged in, or what full fine-tuning made of it.
+// The weights of a checkpoint as those of a complete model: the base with the adapter merged in, or the fully fine-tuned weights.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';

@@ -1,18 +1,18 @@
-// Reads files of models that strangers made: what is no ordinary file, such as a pipe or a device, may have no end.
+// Reads model files from untrusted sources: anything but a regular file, such as a pipe or a device, may never end.
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { GradusError } from '../../errors.ts';
 
 /** The most bytes of a file that is read as a whole. The tokenizer.json of the largest vocabularies has 35 MB. */
 const MOST_BYTES = 2 ** 28;
 
-/** The whole text of a file. Throws `MODEL_FILE_INVALID` for what is no ordinary file, or larger than any such file is, and the system's errors. */
+/** The whole text of a file. Throws `MODEL_FILE_INVALID` unless it is a regular file of a plausible size, and the system's errors. */
 export function readModelText(path: string): string {
   const { size } = ordinaryFile(path);
   if (size <= MOST_BYTES) return readFileSync(path, 'utf8');
   throw invalid(`${path} has ${size} bytes, of at most ${MOST_BYTES}`);
 }
 
-/** What the system says about a file. Throws `MODEL_FILE_INVALID` for what is no ordinary file, and the system's errors. */
+/** The `Stats` of a file. Throws `MODEL_FILE_INVALID` unless it is a regular file, and the system's errors. */
 export function ordinaryFile(path: string): Stats {
   const stats = statSync(path);
   if (stats.isFile()) return stats;

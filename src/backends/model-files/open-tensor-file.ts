@@ -1,4 +1,4 @@
-// A file of tensors on disk, of which only what is asked for is read: files of weights and optimiser states may be larger than memory.
+// A file of tensors on disk that is read tensor by tensor: files of weights and optimiser states may be larger than memory.
 import { open } from 'node:fs/promises';
 import { openGguf } from '../../formats/gguf.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
@@ -10,7 +10,7 @@ import { ordinaryFile } from './model-file.ts';
 /** An open file; disposing of it closes the file. */
 export interface OpenTensorFile extends TensorFile, AsyncDisposable {}
 
-/** Opens a .safetensors or .gguf file. Errors of its format name the file. Throws `MODEL_FILE_INVALID` for what is no ordinary file. */
+/** Opens a .safetensors or .gguf file. Errors of its format name the file. Throws `MODEL_FILE_INVALID` unless it is a regular file. */
 export async function openTensorFile(path: string): Promise<OpenTensorFile> {
   ordinaryFile(path);
   const handle = await open(path);

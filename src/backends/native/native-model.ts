@@ -125,7 +125,7 @@ class OnnxRuntimeModel implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** The weights at the start, read when they are first asked for, since runs that compare with no reference need no copy of all weights. */
+  /** The weights at the start. Read on first use, since runs without a reference need no second copy of the weights. */
   #reference: Promise<Arena> | undefined;
   /** Learners by objective, each compiled when its objective is first trained on. */
   readonly #learners = new Map<Objective, Learner>();
@@ -196,7 +196,7 @@ class OnnxRuntimeModel implements NativeModel {
     return this.#step('supervised', batch, learningRate);
   }
 
-  /** Writes everything that training needs to continue. Makes the folder where there is none. */
+  /** Writes everything that training needs to continue. Creates the folder if necessary. */
   async save(directory: string): Promise<void> {
     await saveCheckpoint(directory, this.#checkpointParts(), this.architecture.json);
   }
@@ -247,7 +247,7 @@ class OnnxRuntimeModel implements NativeModel {
     });
   }
 
-  /** The trained parameters as they were at the start: the original weights, or adapters, of zeros unless some were given. */
+  /** The trained parameters as they were at the start: the original weights, or the adapter that was given, or one that changes nothing. */
   async #readReference(): Promise<Arena> {
     const { modelPath, adapter } = this.#options;
     const reference = new Arena(this.#values.layout);

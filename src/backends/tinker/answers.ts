@@ -1,4 +1,4 @@
-// What a Tinker server answers, as JSON: the fields that are read, of the many that there are.
+// Schemas of a Tinker server's answers, with only those fields that we read.
 import { z } from 'zod';
 
 const tensor = z.object({ data: z.array(z.number()) });
@@ -14,7 +14,7 @@ export const createdSession = z.object({ session_id: z.string() });
 /** What a request is answered with whose result comes later. */
 export const future = z.object({ request_id: z.string() });
 
-/** What is told of a result that is not there yet. */
+/** The answer as long as a result is not ready. */
 export const tryAgain = z.object({ type: z.literal('try_again') });
 
 /** What a result is replaced by if the request failed. */
@@ -41,5 +41,5 @@ export const scoredPrompt = z.object({ prompt_logprobs: z.array(z.number().nulla
 
 export const passed = z.object({ loss_fn_outputs: z.array(z.object({ logprobs: tensor })) });
 
-/** Results of which nothing is read. */
+/** Results that are ignored. */
 export const done = z.object({});

@@ -1,4 +1,4 @@
-// Speaks with a Tinker server: JSON over HTTP. Most requests are answered with an id, by which their results are asked for.
+// A client for Tinker servers: JSON over HTTP. Most requests are answered with an id, with which the client then polls for the result.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
@@ -19,12 +19,12 @@ export interface TinkerClient {
   result<T>(schema: z.ZodType<T>, route: string, body: object, signal?: AbortSignal): Promise<T>;
 }
 
-/** A question for a result is asked again after so many milliseconds: servers keep it open for minutes, proxies between do not. */
+/** Milliseconds after which a poll is repeated: servers keep one open for minutes, but proxies in between do not. */
 const LONGEST_POLL = 45_000;
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 2000;
 
-/** The server has not begun with such a request, so that it may be sent again. */
+/** Failures before the server has begun with a request, after which it may be sent again. */
 const busy: readonly number[] = [429, 503];
 /** Asking for a result changes nothing, so that it may be asked for again after any of these. */
 const passing: readonly number[] = [...busy, 408, 425, 502, 504];
@@ -50,7 +50,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
         ...(apiKey !== undefined && { 'x-api-key': apiKey }),
       },
       ...(body && { body: JSON.stringify(body) }),
-      // A key is not carried to wherever a server points.
+      // The key must not be sent to wherever a server redirects.
       redirect: 'error',
       signal,
     });
@@ -113,7 +113,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
 
 interface Sending {
   readonly again: readonly number[];
-  /** As `Date.now` tells it. */
+  /** In milliseconds, as from `Date.now`. */
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
   /** Whether a result is asked for, which may be repeated. */
@@ -127,7 +127,7 @@ interface Place {
   readonly route: string;
 }
 
-/** The body of an answer that is no error. */
+/** The body of an answer. Throws if the answer is an error. */
 function accepted({ status, body }: Answer, { url, route }: Place): unknown {
   if (status >= 200 && status < 300) return body;
   if (status === 401 || status === 403) {

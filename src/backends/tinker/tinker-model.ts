@@ -20,7 +20,7 @@ const TINKER_STATE = 'tinker.json';
 
 const stateSchema = z.strictObject({ path: z.string(), base_model: z.string(), rank: z.int() });
 
-/** Servers unload the models of a session from which nothing has been heard for some minutes. */
+/** Servers unload the models of a session that has been silent for some minutes. */
 const HEARTBEAT = 10_000; // ms
 /** How long a process that ends waits for the server to hear of it. */
 const LAST_WORD = 3000; // ms
@@ -83,7 +83,7 @@ class TinkerModel implements TrainableModel {
     this.#ids = ids;
     this.parameters = options.parameters;
     const beat = () => client.ask(done, 'session_heartbeat', { session_id: ids.session });
-    // A lost beat is no matter: if the server is gone, the next request says so.
+    // A lost heartbeat does not matter: if the server is gone, the next request fails.
     this.#heartbeat = setInterval(() => void beat().catch(() => {}), HEARTBEAT).unref();
   }
 

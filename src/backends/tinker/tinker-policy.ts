@@ -51,7 +51,7 @@ export async function sampleCompletions(
     };
     const { sequences } = await client.result(sampled, 'asample', body, signal);
     const [{ tokens: ids, logprobs: plainLogprobs, stop_reason: finishReason }] = sequences;
-    // Of a greedy choice the probability is 1; log-probabilities of other temperatures than 1 are not told.
+    // The probability of a greedy choice is 1. Servers do not report log-probabilities for temperatures other than 1.
     const logprobs = temperature === 0 ? ids.map(() => 0) : plainLogprobs;
     return endedCompletion({ ids, logprobs, plainLogprobs, finishReason }, request, stopWhen);
   };

@@ -1,4 +1,4 @@
-// The server of a configuration: its address, the key, the model that it is asked for.
+// The Tinker server of a configuration: its address, the key, and its name for the model.
 import { assertOneLine } from '../../common/authorization.ts';
 import { nearest } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';

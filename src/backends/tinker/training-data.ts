@@ -1,4 +1,4 @@
-// Sequences as a Tinker server takes them to train on: the tokens that it reads, and for each of them the one that follows, with its numbers.
+// Training sequences in the format of Tinker servers: input tokens, and for each of them the target token with its advantage and log-probability.
 import { GradusError } from '../../errors.ts';
 import type { TrainingSequence } from '../../model.ts';
 
@@ -27,7 +27,7 @@ export function chunks(tokens: readonly number[]): { readonly chunks: readonly C
   return { chunks: [{ type: 'encoded_text', tokens }] };
 }
 
-/** What a pass takes that only tells log-probabilities. Throws `PROMPT_EMPTY`: a first token follows nothing. */
+/** The input of a pass that only computes log-probabilities. Throws `PROMPT_EMPTY`, since the first token has no context. */
 export function datum({ promptIds, completionIds }: Tokens): Datum {
   if (promptIds.length === 0) {
     throw new GradusError('PROMPT_EMPTY', 'a prompt without tokens: what follows nothing has no log-probability', {

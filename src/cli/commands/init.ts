@@ -22,7 +22,7 @@ interface Template {
   readonly description: string;
   /** Commands worth running in the project, in order. */
   readonly next: readonly string[];
-  /** Files beside those of its folder, by their paths. */
+  /** Files in addition to those of the folder, by their paths. */
   readonly others: (name: string) => Readonly<Record<string, string>>;
 }
 
@@ -39,7 +39,7 @@ const configured = [
 
 const IGNORED = 'node_modules/\nruns/\n';
 const typescript = (name: string) => ({ 'package.json': packageJson(name), '.gitignore': IGNORED });
-/** Nothing is installed for Python, so that there is no package to describe. */
+/** Projects in Python install nothing, so they need no package.json. */
 const python = () => ({ '.gitignore': `${IGNORED}__pycache__/\n` });
 
 /** The folders in templates/ */

@@ -1,4 +1,4 @@
-// Exact fractions, for the numbers in answers: neither 0.1 + 0.2 nor 2^64 + 1 is rounded.
+// Exact fractions for the numbers in answers, so that neither 0.1 + 0.2 nor 2^64 + 1 is rounded.
 
 /** A fraction in lowest terms; the denominator is positive. */
 export interface Rational {

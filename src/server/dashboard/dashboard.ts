@@ -29,7 +29,7 @@ export interface DashboardOptions {
   readonly pause?: number;
 }
 
-/** The most runs of one comparison: each is read as a whole, while nothing else is answered. */
+/** The maximum number of runs in a comparison: the server answers nothing else while it reads them. */
 const MOST_COMPARED = 50;
 
 /** The output of models is shown as text. Even if some of it became markup, the browser would neither run nor fetch anything. */

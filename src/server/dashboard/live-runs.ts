@@ -16,7 +16,7 @@ export interface RunSoFar {
 
 interface Known {
   readonly writer: string;
-  /** Reads on. Undefined if the files are no longer those that were read before. */
+  /** Continues reading. Undefined if the files have been replaced since. */
   readonly read: () => RunSoFar | undefined;
 }
 
@@ -35,7 +35,7 @@ export class LiveRuns {
         if (soFar) return soFar;
       }
     } catch {
-      // The caller then reads the whole run, which tells what is damaged.
+      // The caller then reads the whole run, which reports what is damaged.
     }
     this.#known.delete(directory);
     return undefined;

@@ -1,4 +1,4 @@
-// Values that arrive at one pace and are read at another.
+// Buffers values between a fast producer and a slow reader.
 
 export class Buffered<T> implements AsyncIterable<T> {
   readonly #values: T[] = [];

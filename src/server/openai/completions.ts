@@ -8,7 +8,7 @@ import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served
 /** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16;
 
-/** A prompt that is told before its completion. */
+/** A prompt that is returned before its completion (`echo`). */
 interface Echo {
   readonly text: string;
   /** Absent unless log-probabilities are asked for. */
@@ -80,7 +80,7 @@ function placeOf(
   return { echo, logprobsOf: completionLogprobs(tokenizer, start) };
 }
 
-/** Prompts that are given as text are told as they were given, without what the tokenizer puts before them. */
+/** Prompts that were given as text are returned unchanged, without the tokens that the tokenizer puts before them. */
 async function echoesOf(model: ServedModel, request: CompletionRequest, job: SamplingJob): Promise<Echo[] | undefined> {
   if (!request.echo) return undefined;
   const given = givenPrompts(request);

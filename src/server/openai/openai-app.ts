@@ -20,7 +20,7 @@ import type { ServedModel } from './served-model.ts';
 export interface OpenAiAppOptions {
   /** The address that is listened on: without a key, requests for another host are refused. @default all hosts are accepted */
   readonly host?: string;
-  /** The key that clients must send. @default no key is asked for */
+  /** The key that clients must send. @default no key is required */
   readonly apiKey?: string;
   /** Called with failures that are not the client's. */
   readonly onError?: (error: unknown) => void;
@@ -111,7 +111,7 @@ async function answer<R extends { stream?: boolean | null | undefined }>(
     (error) => chunks.end(error),
   );
   const reader = chunks[Symbol.asyncIterator]();
-  // Until something has been sent, what is wrong with a request can be told by the status.
+  // Until something has been sent, the status can still report an error.
   const first = await reader.next();
   return streamSSE(c, async (stream) => {
     const send = (chunk: Chunk) =>

@@ -1,4 +1,4 @@
-// How much a request holds, counted before anything is made of it: its bytes bound neither the work of a schema nor that of a chat template.
+// Measures a request before it is processed: its size in bytes bounds neither the work of a schema nor that of a chat template.
 import { isObject } from '../../errors.ts';
 import { ApiError } from './api-error.ts';
 

@@ -74,7 +74,7 @@ export const toolArguments = z.string().transform((text, context) => {
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.enum(['system', 'developer']), content, name: z.string().nullish() }),
   z.strictObject({ role: z.literal('user'), content, name: z.string().nullish() }),
-  // An answer that a client sends back, with whatever its library adds to answers.
+  // An answer that a client sends back, with the fields that its library adds.
   z.object({
     role: z.literal('assistant'),
     content: content.nullish(),

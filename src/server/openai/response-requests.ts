@@ -6,7 +6,7 @@ import { type ChatRequest, shared, textFormat, textOf, toolArguments, toolChoice
 const part = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const text = textOf(part, 'expected a text, or parts of type input_text and output_text');
 
-// Clients send back the items that they were given, with whatever their libraries add.
+// Clients send back the items that they received, with the fields that their libraries add.
 const message = z.object({
   type: z.literal('message').optional(),
   role: z.enum(['system', 'developer', 'user', 'assistant']),
@@ -55,7 +55,7 @@ export const responsesRequest = z
     parallel_tool_calls: z.boolean().nullish(),
     text: z.strictObject({ format: textFormat.nullish() }).nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
-    // No reasoning is told apart from the answer, and so there is none to include.
+    // Reasoning is not separated from the answer, so there is none to include.
     include: z.array(z.enum([LOGPROBS, 'reasoning.encrypted_content'])).nullish(),
     stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
     truncation: without('disabled'),

@@ -1,4 +1,4 @@
-// POST /v1/responses: a chat completion told in the words of OpenAI's newer interface.
+// POST /v1/responses: a chat completion in the format of OpenAI's newer interface.
 // https://platform.openai.com/docs/api-reference/responses-streaming
 import { randomUUID } from 'node:crypto';
 import type { AnswerToken, ToolCallAnswer } from './answers.ts';
@@ -54,7 +54,7 @@ export async function responseEvents(
         for (const type of ['response.created', 'response.in_progress'])
           event(type, { response: { ...head, status: 'in_progress', output: [] } });
       }
-      // The tokens of a call are no part of a message.
+      // The tokens of a call are not part of a message.
       if (delta.content || (logprobs && message)) begun().add(delta.content ?? '', logprobs?.content ?? []);
       for (const call of delta.tool_calls ?? []) {
         endMessage();

@@ -28,7 +28,7 @@ export interface SamplingQueueOptions {
 
 export class SamplingQueue {
   readonly #options: Required<SamplingQueueOptions>;
-  /** The requests that wait, in the order in which they came. */
+  /** The waiting requests, in the order of their arrival. */
   readonly #waiting: Waiting[] = [];
   #sampling: Promise<void> | undefined;
 

@@ -41,9 +41,9 @@ export interface SamplingJob {
   readonly request: SamplingRequest;
   /** @default as many as the context has room for */
   readonly maxTokens: number | undefined;
-  /** How many of the likeliest tokens are told at each place of a completion. @default 0 */
+  /** How many of the likeliest tokens are reported at each position of a completion. @default 0 */
   readonly topLogprobs?: number;
-  /** Whether completions go on with the text of their prompts, as if it were theirs. @default they are texts of their own */
+  /** Whether completions continue the text of their prompts, instead of starting a text. @default false */
   readonly continues?: boolean;
   /** Tools that completions may call: pieces have text that is no part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
@@ -93,7 +93,7 @@ export class ServedModel {
     throw new ApiError(400, 'too_many_completions', message, 'n');
   }
 
-  /** Throws an `ApiError` for a prompt that is so long a text that it need not be tokenised to know that it does not fit. */
+  /** Throws an `ApiError` for a text that is too long to fit, whatever its tokens are. */
   assertMayFit(characters: number): void {
     const { contextLength } = this.#policy;
     if (characters <= ALWAYS_TOKENISED || characters <= contextLength * this.tokenizer.longestToken) return;
@@ -145,7 +145,7 @@ export class ServedModel {
 
   /**
    * The tokens of a request's prompts, each with its log-probability given the tokens before it. Requests are read one after another. Throws an
-   * `ApiError` for more tokens than can be told.
+   * `ApiError` for more tokens than can be reported.
    */
   async read({ prompts, request: { n }, topLogprobs = 0, signal }: SamplingJob): Promise<ScoredToken[][]> {
     const policy = this.#policy;
@@ -188,7 +188,7 @@ export class ServedModel {
     const { contextLength } = this.#policy;
     if (length === 0) throw new ApiError(400, 'prompt_empty', 'A prompt needs at least one token');
     if (length < contextLength || (maxTokens === 0 && length === contextLength)) return;
-    // In the words by which clients that look into messages tell this error from others.
+    // In the words by which some clients recognise this error.
     const message = `This model's maximum context length is ${contextLength} tokens: the prompt has ${length}, which leaves no room`;
     throw new ApiError(400, 'context_length_exceeded', message);
   }

@@ -94,7 +94,7 @@ function extracted(value: unknown, name: string, { from, pattern }: Extraction, 
   );
 }
 
-/** The names with dots by which prompts, answers and conditions call what a row holds further inside, each as a column. */
+/** The dotted names with which prompts, answers and conditions refer to nested values, each as a column. */
 function nestedColumns(rows: readonly Example[], config: Config): Sources {
   const { answer_column, filter } = config;
   const nested = [...promptColumns(config), answer_column, ...Object.keys(filter)].filter(

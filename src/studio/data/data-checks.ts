@@ -185,10 +185,10 @@ function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, config: 
   return [failed('prompt_disputed', 'warning', detail, hint)];
 }
 
-/** The fraction of equal answers from which a model does well without reading the question. */
+/** With at least this fraction of equal answers, a model does well without reading the question. */
 const USUAL_FRACTION = 0.8;
 
-/** Whether nearly all answers are the same, as with labels of which one is frequent: whoever always gives it is nearly always right. */
+/** Whether nearly all answers are the same, as with labels when one is frequent: always giving that one is nearly always right. */
 function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
   const decisive = rewards.find(({ judges }) => judges === 'answer');
   if (!decisive) return [];
@@ -202,7 +202,7 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
   ];
 }
 
-/** Repeated problems of a task set or of an environment's own are no fault: there may be fewer different ones than a run needs. */
+/** Repeated problems are no fault of a task set or of an environment with its own: there may be fewer different ones than a run needs. */
 export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
   const id = 'prompt_duplicates';
   const { taskset, dataset, environment, answer_column } = config;

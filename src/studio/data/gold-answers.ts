@@ -1,4 +1,4 @@
-// Checks whether the gold answers of the data earn their reward, without which nothing can be learnt, and whether wrong ones do.
+// Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../../rewards.ts';
@@ -33,7 +33,7 @@ export interface GoldVerdict {
 
 /** The most wrong answers that are tried, and only with functions of the user's and with tests, which may be slow: other rewards are known to compare. */
 const MOST_WRONG = 16;
-/** So many answers on which such a function fails alike, before it has judged any, are enough: it may take its whole time limit for each. */
+/** After this many equal failures, before it has judged any answer, a function is given up: each may take the whole time limit. */
 const MOST_ALIKE = 3;
 
 interface Scoring {

@@ -1,4 +1,4 @@
-// The prompt of a row, and the columns that are made or read, as the configuration says.
+// The prompt of a row, and the columns that the configuration reads or makes for it.
 import type { Config } from '../../config/schema.ts';
 import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
 import type { Message } from '../../message.ts';
@@ -44,7 +44,7 @@ export function extractionsOf({ columns }: Config): [name: string, extraction: E
   return Object.entries(columns).flatMap(([name, from]) => (typeof from === 'string' ? [] : [[name, from]]));
 }
 
-/** The columns that the prompt of a row is made of. */
+/** The columns that the prompt of a row uses. */
 export function promptColumns({ prompt_template, prompt_column }: Config): string[] {
   return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
 }

@@ -9,7 +9,7 @@ import type { EvaluationOptions } from './evaluate-policy.ts';
 
 /** Keeps the completions of an evaluation. */
 export interface EvaluationLog {
-  /** The completions that an interrupted evaluation has of a problem: it is not asked again. Undefined unless there are `count`. */
+  /** The completions of a problem from an interrupted evaluation, so that it need not be asked again; undefined unless there are `count`. */
   completions(
     head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
     pass: EvaluationPass,
@@ -83,7 +83,7 @@ async function answerBatch(
   const scoreNext = (i: number, trajectories: readonly Trajectory[]) => {
     scoring = scoring.then(async () => {
       const rewards = await unlessAborted(() => rewardModel.score(examples[i]!, trajectories, progress), signal);
-      // Whoever asked may have closed the log.
+      // The log may be closed by now.
       if (!rewards || isOver) return;
       const completions = trajectories.map((trajectory, j) =>
         evaluatedCompletion(trajectory, rewards[j]!, rewardNames[0]!),

@@ -25,7 +25,7 @@ export interface EvaluationOptions {
   readonly progress?: Progress;
   /** The right answer of a problem, for the log. @default unknown */
   readonly answer?: (example: Example) => string | undefined;
-  /** Receives all completions as they are scored, and knows those of an evaluation that was interrupted. @default none are kept */
+  /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
   readonly log?: EvaluationLog;
   readonly signal?: AbortSignal;
 }
@@ -49,7 +49,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/num_turns/mean`, `eval/completions/…`: of
  *   the samples
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
- * - `eval/<name>`: whatever rewards and environments log, of the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
+ * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * Completions that no reward could judge are left out of all metrics except `eval/unscored`, their fraction among the samples.
  */

@@ -89,7 +89,7 @@ function isFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile();
 }
 
-/** The directory of a run. A missing file that looks like a configuration gets an error of its own. */
+/** The directory of a run. There is a separate error for a missing file that looks like a configuration. */
 function findRunOrConfig(name: string): string {
   if (!/\.(ya?ml|json)$/.test(name)) return findRun(name);
   throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${name}`, {

@@ -1,4 +1,4 @@
-// The warnings of the checks before a run, which may tell why it learnt nothing.
+// The warnings of the checks before a run, which may explain why it learnt nothing.
 import { join } from 'node:path';
 import { eachLine } from '../../runs/files.ts';
 import { runFiles } from '../../runs/layout.ts';

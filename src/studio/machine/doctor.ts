@@ -78,7 +78,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   };
 }
 
-/** Whether a check is worth making: no advice is given about what neither backend nor configuration would use. */
+/** Whether a check is worth making: there is no advice about things that neither backend nor configuration uses. */
 function concerns(id: CheckId, backend: Backend, config: Config | undefined): boolean {
   if (id === 'model') return config !== undefined;
   if (id === 'vllm') return backend === 'trl';

@@ -1,4 +1,4 @@
-// The checks of the Python environment in which TRL trains. Nothing is imported there, which would take too long: packages are asked for by name.
+// The checks of the Python environment in which TRL trains. Packages are only looked up by name, since importing them would take too long.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { installCommand, TRL_FIX, testedVersions, trlPython } from '../../backends/trl/python-environment.ts';

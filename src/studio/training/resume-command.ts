@@ -1,4 +1,4 @@
-// The command that goes on with a run, whatever was given on the command line when it began.
+// The command that resumes a run from what its directory has, whatever options it was started with.
 import { join } from 'node:path';
 import { shellWord } from '../../common/shell-word.ts';
 import { runFiles } from '../../runs/layout.ts';

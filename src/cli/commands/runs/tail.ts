@@ -1,4 +1,4 @@
-// gradus runs tail: the latest steps of a run, and new ones as they come.
+// gradus runs tail: prints the latest steps of a run, and new ones as they are written.
 import { Command } from 'commander';
 import type { TimedEvent } from '../../../studio/events.ts';
 import { alertLine } from '../../alert-line.ts';

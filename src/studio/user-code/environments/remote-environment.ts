@@ -82,7 +82,7 @@ class RemoteEpisode implements RemoteEnv {
     if (action) this.#messages.add(action.message);
     const isState = method === 'start' || (method === 'step' && !('stopReason' in (answer as object)));
     const decoded = isState ? this.#messages.decode(answer as SentState) : answer;
-    // Checked once more, here where no user code can change what the check relies on. A method that there is not has no answer.
+    // Checked once more here, where user code cannot tamper with the check. A missing method has no answer.
     const isAbsent = decoded === undefined && (method === 'metrics' || method === 'score');
     return { answer: isAbsent ? (undefined as EnvAnswers[M]) : answerChecks[method](decoded), took };
   }

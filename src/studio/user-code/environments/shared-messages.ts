@@ -7,7 +7,7 @@ export interface SentState extends Omit<State, 'messages'> {
   readonly messages: readonly (number | Message)[];
 }
 
-/** Numbers messages. Each side has an instance of its own, which is told the same messages in the same order. */
+/** Numbers messages. Each side has its own instance, which gets the same messages in the same order. */
 export class SharedMessages {
   readonly #all: Message[] = [];
   readonly #sent = new Map<Message, { readonly number: number; readonly content: string }>();

@@ -12,7 +12,7 @@ import type { OpenReward } from './open-rewards.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 
-/** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
+/** Built-in rewards whose settings contain regular expressions, which may never end on some texts, even without a `pattern`. */
 const matching = ['regex_match', 'style', 'json_schema'];
 
 export interface BuiltinRewardOptions {

@@ -18,7 +18,7 @@ interface Interpreter {
   readonly overheadMb: number;
 }
 
-/** Bytes of output that are read; whoever writes more is stopped. */
+/** Bytes of output that are read; a program that writes more is stopped. */
 const MOST_OUTPUT = 1 << 20;
 
 /** Processes and threads; Node alone has a dozen. */
@@ -133,7 +133,7 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
   }
 }
 
-/** A user of its own for each program, since the limit on processes counts all that a user has. */
+/** Each program gets its own user, since the limit on processes counts all processes of a user. */
 function becomeNobody(): string {
   const id = 2 ** 30 + randomInt(2 ** 30);
   return `--reuid=${id} --regid=${id} --clear-groups`;

@@ -63,7 +63,7 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
         const correct = correctness(verdict!, rewards[0]!.name);
         return { ...head, score, correct, rewards: parts, ...(errors && { errors }) };
       } catch (error) {
-        // The row lacks what its prompt is made of.
+        // The row lacks a column that its prompt needs.
         const nothing = Object.fromEntries(rewards.map(({ name }) => [name, null]));
         return { ...head, score: null, correct: null, rewards: nothing, errors: { prompt: messageOf(error) } };
       }
