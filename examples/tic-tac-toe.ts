@@ -69,7 +69,7 @@ function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
           messages.push(told(moves, messages));
           return { promptIds: renderer.render({ messages }).ids, seed: streamSeed(seed, i, turn) };
         });
-        const sampling = { maxTokens, stopIds: renderer.stopIds, ...(signal && { signal }) };
+        const sampling = { maxTokens, stopIds: renderer.stopIds, signal };
         const completions = await policy.sample(requests, sampling);
         for (const [i, { ids, logprobs, finishReason }] of completions.entries()) {
           const game = moving[i]![1];

@@ -93,7 +93,7 @@ export interface StepsOptions {
    */
   readonly numTokens?: number | undefined;
   /** Ends the loop: rollouts stop early, and the current step is not completed. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The weights of the parts of rewards, by their names. */
@@ -221,7 +221,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const groups = await scoredRollouts(generator, examples, model.policy(), {
       samplesPerExample: numGenerations,
       seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
-      ...(signal && { signal }),
+      signal,
       score: (i, group) => rewardModel.score(examples[i]!, group, { step, maxSteps }),
       onSampled: () => clock.lap('generate'),
     });

@@ -19,7 +19,7 @@ export interface SamplingOptions {
   /** The texts that `stopWhen` looks for, so that a policy that samples in another process can stop there. @default unknown */
   readonly stopTexts?: readonly string[];
   /** Ends all completions early, with finish reason `cancelled`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One completion that is asked for. */
@@ -79,7 +79,7 @@ export interface TextLogprobsOptions {
   /** How many of the most likely tokens to report at each position. @default 0 */
   readonly topLogprobs?: number;
   /** If aborted, its reason is thrown. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A sequence of requests to a policy: yields a request, receives its completion, may yield another request, and returns a result. */

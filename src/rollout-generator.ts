@@ -15,7 +15,7 @@ export interface GenerateOptions {
   readonly seed: number;
   /** A number for each example that seeds its samples, so that a part of a batch is sampled as in the whole batch. @default its position */
   readonly numbers?: readonly number[];
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called with each group, in order, as soon as it is complete, while later ones are still being played; `generate` returns the same trajectories in
    * the end. A generator need not support it. A generator that chooses among the trajectories of another does not pass it on.

@@ -35,7 +35,7 @@ export interface FileDownload {
   readonly blob: string;
   /** Called with the number of bytes downloaded so far. */
   readonly onBytes: (bytes: number) => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Errors do not matter if another process has fetched the same file meanwhile. Throws `HUB_CHECKSUM_WRONG` if the hash is wrong twice, and what `hubRequest` throws. */

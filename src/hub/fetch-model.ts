@@ -15,7 +15,7 @@ import type { HubSettings } from './hub-settings.ts';
 export interface FetchModelOptions {
   /** Called with the folder before the weights are downloaded; if it throws, they are not. */
   readonly inspect?: (folder: string) => Promise<unknown>;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const WEIGHTS = 'model.safetensors';

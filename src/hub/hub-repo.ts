@@ -26,7 +26,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
       if (asked.has(String(url))) throw new Error('its list of files leads in a circle');
       asked.add(String(url));
       const headers = { ...(init?.headers as Record<string, string>) };
-      return hubRequest(settings, subject, String(url), { headers, whole: true, ...(signal && { signal }) });
+      return hubRequest(settings, subject, String(url), { headers, whole: true, signal });
     }) satisfies typeof fetch,
   };
   // Imported only here, since it is seldom needed.
@@ -104,7 +104,7 @@ export async function fetchFiles(
   for (const file of absent) {
     const url = fileUrl(settings, subject, commit, file);
     const onBytes = (bytes: number) => tellDownload({ ...what, bytes: before + bytes });
-    await downloadFile({ settings, subject, file, url, blob: blob(file), onBytes, ...(signal && { signal }) });
+    await downloadFile({ settings, subject, file, url, blob: blob(file), onBytes, signal });
     before += file.size;
   }
   for (const file of wanted) await linkBlob(blob(file), pointer(file));

@@ -14,7 +14,7 @@ export interface HubSubject extends HubId {
 
 export interface HubRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Whether the whole answer, a short one, must come before the connection counts as silent. @default its beginning */
   readonly whole?: boolean;
 }

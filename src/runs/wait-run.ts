@@ -9,7 +9,7 @@ const [firstPause, longestPause] = [50, 1000];
 export interface WaitOptions {
   /** Seconds. @default no limit */
   readonly timeout?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called before each pause and once at the end. */
   readonly onLook?: (record: RunRecord) => void;
 }

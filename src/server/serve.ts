@@ -14,7 +14,7 @@ export interface ServeOptions extends Omit<OpenAiAppOptions, 'host'>, Partial<Li
   /** The name of the model for clients. @default the run's name, or the model of the configuration */
   readonly name?: string;
   /** Cancels a download. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Serving extends Listening {

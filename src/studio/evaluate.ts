@@ -110,7 +110,7 @@ export async function evaluate(
         progress: { step, maxSteps: stepCount(config, problems) },
         answer: (example) => rightAnswer(example, rewards),
         ...(log && { log }),
-        ...(signal && { signal }),
+        signal,
       });
       if (record) return record;
       throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');

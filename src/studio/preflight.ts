@@ -130,7 +130,7 @@ async function sampleGroups(
   const rollouts = await generator().generate(examples, model.policy(), {
     samplesPerExample,
     seed: streamSeed(config.seed, stream),
-    ...(signal && { signal }),
+    signal,
   });
   if (signal?.aborted) return undefined;
   const groups: Group[] = [];

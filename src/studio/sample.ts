@@ -106,7 +106,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       ...others,
       policy: model.policy(),
       seed: streamSeed(seed, 'sample'),
-      ...(signal && { signal }),
+      signal,
     });
     if (signal?.aborted) throw cancelled(signal, 'sampling was stopped');
     return {

@@ -33,7 +33,7 @@ export const MOST_PARAMETERS = 100;
 
 interface RequestOptions {
   readonly body?: object | Uint8Array;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const TIME_LIMIT = 10_000;
@@ -53,14 +53,14 @@ export class MlflowClient {
   /** @returns its id; undefined if there is no such experiment */
   async findExperiment(name: string, signal?: AbortSignal): Promise<string | undefined> {
     const path = `experiments/get-by-name?experiment_name=${encodeURIComponent(name)}`;
-    const answer = await this.#unlessMissing(foundExperiment, 'GET', path, { ...(signal && { signal }) });
+    const answer = await this.#unlessMissing(foundExperiment, 'GET', path, { signal });
     return answer?.experiment.experiment_id;
   }
 
   /** Whether there is an experiment with this id. */
   async hasExperiment(id: string, signal?: AbortSignal): Promise<boolean> {
     const path = `experiments/get?experiment_id=${encodeURIComponent(id)}`;
-    return (await this.#unlessMissing(anyAnswer, 'GET', path, { ...(signal && { signal }) })) !== undefined;
+    return (await this.#unlessMissing(anyAnswer, 'GET', path, { signal })) !== undefined;
   }
 
   async createExperiment(name: string): Promise<string> {
@@ -96,12 +96,12 @@ export class MlflowClient {
     },
     signal?: AbortSignal,
   ): Promise<void> {
-    await this.#call(anyAnswer, 'POST', 'runs/log-batch', { body: { run_id: id, ...what }, ...(signal && { signal }) });
+    await this.#call(anyAnswer, 'POST', 'runs/log-batch', { body: { run_id: id, ...what }, signal });
   }
 
   async endRun(id: string, status: 'FINISHED' | 'FAILED' | 'KILLED', signal?: AbortSignal): Promise<void> {
     const body = { run_id: id, status, end_time: Date.now() };
-    await this.#call(anyAnswer, 'POST', 'runs/update', { body, ...(signal && { signal }) });
+    await this.#call(anyAnswer, 'POST', 'runs/update', { body, signal });
   }
 
   /** Whether artifacts are uploaded through the server; other stores need their own clients. */
@@ -115,7 +115,7 @@ export class MlflowClient {
       .replace(/^\/\/[^/]*/, '')
       .replace(/^\/+/, '');
     const place = `${folder}/${path}`.split('/').map(encodeURIComponent).join('/');
-    const options = { body: content, ...(signal && { signal }) };
+    const options = { body: content, signal };
     const response = await this.#request('PUT', `mlflow-artifacts/artifacts/${place}`, options);
     await beginningOf(response); // so that the connection is free for the next
   }

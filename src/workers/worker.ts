@@ -31,7 +31,7 @@ export interface WorkerOptions {
 
 export interface CallOptions {
   /** Asks the worker to end the call early. The answer is still awaited. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which the worker is killed and all its calls fail. @default no limit */
   readonly timeout?: number;
 }

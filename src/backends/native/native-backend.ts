@@ -28,7 +28,7 @@ export const nativeBackend: Backend = {
     return { ...description, place };
   },
   async open(config, signal) {
-    const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
+    const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, signal });
     const text = await openModelText(modelPath, config.chat_template, textOptions(config));
     const model = await openModel(config, modelPath, signal);
     const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config, model.architecture) };

@@ -30,7 +30,7 @@ export const trlBackend: Backend = {
   },
   async open(config, signal) {
     const inspect = (folder: string) => assertReadable(config, folder);
-    const folder = withoutGguf(await obtainModel(config.model!, { inspect, ...(signal && { signal }) }));
+    const folder = withoutGguf(await obtainModel(config.model!, { inspect, signal }));
     await inspect(folder);
     const text = await openModelText(folder, config.chat_template, textOptions(config));
     const worker = await startWorker(workerOptions(config));

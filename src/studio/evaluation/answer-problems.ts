@@ -97,7 +97,7 @@ async function answerBatch(
       samplesPerExample: count,
       seed,
       numbers,
-      ...(signal && { signal }),
+      signal,
       score: scoreNext,
     });
   } finally {

@@ -27,7 +27,7 @@ export interface EvaluationOptions {
   readonly answer?: (example: Example) => string | undefined;
   /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
   readonly log?: EvaluationLog;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The names of the metrics that every evaluation may have; rewards and environments add their own. */

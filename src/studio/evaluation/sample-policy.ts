@@ -13,7 +13,7 @@ export interface SamplePolicyOptions {
   readonly seed: number;
   /** The progress of the policy's run, for rewards that depend on it. */
   readonly progress?: Progress;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The completions of all problems, in order; empty if it was cancelled. */
@@ -26,7 +26,7 @@ export async function samplePolicy(
   const groups = await generator.generate(problems, policy, {
     samplesPerExample: samplesPerProblem,
     seed,
-    ...(signal && { signal }),
+    signal,
   });
   if (signal?.aborted) return [];
   const records: SampleRecord[] = [];

@@ -130,7 +130,7 @@ export class TrainingRun {
     }
     // A signal may have interrupted the last step of a run that is now resumed.
     if (from > stage.from) yield* this.#finishStep(from, stage);
-    const steps = trainer.steps({ from, numTokens: this.#numTokens, ...(this.#signal && { signal: this.#signal }) });
+    const steps = trainer.steps({ from, numTokens: this.#numTokens, signal: this.#signal });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
       yield event;
@@ -261,7 +261,7 @@ export class TrainingRun {
         progress: this.#progress(step),
         answer: (example) => rightAnswer(example, rewards),
         log,
-        ...(this.#signal && { signal: this.#signal }),
+        signal: this.#signal,
       });
       if (record) log.finish();
       return record;
@@ -288,7 +288,7 @@ export class TrainingRun {
       samplesPerProblem: 1,
       seed: streamSeed(config.seed, 'samples'),
       progress: this.#progress(step),
-      ...(this.#signal && { signal: this.#signal }),
+      signal: this.#signal,
     });
     if (samples.length === 0) return;
     this.#lastSamples = step;
