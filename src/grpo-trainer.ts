@@ -1,4 +1,5 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
+import { given } from './common/given.ts';
 import { streamSeed } from './common/random.ts';
 import { type Phase, type Stopwatch, stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
@@ -99,6 +100,24 @@ export interface StepsOptions {
 /** The weights of the parts of rewards, by their names. */
 type Weights = Readonly<Record<string, number>>;
 
+const defaults = {
+  promptsPerStep: 4,
+  numGenerations: 8,
+  numIterations: 1,
+  advantageBaseline: 'group',
+  scaleRewards: 'group',
+  multiObjective: false,
+  maskTruncated: false,
+  groupPolicy: 'keep',
+  minGroup: 2,
+  resampleLimit: 3,
+  useReference: false,
+  seed: 0,
+} satisfies Partial<GrpoTrainerOptions>;
+
+type CompleteOptions<E extends Example> = GrpoTrainerOptions<E> &
+  Required<Pick<GrpoTrainerOptions<E>, keyof typeof defaults>>;
+
 /** What the parts of a step share. */
 interface RunningStep {
   /** Counted from 0. */
@@ -117,7 +136,7 @@ export class GrpoTrainer<E extends Example = Example> {
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
-    this.#options = withDefaults(options);
+    this.#options = { ...options, ...defaults, ...given(options) };
     assertCount('maxSteps', this.#options.maxSteps, 0);
     assertCount('promptsPerStep', this.#options.promptsPerStep, 1);
     assertCount('numGenerations', this.#options.numGenerations, 2);
@@ -292,42 +311,6 @@ export class GrpoTrainer<E extends Example = Example> {
     }
     return metrics;
   }
-}
-
-/** The options of a trainer with a value for each that has a default. */
-type CompleteOptions<E extends Example> = ReturnType<typeof withDefaults<E>>;
-
-function withDefaults<E extends Example>(options: GrpoTrainerOptions<E>) {
-  const {
-    promptsPerStep = 4,
-    numGenerations = 8,
-    numIterations = 1,
-    advantageBaseline = 'group',
-    scaleRewards = 'group',
-    multiObjective = false,
-    maskTruncated = false,
-    groupPolicy = 'keep',
-    minGroup = 2,
-    resampleLimit = 3,
-    useReference = false,
-    seed = 0,
-    ...others
-  } = options;
-  return {
-    ...others,
-    promptsPerStep,
-    numGenerations,
-    numIterations,
-    advantageBaseline,
-    scaleRewards,
-    multiObjective,
-    maskTruncated,
-    groupPolicy,
-    minGroup,
-    resampleLimit,
-    useReference,
-    seed,
-  };
 }
 
 /** The metrics `rewards/<name>/weight`: the weight of each part. */

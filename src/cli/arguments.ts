@@ -58,8 +58,3 @@ export function sampleSizes(text: string): number[] {
   if (Math.max(...sizes) <= MOST_SAMPLES) return sizes;
   throw new InvalidArgumentError(`expected at most ${MOST_SAMPLES}.`);
 }
-
-/** Removes options that were not given, so that the others can be passed on as they are. */
-export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
-}

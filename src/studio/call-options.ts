@@ -1,5 +1,6 @@
 // Checks the options of functions that programs call, since TypeScript does not check ranges.
 import { z } from 'zod';
+import { given } from '../common/given.ts';
 import { existingNames } from '../common/nearest.ts';
 import { MOST_COMPLETIONS, MOST_SAMPLES } from '../config/limits.ts';
 import { GradusError } from '../errors.ts';
@@ -11,8 +12,7 @@ export const checkpointName = z.string();
 
 /** Throws `OPTION_INVALID` for the first option that is invalid or unknown. Undefined options count as absent. */
 export function assertValid(schema: z.ZodObject, options: object): void {
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const result = schema.partial().strict().safeParse(given);
+  const result = schema.partial().strict().safeParse(given(options));
   if (result.success) return;
   const issue = result.error.issues[0]!;
   const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : [];

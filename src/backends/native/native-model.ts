@@ -103,9 +103,9 @@ export async function openNativeModel(given: NativeModelOptions): Promise<Native
 
 function withDefaults(options: NativeModelOptions) {
   return {
-    temperature: 1,
-    seed: 0,
     ...options,
+    temperature: options.temperature ?? 1,
+    seed: options.seed ?? 0,
     loss: { ...defaultLossSettings, ...options.loss },
     optimizer: { ...defaultAdamW, ...options.optimizer },
   };

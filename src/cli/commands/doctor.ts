@@ -1,8 +1,8 @@
 // gradus doctor: checks whether this machine is ready for a backend or for a configuration.
 import { Command, Option } from 'commander';
+import { given } from '../../common/given.ts';
 import type { Config } from '../../config/schema.ts';
 import type { CheckResult, DoctorOptions, DoctorResult } from '../../studio/machine/doctor.ts';
-import { given } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 

@@ -1,8 +1,9 @@
 // gradus eval: evaluates a run, or the model of a config file, on held-out problems.
 import { Command, Option } from 'commander';
+import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
-import { collect, given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
+import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { interval95 } from '../formatting.ts';
 import { changedLine, evaluationLine } from '../progress.ts';

@@ -1,9 +1,10 @@
 // gradus handoff: writes a folder with which another system runs the same training.
 import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
+import { given } from '../../common/given.ts';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
-import { collect, given } from '../arguments.ts';
+import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:

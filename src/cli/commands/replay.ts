@@ -1,8 +1,9 @@
 // gradus replay: scores the rollouts of a run again with another reward.
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
+import { given } from '../../common/given.ts';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';
-import { given, positiveInteger } from '../arguments.ts';
+import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { rewardSettings } from '../reward-settings.ts';

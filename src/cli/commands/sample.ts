@@ -1,11 +1,11 @@
 // gradus sample: samples completions with their rewards.
 import { Command } from 'commander';
+import { given } from '../../common/given.ts';
 import type { SampleOptions } from '../../studio/sample.ts';
 import {
   collect,
   completionCount,
   fraction,
-  given,
   nonNegativeNumber,
   positiveInteger,
   probability,

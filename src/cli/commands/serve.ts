@@ -1,8 +1,9 @@
 // gradus serve: serves a model behind OpenAI's API.
 import { Command } from 'commander';
+import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { ServeOptions } from '../../server/serve.ts';
-import { given, portNumber } from '../arguments.ts';
+import { portNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { describeError } from '../output.ts';
 import { serveUntilStopped } from '../signals.ts';

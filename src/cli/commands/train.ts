@@ -1,10 +1,11 @@
 // gradus train: trains according to a configuration.
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
+import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../studio/training/train-result.ts';
 import { alertLine } from '../alert-line.ts';
-import { collect, given } from '../arguments.ts';
+import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
