@@ -59,6 +59,11 @@ export function usesReference({ beta, log_kl }: Pick<LossSettings, 'beta' | 'log
   return beta !== 0 || log_kl;
 }
 
+/** Whether a loss compares the trainer's log-probabilities with the sampler's. */
+export function usesSamplerLogprobs(settings: LossSettings): boolean {
+  return Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
+}
+
 /** The defaults of TRL and of the configuration. */
 export const defaultLossSettings: LossSettings = {
   loss_type: 'dapo',

@@ -1,5 +1,6 @@
 // Checks before training of the completions of the untrained policy (their ends, masks and precision) and of the learning rate.
-import { correctsSampler, roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { correctsSampler } from '../backends/training-settings.ts';
 import { counted } from '../common/counted.ts';
 import type { Config } from '../config/schema.ts';
 import { isTruncated } from '../grpo/metrics.ts';

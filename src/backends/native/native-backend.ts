@@ -1,6 +1,5 @@
 // The native backend: a language model in this process, sampled from and trained by ONNX Runtime.
 import type { Config } from '../../config/schema.ts';
-import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Architecture } from '../../models/families.ts';
 import { kernelVersion } from '../../runtime/kernels.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
@@ -11,11 +10,11 @@ import { loraSettings } from '../model-files/lora-settings.ts';
 import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText, textOptions } from '../open-renderer.ts';
+import { lossSettings, optimizerSettings } from '../training-settings.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 import { memoryPlan } from './planning/memory-plan.ts';
 import { describeNativeModel } from './planning/native-description.ts';
-import { correctsSampler } from './rollout-dtype.ts';
 
 export const nativeBackend: Backend = {
   // Configurations without a model were refused when they were loaded.
@@ -64,23 +63,10 @@ async function openModel(config: Config, modelPath: string, signal?: AbortSignal
     trainable,
     loss: lossSettings(config),
     temperature,
-    optimizer: {
-      beta1: config.adam_beta1,
-      beta2: config.adam_beta2,
-      epsilon: config.adam_epsilon,
-      weightDecay: config.weight_decay,
-      maxGradNorm: config.max_grad_norm,
-    },
+    optimizer: optimizerSettings(config),
     seed,
     memory: memoryPlan(architecture, config),
     ...productOptions(config),
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });
-}
-
-/** Loss settings have the same names as configuration keys, except those of the importance sampling correction. */
-function lossSettings(config: Config): LossSettings {
-  const { importance_sampling_mode: mode } = config;
-  const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };
-  return { ...config, sampling_correction: correctsSampler(config) ? { mode, ...limits } : null };
 }

@@ -26,11 +26,3 @@ export function roundsWeights({ native, lora, trainable }: Pick<Config, 'native'
   const model = { customOperators: expectsKernels(native), whole: lora === null && trainable === null };
   return rolloutDtype(native.rollout_dtype, model) !== 'float32';
 }
-
-/** Whether the loss weighs tokens by trainer / sampler. Dropout, which only the trainer applies, would turn these ratios into noise. */
-export function correctsSampler({
-  importance_sampling_correction,
-  lora,
-}: Pick<Config, 'importance_sampling_correction' | 'lora'>): boolean {
-  return importance_sampling_correction && !lora?.dropout;
-}

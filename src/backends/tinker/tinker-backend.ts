@@ -1,13 +1,14 @@
 // The Tinker backend: a language model at a server that speaks Tinker's API. Rollouts, rewards, losses and the loop are Gradus's own.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
-import { type LossSettings, usesReference } from '../../grpo/loss-settings.ts';
+import { usesReference } from '../../grpo/loss-settings.ts';
 import type { Backend, ModelDescription } from '../backend.ts';
 import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { describableModel } from '../model-files/find-model.ts';
 import { parameterCounts } from '../model-files/parameter-counts.ts';
 import { timeEstimate } from '../native/planning/time-estimate.ts';
 import { openModelText } from '../open-renderer.ts';
+import { lossSettings, optimizerSettings } from '../training-settings.ts';
 import { openTinkerModel } from './tinker-model.ts';
 import { baseModelOf, baseUrl, clientOf, serverLength } from './tinker-server.ts';
 
@@ -39,25 +40,13 @@ export const tinkerBackend: Backend = {
         seed: config.seed % 2 ** 31,
         loss: lossSettings(config),
         reduction: config.tinker.loss_reduction,
-        optimizer: {
-          beta1: config.adam_beta1,
-          beta2: config.adam_beta2,
-          epsilon: config.adam_epsilon,
-          weightDecay: config.weight_decay,
-        },
+        optimizer: optimizerSettings(config),
       },
       signal,
     );
     return { renderer, template, ...(tokenizer && { tokenizer }), model, contextLength, versions: {} };
   },
 };
-
-/** Loss settings have the same names as configuration keys, except those of the importance sampling correction. */
-function lossSettings(config: Config): LossSettings {
-  const { importance_sampling_correction: corrects, importance_sampling_mode: mode } = config;
-  const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };
-  return { ...config, sampling_correction: corrects ? { mode, ...limits } : null };
-}
 
 async function describe(config: Config, path: string): Promise<ModelDescription> {
   const architecture = await readAnyArchitecture(path);

@@ -1,6 +1,6 @@
 // The loss of a step as a function of log-probabilities alone, and its derivative for each of them. Tinker’s servers compute neither our losses nor
 // KL divergences, but all that a model learns from is this derivative, which they take as the advantage of a token.
-import { type LossSettings, usesReference } from '../../grpo/loss-settings.ts';
+import { type LossSettings, usesReference, usesSamplerLogprobs } from '../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../grpo/losses.ts';
 import type { TrainingSequence } from '../../model.ts';
 import { gradients } from '../../tensor/gradients.ts';
@@ -26,7 +26,6 @@ export function tokenGradients(
   logprobs: Rows,
   settings: LossSettings,
 ): TokenGradients {
-  const usesSampler = Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
   const isFirst = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
   const width = Math.max(1, ...logprobs.map((row) => row.length));
   const inputs = new Map<string, Value>();
@@ -60,7 +59,7 @@ export function tokenGradients(
       ...(usesReference(settings) && {
         referenceLogprobs: matrix('reference_logprobs', own(sequences.map((sequence) => sequence.referenceLogprobs))),
       }),
-      ...(usesSampler && {
+      ...(usesSamplerLogprobs(settings) && {
         samplerLogprobs: matrix('sampler_logprobs', own(sequences.map(({ samplerLogprobs }) => samplerLogprobs))),
       }),
       advantages: input('advantages', 'float32', [size('R'), 1]),

@@ -7,7 +7,7 @@ import { openLearner } from '../../../../test/open-learner.ts';
 import { configDefaults } from '../../../config/schema.ts';
 import { loraAdapters } from '../../../models/lora.ts';
 import { openModelFiles } from '../../model-files/model-files.ts';
-import { correctsSampler } from '../rollout-dtype.ts';
+import { correctsSampler } from '../../training-settings.ts';
 import { RunTensors } from '../run-tensors.ts';
 import { dropoutInputs } from './learner-inputs.ts';
 import { microBatches } from './micro-batches.ts';

@@ -1,6 +1,6 @@
 // Training objectives as graph outputs: the loss, its metrics, and the gradients of the trained parameters.
 import { hasEntropyBonus } from '../../../grpo/entropy-control.ts';
-import { type LossSettings, usesReference } from '../../../grpo/loss-settings.ts';
+import { type LossSettings, usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../../grpo/losses.ts';
 import type { TrainingSequence } from '../../../model.ts';
 import type { Architecture } from '../../../models/families.ts';
@@ -56,7 +56,6 @@ const totalInputs = {
 
 function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings) {
   const mask = perToken('mask');
-  const usesSampler = Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
   const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
   const { loss, metrics } = grpoLoss(
     {
@@ -64,7 +63,7 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
       // In the first update of a batch, the old weights are the current ones.
       oldLogprobs: where(greater(scalar('has_old'), 0), perToken('old_logprobs'), stopGradient(logprobs)),
       ...(usesReference(settings) && { referenceLogprobs: perToken('reference_logprobs') }),
-      ...(usesSampler && { samplerLogprobs: perToken('sampler_logprobs') }),
+      ...(usesSamplerLogprobs(settings) && { samplerLogprobs: perToken('sampler_logprobs') }),
       ...(entropyMask && { entropyMask }),
       ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
       advantages: input('advantages', 'float32', [times(U, G), 1]),
