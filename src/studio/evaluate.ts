@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
 import { cancelled, GradusError } from '../errors.ts';
+import type { Example } from '../rl.ts';
 import { EvaluationFile } from '../runs/evaluation-file.ts';
 import { stepName } from '../runs/layout.ts';
 import { readRun } from '../runs/read-run.ts';
@@ -88,58 +89,74 @@ export async function evaluate(
     signal,
     change: (config) => ({ ...config, eval: config.eval && evaluationSettings(config, options) }),
   });
-  let log: EvaluationFile | undefined;
   try {
-    const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
+    const { config, model, problems } = setup;
     const settings = evaluationSettings(config, options);
     const asked = problems[split].slice(0, settings.limit);
     const temperature = options.temperature ?? config.temperature;
-    if (checkpoint && directory !== undefined) {
-      const decisive = { asked, split, k: settings.k, temperature, files: checkpoint.state.files };
-      log = openLog(directory, checkpoint.state.step, setup, decisive);
-    }
-    const measure = async (step: number) => {
-      const record = await evaluatePolicy(asked, step, {
-        policy: model.policy(),
-        generator,
-        rewardModel,
-        rewardNames,
-        k: settings.k,
-        seed: config.seed,
-        temperature,
-        progress: { step, maxSteps: stepCount(config, problems) },
-        answer: (example) => rightAnswer(example, rewards),
-        ...(log && { log }),
-        signal,
-      });
-      if (record) return record;
-      throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
-    };
-    const baseline = await measure(0);
     const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
     if (!checkpoint || directory === undefined) {
-      return { ...common, ...(config.adapter !== null && { adapter: config.adapter }), evaluation: baseline };
+      const evaluation = await measure(setup, asked, 0, { k: settings.k, temperature, signal });
+      return { ...common, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
     }
-    await model.load(checkpoint.folder, { weightsOnly: true });
-    const { step } = checkpoint.state;
-    const evaluation = step === 0 ? baseline : await measure(step);
-    const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
-    const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
-    const result: EvaluateResult = {
-      ...common,
-      run: { dir: directory, step },
-      ...(log && { completions: log.path }),
-      ...changesOf({ changed_files }),
-      evaluation,
-      baseline,
-      ...(verdict && { verdict }),
-    };
-    log?.finish(result);
-    return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
+    const { step, files } = checkpoint.state;
+    const log = openLog(directory, step, setup, { asked, split, k: settings.k, temperature, files });
+    try {
+      const measuring = { k: settings.k, temperature, log, signal };
+      const baseline = await measure(setup, asked, 0, measuring);
+      await model.load(checkpoint.folder, { weightsOnly: true });
+      const evaluation = step === 0 ? baseline : await measure(setup, asked, step, measuring);
+      const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
+      const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
+      const result: EvaluateResult = {
+        ...common,
+        run: { dir: directory, step },
+        ...(log && { completions: log.path }),
+        ...changesOf({ changed_files }),
+        evaluation,
+        baseline,
+        ...(verdict && { verdict }),
+      };
+      log?.finish(result);
+      return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
+    } finally {
+      log?.close();
+    }
   } finally {
-    log?.close();
     setup.dispose();
   }
+}
+
+interface Measuring {
+  readonly k: readonly number[];
+  readonly temperature: number;
+  readonly log?: EvaluationFile | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Evaluates the model as it is loaded. Throws `CANCELLED`. */
+async function measure(
+  setup: Setup,
+  asked: readonly Example[],
+  step: number,
+  { k, temperature, log, signal }: Measuring,
+): Promise<EvaluationRecord> {
+  const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
+  const record = await evaluatePolicy(asked, step, {
+    policy: model.policy(),
+    generator,
+    rewardModel,
+    rewardNames,
+    k,
+    seed: config.seed,
+    temperature,
+    progress: { step, maxSteps: stepCount(config, problems) },
+    answer: (example) => rightAnswer(example, rewards),
+    ...(log && { log }),
+    signal,
+  });
+  if (record) return record;
+  throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
 }
 
 /**

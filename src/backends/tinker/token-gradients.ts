@@ -1,13 +1,13 @@
-// The loss of a step as a function of log-probabilities alone, and its derivative for each of them. Tinker’s servers compute neither our losses nor
-// KL divergences, but all that a model learns from is this derivative, which they take as the advantage of a token.
+// The loss of a step as a function of log-probabilities, and its derivative with respect to each. Tinker's servers compute neither our losses nor KL
+// divergences. But a model learns only from these derivatives, and the servers take them as the advantages of tokens.
 import { type LossSettings, usesReference, usesSamplerLogprobs } from '../../grpo/loss-settings.ts';
-import { grpoLoss } from '../../grpo/losses.ts';
+import { grpoLoss, type LossInputs } from '../../grpo/losses.ts';
 import type { TrainingSequence } from '../../model.ts';
 import { gradients } from '../../tensor/gradients.ts';
 import type { Tensor } from '../../tensor/graph.ts';
 import { interpret } from '../../tensor/interpret.ts';
 import { input, stopGradient } from '../../tensor/ops.ts';
-import { size } from '../../tensor/shape.ts';
+import { type Shape, size } from '../../tensor/shape.ts';
 import { type Value, value } from '../../tensor/value.ts';
 
 export interface TokenGradients {
@@ -26,61 +26,72 @@ export function tokenGradients(
   logprobs: Rows,
   settings: LossSettings,
 ): TokenGradients {
-  const isFirst = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
   const width = Math.max(1, ...logprobs.map((row) => row.length));
-  const inputs = new Map<string, Value>();
-  const matrix = (name: string, rows: Rows) => {
-    const padded = rows.flatMap((row) => [...row, ...new Array<number>(width - row.length).fill(0)]);
-    inputs.set(name, value(padded, [rows.length, width]));
-    return input(name, 'float32', [size('R'), size('C')]);
-  };
-  const scalar = (name: string, number: number) => {
-    inputs.set(name, value([number], []));
-    return input(name, 'float32', []);
-  };
-  const own = (rows: readonly (readonly number[] | undefined)[]) => rows.map((row, i) => row ?? logprobs[i]!);
-
-  const current = matrix('logprobs', logprobs);
-  inputs.set(
-    'advantages',
-    value(
-      sequences.map(({ advantage }) => advantage),
-      [sequences.length, 1],
-    ),
-  );
-  const masks = sequences.map(({ mask }) => mask.map(Number));
-  const { loss, metrics } = grpoLoss(
-    {
-      logprobs: current,
-      // In the first update of a batch, the old weights are the current ones.
-      oldLogprobs: isFirst
-        ? stopGradient(current)
-        : matrix('old_logprobs', own(sequences.map(({ oldLogprobs }) => oldLogprobs))),
-      ...(usesReference(settings) && {
-        referenceLogprobs: matrix('reference_logprobs', own(sequences.map((sequence) => sequence.referenceLogprobs))),
-      }),
-      ...(usesSamplerLogprobs(settings) && {
-        samplerLogprobs: matrix('sampler_logprobs', own(sequences.map(({ samplerLogprobs }) => samplerLogprobs))),
-      }),
-      advantages: input('advantages', 'float32', [size('R'), 1]),
-      mask: matrix('mask', masks),
-      totals: {
-        tokens: scalar(
-          'tokens',
-          masks.flat().reduce((sum, bit) => sum + bit, 0),
-        ),
-        sequences: scalar('sequences', masks.filter((mask) => mask.includes(1)).length),
-      },
-    },
-    settings,
-  );
+  const inputs = graphInputs(width);
+  const current = inputs.matrix('logprobs', logprobs);
+  const { loss, metrics } = grpoLoss(lossInputs(sequences, logprobs, settings, current, inputs), settings);
   const names = Object.keys(metrics);
   const outputs: Tensor[] = [loss, gradients(loss, [current])[0]!, ...names.map((name) => metrics[name]!)];
-  const [lossValue, gradient, ...measured] = interpret(outputs, Object.fromEntries(inputs));
+  const [lossValue, gradient, ...measured] = interpret(outputs, Object.fromEntries(inputs.values));
   return {
     loss: lossValue!.data[0]!,
     metrics: Object.fromEntries(names.map((name, i) => [name, measured[i]!.data[0]!])),
     gradients: logprobs.map((row, i) => row.map((_, t) => gradient!.data[i * width + t]!)),
+  };
+}
+
+type GraphInputs = ReturnType<typeof graphInputs>;
+
+/** Makes the inputs of a graph over R sequences of C = `width` tokens, and keeps their values. */
+function graphInputs(width: number) {
+  const values = new Map<string, Value>();
+  const add = (name: string, data: readonly number[], shape: readonly number[], graphShape: Shape) => {
+    values.set(name, value(data, shape));
+    return input(name, 'float32', graphShape);
+  };
+  const padded = (row: readonly number[]) => [...row, ...new Array<number>(width - row.length).fill(0)];
+  return {
+    values,
+    scalar: (name: string, number: number) => add(name, [number], [], []),
+    column: (name: string, numbers: readonly number[]) => add(name, numbers, [numbers.length, 1], [size('R'), 1]),
+    matrix: (name: string, rows: Rows) => add(name, rows.flatMap(padded), [rows.length, width], [size('R'), size('C')]),
+  };
+}
+
+function lossInputs(
+  sequences: readonly TrainingSequence[],
+  logprobs: Rows,
+  settings: LossSettings,
+  current: Tensor,
+  { scalar, column, matrix }: GraphInputs,
+): LossInputs {
+  const masks = sequences.map(({ mask }) => mask.map(Number));
+  const isFirst = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
+  /** Log-probabilities that some sequences may lack, which then count as the current ones. */
+  const perToken = (name: string, rows: readonly (readonly number[] | undefined)[]) =>
+    matrix(
+      name,
+      rows.map((row, i) => row ?? logprobs[i]!),
+    );
+  const old = sequences.map(({ oldLogprobs }) => oldLogprobs);
+  const reference = sequences.map(({ referenceLogprobs }) => referenceLogprobs);
+  const sampler = sequences.map(({ samplerLogprobs }) => samplerLogprobs);
+  const trained = masks.flat().reduce((sum, bit) => sum + bit, 0);
+  return {
+    logprobs: current,
+    // In the first update of a batch, the old weights are the current ones.
+    oldLogprobs: isFirst ? stopGradient(current) : perToken('old_logprobs', old),
+    ...(usesReference(settings) && { referenceLogprobs: perToken('reference_logprobs', reference) }),
+    ...(usesSamplerLogprobs(settings) && { samplerLogprobs: perToken('sampler_logprobs', sampler) }),
+    advantages: column(
+      'advantages',
+      sequences.map(({ advantage }) => advantage),
+    ),
+    mask: matrix('mask', masks),
+    totals: {
+      tokens: scalar('tokens', trained),
+      sequences: scalar('sequences', masks.filter((mask) => mask.includes(1)).length),
+    },
   };
 }
 
