@@ -1,4 +1,4 @@
-// Digits that add up to a target, in text: one turn, and a score that tells how near an answer is.
+// Digits that add up to a target, in text: one turn, and a score for how near the answer is.
 //
 //   node examples/digit-sum.ts --eval-on-start
 //   gradus env check examples/digit-sum.ts:digitSum
@@ -9,7 +9,7 @@ const digits = 4;
 /** How far from the target a sum still earns 1/e. */
 const scale = 4;
 
-/** All that four digits can add up to but 0; a fifth of them is never trained on. */
+/** All sums of four digits except 0; a fifth of them is held out. */
 const problems = Array.from({ length: 9 * digits }, (_, i) => ({ target: i + 1 }));
 const isHeldOut = ({ target }: { target: number }) => randomStream(streamSeed(0, target)).uniform() < 0.2;
 

@@ -2,11 +2,10 @@
 //
 //   node examples/gsm8k.ts --model-name MODEL --data gsm8k/train.jsonl --eval-data gsm8k/test.jsonl --eval-on-start --eval-k 8
 //
-// A model that chats is asked for the number behind ####. One that does not, a base model, goes on behind a solved problem, with --chat-template none:
-// its answer is what it boxes, and ends where the next question would begin.
+// A chat model is asked to end with #### and the number. A base model (--chat-template none) continues a text with a solved problem: its answer is in a box,
+// and ends where the next question would begin.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   type Example,
   evaluatePolicy,
@@ -25,36 +24,35 @@ import {
   singleTurn,
   weightedRewards,
 } from '../src/index.ts';
-import { tellErrorsInOneLine } from './shared/errors-in-one-line.ts';
+import { printErrorsInOneLine } from './shared/errors-in-one-line.ts';
+import { parseFlags } from './shared/flags.ts';
 
-tellErrorsInOneLine();
-const { values: flags } = parseArgs({
-  options: {
-    'model-name': { type: 'string', default: 'HuggingFaceTB/SmolLM2-135M-Instruct' },
-    'chat-template': { type: 'string', default: 'auto' },
-    data: { type: 'string', default: 'data/gsm8k/train.jsonl' },
-    'eval-data': { type: 'string', default: 'data/gsm8k/test.jsonl' },
-    'batch-size': { type: 'string', default: '4' },
-    'samples-per-prompt': { type: 'string', default: '8' },
-    'max-steps': { type: 'string', default: '100' },
-    'max-tokens': { type: 'string', default: '160' },
-    'learning-rate': { type: 'string', default: '1e-4' },
-    'train-limit': { type: 'string' },
-    'eval-limit': { type: 'string', default: '100' },
-    'eval-k': { type: 'string', default: '1' },
-    'eval-on-start': { type: 'boolean', default: false },
-    'eval-every-steps': { type: 'string', default: '10' },
-    'run-dir': { type: 'string', default: 'runs/gsm8k-example' },
-    'save-best-checkpoint': { type: 'boolean', default: false },
-    seed: { type: 'string', default: '0' },
-  },
+printErrorsInOneLine();
+const flags = parseFlags({
+  'model-name': 'HuggingFaceTB/SmolLM2-135M-Instruct',
+  'chat-template': 'auto',
+  data: 'data/gsm8k/train.jsonl',
+  'eval-data': 'data/gsm8k/test.jsonl',
+  'batch-size': 4,
+  'samples-per-prompt': 8,
+  'max-steps': 100,
+  'max-tokens': 160,
+  'learning-rate': 1e-4,
+  'train-limit': 1_000_000,
+  'eval-limit': 100,
+  'eval-k': 1,
+  'eval-on-start': false,
+  'eval-every-steps': 10,
+  'run-dir': 'runs/gsm8k-example',
+  'save-best-checkpoint': false,
+  seed: 0,
 });
 
 // Problems.
-const train = (await loadRows(flags.data)).slice(0, flags['train-limit'] ? Number(flags['train-limit']) : undefined);
-const heldOut = (await loadRows(flags['eval-data'])).slice(0, Number(flags['eval-limit']));
+const train = (await loadRows(flags.data)).slice(0, flags['train-limit']);
+const heldOut = (await loadRows(flags['eval-data'])).slice(0, flags['eval-limit']);
 
-// The prompt shows one solved problem, so that the format need not be guessed. Being right is worth five times as much as looking right.
+// The prompt shows one solved problem, and with it the format. A right answer is worth five times as much as the right format.
 const solved = 'Tom has 3 bags with 4 apples each. He eats 2 apples. How many apples are left?';
 const solution = 'Tom has 3 * 4 = 12 apples. He eats 2, so 12 - 2 = 10 are left.';
 const chat = {
@@ -88,19 +86,19 @@ const modelPath = await obtainModel(flags['model-name']);
 const model = await openNativeModel({
   modelPath,
   lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
-  seed: Number(flags.seed),
+  seed: flags.seed,
 });
 const renderer = await openRenderer(modelPath, flags['chat-template'], { stopTexts });
 const generatorOf = (options: Partial<RolloutOptions>) =>
-  new RolloutGenerator(singleTurn({ prompt }), renderer, { maxTokens: Number(flags['max-tokens']), ...options });
+  new RolloutGenerator(singleTurn({ prompt }), renderer, { maxTokens: flags['max-tokens'], ...options });
 
 // The loop.
 rmSync(flags['run-dir'], { recursive: true, force: true });
 mkdirSync(flags['run-dir'], { recursive: true });
 const trainer = new GrpoTrainer({
   model,
-  dataLoader: shuffledExamples(train, { seed: Number(flags.seed) }),
-  promptsPerStep: Number(flags['batch-size']),
+  dataLoader: shuffledExamples(train, { seed: flags.seed }),
+  promptsPerStep: flags['batch-size'],
   generator: generatorOf({}),
   rewardModel,
   logger: {
@@ -111,15 +109,15 @@ const trainer = new GrpoTrainer({
       );
     },
   },
-  numGenerations: Number(flags['samples-per-prompt']),
-  maxSteps: Number(flags['max-steps']),
-  learningRate: Number(flags['learning-rate']),
-  seed: Number(flags.seed),
+  numGenerations: flags['samples-per-prompt'],
+  maxSteps: flags['max-steps'],
+  learningRate: flags['learning-rate'],
+  seed: flags.seed,
 });
 
 let best = flags['eval-on-start'] ? await evaluate(0) : 0;
 for await (const { step } of trainer.steps()) {
-  if (step % Number(flags['eval-every-steps']) !== 0) continue;
+  if (step % flags['eval-every-steps'] !== 0) continue;
   const accuracy = await evaluate(step);
   if (flags['save-best-checkpoint'] && accuracy > best) await model.save(join(flags['run-dir'], 'best'));
   best = Math.max(best, accuracy);
@@ -134,7 +132,7 @@ async function evaluate(step: number): Promise<number> {
     generator: generatorOf,
     rewardModel,
     rewardNames: ['correct'],
-    k: [Number(flags['eval-k'])],
+    k: [flags['eval-k']],
     temperature: 1,
     seed: 0,
   }))!;

@@ -4,9 +4,9 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { evaluate, type ProgramConfig, type RewardFunction, train } from '../src/index.ts';
-import { tellErrorsInOneLine } from './shared/errors-in-one-line.ts';
+import { printErrorsInOneLine } from './shared/errors-in-one-line.ts';
 
-tellErrorsInOneLine();
+printErrorsInOneLine();
 const { values: flags } = parseArgs({ options: { steps: { type: 'string', default: '60' }, out: { type: 'string' } } });
 
 const numbers = Array.from({ length: 90 }, (_, i) => i + 10);

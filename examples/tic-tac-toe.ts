@@ -1,7 +1,7 @@
-// Tic-tac-toe by self-play: the policy plays both sides of a game, each in a conversation of its own, and what one wins the other loses.
-// It is evaluated as X against a player who moves at random. The reward stays near 0, for both sides are one policy: that it learns shows in
-// `num_turns/mean`, for games last longer when moves are legal, and in evaluations: within 45 steps, SmolLM2-135M comes from none to 11 wins
-// in 18 games.
+// Tic-tac-toe by self-play: the policy plays both sides of a game, each in its own conversation, and what one side wins the other loses.
+// It is evaluated as X against a player who moves at random. The reward stays near 0, since both sides are the same policy. Progress shows in
+// `num_turns/mean`, since games with legal moves last longer, and in evaluations: within 45 steps, SmolLM2-135M improves from 0 to 11 wins in
+// 18 games.
 //
 //   node examples/tic-tac-toe.ts --model-name MODEL --eval-on-start
 import {
@@ -40,8 +40,8 @@ function points(moves: string): number | undefined {
 /** The move that an answer makes, the first square that it names; 0 is none. */
 const moveIn = (text: string) => /[1-9]/.exec(text)?.[0] ?? '0';
 
-/** What the side to move is told: all of the game at first, then the other's last move. */
-function told(moves: string, messages: readonly Message[]): Message {
+/** The question to the side to move: the whole game at first, then the other side's last move. */
+function question(moves: string, messages: readonly Message[]): Message {
   const side = moves.length % 2 === 0 ? 'X' : 'O';
   const rules = `Tic-tac-toe on the squares 1 to 9, row by row. You are ${side}. Taken: ${[...moves].join(', ')}. Which one do you take? Answer with its number.`;
   return { role: 'user', content: messages.length === 0 ? rules : `I take ${moves.at(-1)}.` };
@@ -60,13 +60,13 @@ function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
       const games = openings.flatMap(({ moves }) =>
         Array.from({ length: samplesPerExample / 2 }, () => ({ moves, sides: [newSide(), newSide()] })),
       );
-      // All games that go on make their next move together, as one batch.
+      // All unfinished games make their next move together, as one batch.
       for (let turn = 0; !signal?.aborted; turn++) {
         const moving = [...games.entries()].filter(([, { moves }]) => points(moves) === undefined);
         if (moving.length === 0) break;
         const requests = moving.map(([i, { moves, sides }]) => {
           const { messages } = sides[moves.length % 2]!;
-          messages.push(told(moves, messages));
+          messages.push(question(moves, messages));
           return { promptIds: renderer.render({ messages }).ids, seed: streamSeed(seed, i, turn) };
         });
         const sampling = { maxTokens, stopIds: renderer.stopIds, signal };
@@ -98,10 +98,10 @@ const newSide = (): Side => ({ messages: [], steps: [] });
 
 /** The policy as X, against a player who moves at random. */
 const againstChance = multiTurn<Opening>({
-  prompt: ({ moves }) => [told(moves, [])],
+  prompt: ({ moves }) => [question(moves, [])],
   respond(episode) {
     const moves = movesOf(episode);
-    return points(moves) === undefined ? told(moves, episode.messages).content : null;
+    return points(moves) === undefined ? question(moves, episode.messages).content : null;
   },
   // A game that did not come to its end is lost.
   scores: { won: (episode) => points(movesOf(episode)) ?? -1 },

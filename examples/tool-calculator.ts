@@ -1,8 +1,8 @@
-// Learning to use a tool: a tiny model that cannot add is given a calculator, and GRPO teaches it to call it rightly and to trust it.
+// Learning to use a tool: a tiny model that cannot add gets a calculator, and GRPO teaches it to call it correctly and to trust it.
 //
 //   node examples/tool-calculator.ts --eval-on-start
 //
-// It starts from demo/calculator/model, which learnt to call from a careless teacher: mostly wrongly, and without heeding the answer.
+// It starts from demo/calculator/model, which learnt to call it from a careless teacher: mostly wrongly, and ignoring the answer.
 import { join } from 'node:path';
 import { arithmetic, tool, toolEnvironment, z } from '../src/index.ts';
 import { trainExample } from './shared/train-example.ts';
@@ -25,7 +25,7 @@ export const calculator = toolEnvironment({
   limits: { lengthLimit: 16 },
   scores: {
     correct({ example, messages }) {
-      // An episode may end with a tool's answer, which is not the policy's: at max_turns, say.
+      // The last message may be a tool's answer, for example at max_turns.
       const { role, content } = messages.at(-1)!;
       return Number(role === 'assistant' && content === example.answer);
     },

@@ -1,7 +1,6 @@
-// What the examples share: the flags of their command lines, and the loop that trains on an environment, evaluates and saves.
+// What the examples share: the loop that trains on an environment, evaluates and saves.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   type Environment,
   environmentScores,
@@ -17,7 +16,8 @@ import {
   weightedRewards,
   wilsonInterval,
 } from '../../src/index.ts';
-import { tellErrorsInOneLine } from './errors-in-one-line.ts';
+import { printErrorsInOneLine } from './errors-in-one-line.ts';
+import { parseFlags } from './flags.ts';
 
 export interface TrainingProgram {
   /** An environment that brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
@@ -28,9 +28,9 @@ export interface TrainingProgram {
   readonly rewards?: readonly WeightedReward[];
   /** The weights of the environment's scores; 1 for scores that are not named. */
   readonly weights?: Readonly<Record<string, number>>;
-  /** Whether all weights are trained, as suits tiny models, in place of adapters. @default false */
+  /** Whether to train all weights instead of adapters, as suits tiny models. @default false */
   readonly fullFineTuning?: boolean;
-  /** The values of flags that the command line does not give. */
+  /** Defaults of flags that differ from the common ones. */
   readonly defaults: Partial<TrainingFlags> & Pick<TrainingFlags, 'run-dir'>;
 }
 
@@ -64,8 +64,8 @@ export async function trainExample({
   fullFineTuning = false,
   defaults,
 }: TrainingProgram): Promise<void> {
-  tellErrorsInOneLine();
-  const flags = parseFlags(defaults);
+  printErrorsInOneLine();
+  const flags = parseFlags({ ...common, ...defaults });
   const { 'run-dir': runDir, 'max-tokens': maxTokens, 'max-turns': maxTurns, seed } = flags;
   const environment = typeof given === 'function' ? given(flags) : given;
   const dataset = await environment.buildDataset!({ seed });
@@ -123,21 +123,4 @@ export async function trainExample({
     console.log(`step ${step}  held-out accuracy ${(correct / heldOut.length).toFixed(3)} (${bounds})`);
     return correct / heldOut.length;
   }
-}
-
-/** A flag is a number, a switch or a text, as its default is. */
-function parseFlags(defaults: Partial<TrainingFlags>): TrainingFlags {
-  const known = { ...common, ...defaults };
-  const options = Object.fromEntries(
-    Object.entries(known).map(([name, value]) => {
-      const type = typeof value === 'boolean' ? ('boolean' as const) : ('string' as const);
-      return [name, { type, default: typeof value === 'boolean' ? value : String(value) }];
-    }),
-  );
-  const { values } = parseArgs({ options });
-  const entries = Object.entries(known).map(([name, value]) => [
-    name,
-    typeof value === 'number' ? Number(values[name]) : values[name],
-  ]);
-  return Object.fromEntries(entries) as TrainingFlags;
 }
