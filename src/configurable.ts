@@ -56,7 +56,7 @@ export function createAt<T>(configurable: Configurable<T>, settings: unknown, pa
     if (!(error instanceof GradusError)) throw error;
     const { code, message, hint, path: within, kind } = error;
     throw new GradusError(code, within === undefined ? `${path}: ${message}` : `${path}.${message}`, {
-      ...(hint !== undefined && { hint }),
+      hint,
       path: within === undefined ? path : `${path}.${within}`,
       kind,
     });

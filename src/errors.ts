@@ -13,9 +13,9 @@ export type ErrorKind =
 
 export interface ErrorDetails {
   /** What the user can do about it, in one line. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The key or file concerned, for example `lora.r`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** @default 'invalid' */
   readonly kind?: ErrorKind;
   readonly cause?: unknown;

@@ -90,7 +90,7 @@ export function faultError(
     hint,
     kind: own ?? kind,
     cause,
-    ...(path !== undefined && { path }),
+    path,
   });
 }
 

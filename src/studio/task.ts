@@ -95,7 +95,7 @@ function ofStage(error: unknown, { index, own }: Stage): unknown {
   const { code, message, path, hint, kind, cause } = error;
   const place = `stages.${index}.`;
   const said = message.startsWith(key) ? `${place}${message}` : `${place}${key}: ${message}`;
-  return new GradusError(code, said, { path: `${place}${path}`, ...(hint && { hint }), kind, cause });
+  return new GradusError(code, said, { path: `${place}${path}`, hint, kind, cause });
 }
 
 /** Milliseconds that an environment may take to start an episode. */

@@ -218,7 +218,7 @@ export class Worker {
   #missing(cause: Error): GradusError {
     const { name, command, fix } = this.#options;
     const message = `the ${name} worker cannot be started: ${command} ${(cause as NodeJS.ErrnoException).code ?? cause.message}`;
-    return new GradusError('WORKER_MISSING', message, { ...(fix && { hint: fix }), kind: 'not_ready', cause });
+    return new GradusError('WORKER_MISSING', message, { hint: fix, kind: 'not_ready', cause });
   }
 
   #mismatch({ protocol, worker }: Hello): GradusError {

@@ -162,7 +162,7 @@ function failureOf({ exit_code = 1, result }: Report): GradusError {
     code: 'MODAL_FAILED',
     message: `training ended with code ${exit_code}`,
   };
-  return new GradusError(code, `at Modal: ${message}`, { ...(hint && { hint }), kind: kinds[exit_code] ?? 'failed' });
+  return new GradusError(code, `at Modal: ${message}`, { hint, kind: kinds[exit_code] ?? 'failed' });
 }
 
 async function assertReady(): Promise<void> {

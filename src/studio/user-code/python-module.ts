@@ -12,7 +12,7 @@ export function parsePython(reference: string, defaultName: string): { readonly 
 /** Calls `load`, and throws a `GradusError` with `code` if the file is missing or does not load. */
 export async function loadPythonModule(path: string, code: string, load: () => Promise<unknown>): Promise<unknown> {
   const failed = (fault: string, hint?: string) =>
-    new GradusError(code, `cannot load ${path}: ${fault}`, { ...(hint && { hint }), path });
+    new GradusError(code, `cannot load ${path}: ${fault}`, { hint, path });
   if (!existsSync(path)) throw failed('the file is missing', `paths are relative to ${process.cwd()}`);
   return load().catch((error) => {
     throw error.kind === 'not_ready' ? error : failed(messageOf(error), error.hint);
