@@ -288,6 +288,17 @@ test('members that are private are named with #; only a constructor is marked pr
   assert.deepEqual(marked, []);
 });
 
+/** What Node 24, which runs the sources, has, and the oldest Node that the package is for has not. TypeScript and Node's types know no such difference. */
+const newerThanOldest =
+  /\b(?:Async)?DisposableStack\b|\bSuppressedError\b|\bRegExp\.escape\b|\bError\.isError\b|\bFloat16Array\b|\b[gs]etFloat16\b|\bMath\.f16round\b|\bPromise\.try\b|\bnew URLPattern\b|\bimport\.meta\.main\b/;
+
+test('the sources use nothing that the oldest Node of the package lacks', () => {
+  const { engines } = JSON.parse(read('package.json'));
+  assert.equal(engines.node, '>=22.18', 'with another Node, the list above is another');
+  const newer = sources.filter((file) => newerThanOldest.test(read(file).replace(/^\s*(\/\/|\/?\*).*$/gm, '')));
+  assert.deepEqual(newer, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

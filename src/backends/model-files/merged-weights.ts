@@ -27,24 +27,29 @@ export interface MergedWeights extends AsyncDisposable {
 
 /** Opens the weights of a checkpoint, complete. Throws like `openModelFiles`. */
 export async function openMergedWeights({ modelPath, checkpoint }: MergedSource): Promise<MergedWeights> {
-  await using opened = new AsyncDisposableStack();
   const isWhole = existsSync(join(checkpoint, MODEL_WEIGHTS));
   const files = await openModelFiles(isWhole ? checkpoint : modelPath);
-  opened.defer(() => files.close());
   const { architecture } = files;
-  const trained = isWhole ? undefined : opened.use(await openTrained(checkpoint, architecture.parameters));
-  const kept = opened.move();
-  return {
-    architecture,
-    async read(parameter) {
-      const values = new Float32Array(volume(parameter.shape));
-      await files.read(parameter, values);
-      await trained?.apply(parameter.name, values);
-      assertFinite(values, parameter.name);
-      return values;
-    },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  };
+  try {
+    const trained = isWhole ? undefined : await openTrained(checkpoint, architecture.parameters);
+    return {
+      architecture,
+      async read(parameter) {
+        const values = new Float32Array(volume(parameter.shape));
+        await files.read(parameter, values);
+        await trained?.apply(parameter.name, values);
+        assertFinite(values, parameter.name);
+        return values;
+      },
+      async [Symbol.asyncDispose]() {
+        await trained?.[Symbol.asyncDispose]();
+        await files.close();
+      },
+    };
+  } catch (error) {
+    await files.close();
+    throw error;
+  }
 }
 
 /** Opens what turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */

@@ -12,7 +12,7 @@ import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../m
 import { withoutQuantization } from '../../models/quantization.ts';
 import { fileError } from './file-error.ts';
 import { readModelText } from './model-file.ts';
-import { openTensorFile } from './open-tensor-file.ts';
+import { type OpenTensorFile, openTensorFile } from './open-tensor-file.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;
@@ -65,10 +65,9 @@ export async function weightShapes(folder: string): Promise<Map<string, readonly
   const weights = weightsAmong(await readdir(folder));
   if (!weights) return undefined;
   const path = join(folder, weights);
-  await using opened = new AsyncDisposableStack();
   try {
-    const { tensors } = await openTensors(path, opened);
-    return new Map([...tensors].map(([name, { shape }]) => [name, shape]));
+    await using file = await openTensors(path);
+    return new Map([...file.tensors].map(([name, { shape }]) => [name, shape]));
   } catch (error) {
     throw fileError(error, path);
   }
@@ -100,7 +99,6 @@ export async function readConfig(folder: string): Promise<Record<string, unknown
 }
 
 async function openWeights(path: string, config: Record<string, unknown> | undefined): Promise<ModelFiles> {
-  await using opened = new AsyncDisposableStack();
   try {
     if (!config && !path.endsWith('.gguf')) {
       throw new GradusError('MODEL_CONFIG_INVALID', `${path} has no config.json beside it`, {
@@ -108,27 +106,43 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
         hint: 'give the folder that holds both',
       });
     }
-    const file = await openTensors(path, opened);
-    const json = config ?? { ...(await configInside(file)) };
-    const isGguf = path.endsWith('.gguf');
-    // A config.json beside a GGUF file may be that of quantised weights in another format.
-    const described = architectureOf(isGguf ? withoutQuantization(json) : json);
-    const isTied = isGguf || !described.config.tiedEmbeddings || (await outputIsEmbedding(file));
-    const architecture = isTied ? described : architectureOf({ ...described.json, tie_word_embeddings: false });
-    const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
-    assertLayers(file, architecture, path);
-    const parameters = architecture.parameters.map((parameter) => {
-      const entry = reader.entryOf(parameter.name);
-      if (entry && !entry.type.decode) throw notFloat(entry);
-      assertShape(parameter, entry?.shape, path);
-      return { ...parameter, ...storageOf(entry!) };
-    });
-    const { read, readStored } = reader;
-    const files = opened.move();
-    return { architecture: { ...architecture, parameters }, read, readStored, close: () => files.disposeAsync() };
+    const file = await openTensors(path);
+    try {
+      return await modelOf(file, path, config);
+    } catch (error) {
+      await file[Symbol.asyncDispose]();
+      throw error;
+    }
   } catch (error) {
     throw fileError(error, path);
   }
+}
+
+async function modelOf(
+  file: OpenTensorFile,
+  path: string,
+  config: Record<string, unknown> | undefined,
+): Promise<ModelFiles> {
+  const json = config ?? { ...(await configInside(file)) };
+  const isGguf = path.endsWith('.gguf');
+  // A config.json beside a GGUF file may be that of quantised weights in another format.
+  const described = architectureOf(isGguf ? withoutQuantization(json) : json);
+  const isTied = isGguf || !described.config.tiedEmbeddings || (await outputIsEmbedding(file));
+  const architecture = isTied ? described : architectureOf({ ...described.json, tie_word_embeddings: false });
+  const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
+  assertLayers(file, architecture, path);
+  const parameters = architecture.parameters.map((parameter) => {
+    const entry = reader.entryOf(parameter.name);
+    if (entry && !entry.type.decode) throw notFloat(entry);
+    assertShape(parameter, entry?.shape, path);
+    return { ...parameter, ...storageOf(entry!) };
+  });
+  return {
+    architecture: { ...architecture, parameters },
+    read: reader.read,
+    readStored: reader.readStored,
+    close: async () => file[Symbol.asyncDispose](),
+  };
 }
 
 /**
@@ -149,24 +163,32 @@ async function configInside(file: TensorFile) {
   return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
 }
 
-async function openTensors(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {
-  return path.endsWith('.json') ? openShards(path, opened) : opened.use(await openTensorFile(path));
+async function openTensors(path: string): Promise<OpenTensorFile> {
+  return path.endsWith('.json') ? openShards(path) : openTensorFile(path);
 }
 
-async function openShards(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {
+async function openShards(path: string): Promise<OpenTensorFile> {
   const index = parseSafetensorsIndex(readModelText(path));
-  const shards = new Map<string, TensorFile>();
-  for (const name of new Set(index.values())) {
-    const shard = join(dirname(path), name);
-    if (!existsSync(shard)) {
-      throw new GradusError('MODEL_SHARD_MISSING', `${shard} is missing, although ${path} names it`, {
-        path: 'model',
-        hint: 'download all files of the model again',
-      });
+  const shards = new Map<string, OpenTensorFile>();
+  const close = async () => {
+    for (const shard of shards.values()) await shard[Symbol.asyncDispose]();
+  };
+  try {
+    for (const name of new Set(index.values())) {
+      const shard = join(dirname(path), name);
+      if (!existsSync(shard)) {
+        throw new GradusError('MODEL_SHARD_MISSING', `${shard} is missing, although ${path} names it`, {
+          path: 'model',
+          hint: 'download all files of the model again',
+        });
+      }
+      shards.set(name, await openTensorFile(shard));
     }
-    shards.set(name, opened.use(await openTensorFile(shard)));
+    return { metadata: {}, ...joinShards(index, shards), [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
   }
-  return { metadata: {}, ...joinShards(index, shards) };
 }
 
 interface WeightReader extends Pick<ModelFiles, 'read' | 'readStored'> {
