@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { configSchema } from '../src/config/schema.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -129,6 +130,12 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   const tarball = join(folder, packed.filename);
   run(folder, 'npm', 'install', '--ignore-scripts', '--prefer-offline', '--no-audit', tarball);
+
+  const declarations = readFileSync(join(folder, 'node_modules/gradus/dist/config/schema.d.ts'), 'utf8');
+  const silent = Object.keys(configSchema.shape).filter(
+    (key) => !new RegExp(`^ {4}/\\*\\* .+ \\*/\\n {4}${key}: `, 'm').test(declarations),
+  );
+  assert.deepEqual(silent, [], 'keys that an editor says nothing about');
 
   writeFileSync(join(folder, 'types.ts'), implementations);
   const compiler = join(root, 'node_modules', '.bin', 'tsc');

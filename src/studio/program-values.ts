@@ -17,10 +17,13 @@ type ProgramEnvironment = Environment | Configurable<Environment>;
 export interface GivenParts {
   /** A name as in a file, or rows: plain data that JSON can represent. */
   readonly dataset?: string | readonly object[] | null | undefined;
+  /** Held-out problems, likewise. @default a part of `dataset` */
   readonly eval_dataset?: string | readonly object[] | null | undefined;
   /** Names or functions, in the list or as the `name` of an entry with a weight. Metrics use the names of the functions. */
   readonly reward?: Reward | readonly Reward[] | undefined;
+  /** One more reward, with weight 1. */
   readonly reward_fn?: string | RewardFunction | null | undefined;
+  /** What plays the problems, in place of a prompt and its answer; or several by name, of which a column of the row says one. */
   readonly environment?:
     | string
     | ProgramEnvironment
