@@ -6,6 +6,7 @@ import { GradusError, isObject } from '../errors.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
+import { relocated } from './moved.ts';
 import { isAlive } from './processes.ts';
 import {
   type Alert,
@@ -18,15 +19,20 @@ import {
 } from './records.ts';
 import { systemError } from './system-faults.ts';
 
-/** Reads run.json. If the process of the run is gone, its status is `interrupted`, at the last step whose metrics it recorded. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
+/**
+ * Reads run.json, with the paths of a moved project as they are now. If the process of the run is gone, its status is `interrupted`, at the last step
+ * whose metrics it recorded. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`.
+ */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
   if (existsSync(path)) {
-    const record = readJson<RunRecord | null>(path);
-    if (typeof record?.id !== 'string' || typeof record.started !== 'string' || !runStatuses.includes(record.status))
+    const written = readJson<RunRecord | null>(path);
+    if (typeof written?.id !== 'string' || typeof written.started !== 'string' || !runStatuses.includes(written.status))
       throw damaged(path, 'it describes no run');
-    const fault = recordFault(record);
+    const fault = recordFault(written);
     if (fault !== undefined) throw damaged(path, fault);
+    const { trained_in } = written;
+    const record = { ...relocated(written, directory, trained_in), ...(trained_in !== undefined && { trained_in }) };
     // A signal to -1 or 0 would reach all processes of this user or of this group.
     if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
       throw damaged(path, `no process has the id ${record.pid}`);
@@ -40,7 +46,8 @@ export function readRun(directory: string): RunRecord {
 }
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
-function recordFault({ backend, step, max_steps, verdict }: RunRecord): string | undefined {
+function recordFault({ backend, step, max_steps, verdict, trained_in }: RunRecord): string | undefined {
+  if (trained_in !== undefined && typeof trained_in !== 'string') return 'trained_in is no string';
   if (backend !== undefined && typeof backend !== 'string') return 'backend is no string';
   for (const [name, value] of Object.entries({ step, max_steps })) {
     if (value !== undefined && typeof value !== 'number') return `${name} is no number`;
@@ -60,16 +67,16 @@ export function isConfigured(directory: string): boolean {
   return existsSync(join(directory, runFiles.resolvedConfig));
 }
 
-/** The configuration of a run, with every key. Throws `RUN_INCOMPLETE` if the run ended before it was written. */
+/** The configuration of a run, with every key, and with the paths of a moved project as they are now. Throws `RUN_INCOMPLETE` if the run ended before it was written. */
 export function readResolvedConfig(directory: string): unknown {
-  readRun(directory);
+  const { trained_in } = readRun(directory);
   if (!isConfigured(directory)) {
     throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
       hint: 'it ended before it began, or the file was lost: start it anew with --overwrite',
       path: directory,
     });
   }
-  return readJson(join(directory, runFiles.resolvedConfig));
+  return relocated(readJson(join(directory, runFiles.resolvedConfig)), directory, trained_in);
 }
 
 /** The fields of a line of metrics.jsonl and of evals.jsonl. */
@@ -226,7 +233,7 @@ export function listRuns(
 /** The output of `train --json`; undefined if the run has not ended. */
 export function readResult<T>(directory: string): T | undefined {
   const path = join(directory, runFiles.result);
-  return existsSync(path) ? readJson<T>(path) : undefined;
+  return existsSync(path) ? relocated(readJson<T>(path), directory, readRun(directory).trained_in) : undefined;
 }
 
 export function isRun(directory: string): boolean {

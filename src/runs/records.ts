@@ -21,6 +21,8 @@ export interface RunRecord {
   readonly pid: number;
   /** Distinguishes the process from others with the same id; absent if the system does not provide it. */
   readonly pid_start?: string;
+  /** The absolute path of the directory when the run was last trained: if it has another now, its project has been moved. */
+  readonly trained_in?: string;
   readonly versions: Readonly<Record<string, string>>;
   /** The SHA-256 hashes of the user's files that it runs or reads, by path. */
   readonly code?: Readonly<Record<string, string>>;

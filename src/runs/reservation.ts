@@ -10,7 +10,7 @@ import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
 
 /** The fields of run.json that are known before a process writes the run. */
-export type NewRunRecord = Omit<RunRecord, 'id' | 'status' | 'pid' | 'pid_start' | 'step'>;
+export type NewRunRecord = Omit<RunRecord, 'id' | 'trained_in' | 'status' | 'pid' | 'pid_start' | 'step'>;
 
 /**
  * Throws `RUN_EXISTS` if the directory is not empty and not a run that may be overwritten; `RUN_ACTIVE` if another process still writes that run.

@@ -47,7 +47,14 @@ const saveNothing = async (folder: string) => writeFileSync(join(folder, 'model.
 test('a new run says what it is', () => {
   const store = create('fresh');
   const run = readRun(store.directory);
-  assert.deepEqual(run, { ...record, id: 'fresh', status: 'running', ...self, step: 0 });
+  assert.deepEqual(run, {
+    ...record,
+    id: 'fresh',
+    trained_in: store.directory,
+    status: 'running',
+    ...self,
+    step: 0,
+  });
   assert.equal(readFileSync(join(store.directory, 'config.yaml'), 'utf8'), 'model: tiny\n');
   assert.deepEqual(JSON.parse(readFileSync(join(store.directory, 'config.resolved.json'), 'utf8')), {
     model: 'tiny',
@@ -209,6 +216,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   const again = RunStore.reopen(store.directory, 2, { max_steps: 9, config: { model: 'tiny', max_steps: 9 } });
   assert.deepEqual(again.record, {
     ...record,
+    trained_in: again.directory,
     id: 'resumed',
     status: 'running',
     ...self,

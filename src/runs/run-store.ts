@@ -79,6 +79,7 @@ export class RunStore {
       const store = new RunStore(absolute, {
         ...record,
         id: basename(absolute),
+        trained_in: absolute,
         status: 'starting',
         ...processFields(process.pid),
         step: 0,
@@ -126,6 +127,8 @@ export class RunStore {
     });
     store.#rewind(last, kept);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
+    // Only now: the configuration before named files where they were then.
+    store.update({ trained_in: store.directory });
     return store;
   }
 

@@ -107,6 +107,10 @@ const runFields = {
   status,
   pid: z.int().describe('the process that writes or wrote the run'),
   pid_start: z.string().exactOptional().describe('distinguishes the process from a later one with the same id'),
+  trained_in: z
+    .string()
+    .exactOptional()
+    .describe('the absolute path of dir when the run was last trained; another one, if its project has been moved'),
   versions: z.record(z.string(), z.string()),
   code: z
     .record(z.string(), z.string())
