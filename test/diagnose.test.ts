@@ -1,4 +1,4 @@
-// gradus runs diagnose: of a run that learnt nothing it tells what the checks before it warned of.
+// gradus runs diagnose: it tells what the checks before a run warned of, if it learnt nothing or if that makes what it learnt doubtful.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +19,37 @@ test('a learning rate at which adapters learn nothing is told again, in words an
   assert.match(warnings.find(({ id }) => id === 'learning_rate')!.hint, /set learning_rate/);
   const { stdout: text } = await gradus(['runs', 'diagnose', out], { cwd: folder });
   assert.match(text, /^before the first step: learning_rate: 0\.00001 is little for adapters/m);
+});
+
+test('a run that improved on problems that it was nearly trained on is doubtful, supervised or not', async () => {
+  const rows = (name: string, ask: (sum: string) => string) => {
+    const path = join(folder, name);
+    const sums = Array.from({ length: 24 }, (_, i) => ({ question: ask(`${i}+1`), answer: '7' }));
+    writeFileSync(path, sums.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return path;
+  };
+  const leaky = {
+    ...tinyConfig(folder),
+    taskset: undefined,
+    taskset_config: undefined,
+    dataset: rows('trained.jsonl', (sum) => `${sum} is.`),
+    eval_dataset: rows('leaky.jsonl', (sum) => `${sum} is`),
+    eval: { limit: 24 },
+    max_steps: undefined,
+    save: { best: null },
+  };
+  for (const [name, changes] of Object.entries({
+    rewarded: { max_steps: 12 },
+    supervised: { stages: [{ name: 'imitate', method: 'sft', steps: 12 }] },
+  })) {
+    const out = join(folder, name);
+    const { verdict } = await train({ ...leaky, ...changes } as unknown as ConfigInput, { out });
+    assert.equal(verdict.learning, 'improved', verdict.reason);
+    const { stdout } = await gradus(['runs', 'diagnose', out, '--json'], { cwd: folder });
+    const { warnings } = onlyObject(stdout) as { warnings: { id: string }[] };
+    assert.ok(warnings.some(({ id }) => id === 'leakage'));
+    assert.ok(warnings.every(({ id }) => id === 'leakage' || id === 'usual_answer'));
+  }
 });
 
 test('a run of one step, one prompt and one held-out problem speaks of each in the singular', async () => {

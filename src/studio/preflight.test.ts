@@ -8,7 +8,7 @@ import { tinyConfig } from '../../test/tiny-model.ts';
 import type { TrainableModel } from '../backends/backend.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
-import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
+import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from './preflight.ts';
 import { openSetup, type Setup } from './setup.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-preflight-'));
@@ -163,6 +163,34 @@ describe('with a file that is sorted', () => {
     const { checks } = await sorted('sums.jsonl', rows);
     assert.ok(!checks.some(({ id }) => id === 'prompt_disputed'));
   });
+});
+
+test('held-out problems that are nearly those trained on are reported', async () => {
+  const rowsFile = (name: string, ask: (i: number) => string) => {
+    const file = join(folder, name);
+    const rows = Array.from({ length: 20 }, (_, i) => ({ question: ask(i), answer: `${i + 1}` }));
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return file;
+  };
+  const dataset = rowsFile('trained.jsonl', (i) => `what is ${i}+1`);
+  const data = { taskset: undefined, taskset_config: undefined, dataset };
+  const leaky = { ...data, eval_dataset: rowsFile('leaky.jsonl', (i) => `What is ${i}+1?`) };
+  const result = await report(leaky);
+  assert.equal(of(result, 'leakage'), 'warning');
+  assertPassed(result);
+  const apart = { ...data, eval_dataset: rowsFile('apart.jsonl', (i) => `What is ${i}+2?`) };
+  assert.ok(!(await report(apart)).checks.some(({ id }) => id === 'leakage'));
+  const { config } = loadConfigObject({ ...tiny, ...leaky } as ConfigInput);
+  const setup = await openSetup(config);
+  const { checks } = await preflightWithoutSamples(setup);
+  setup.dispose();
+  assert.deepEqual(
+    checks.map(({ id, ok }) => [id, ok]),
+    [
+      ['held_out', true],
+      ['leakage', false],
+    ],
+  );
 });
 
 test('preflight is the same every time, and samples no more than a step does', async () => {

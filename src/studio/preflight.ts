@@ -13,7 +13,7 @@ import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, isBlocking } from './checks.ts';
-import { heldOutCheck, rowChecks, templateCheck } from './data/data-checks.ts';
+import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data/data-checks.ts';
 import { firstRewardCheck } from './data/first-reward.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
@@ -97,6 +97,15 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   };
 }
 
+/** The checks of problems alone, for a stage that samples nothing. */
+export async function preflightWithoutSamples(setup: Setup): Promise<PreflightReport> {
+  return {
+    checks: [...heldOutCheck(setup.problems, setup.config), ...(await rowFaults(setup))],
+    metrics: {},
+    samples: [],
+  };
+}
+
 /**
  * Training problems in random order. Files are often sorted, by difficulty or by topic, so that their first rows would be no sample; those of a
  * task set, maybe millions, are drawn at random already.
@@ -158,9 +167,12 @@ function sampleMore(
 /** Checks more rows than the few that are sampled. Those of environments are left to `data check`, since episodes may be slow to start. */
 async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
   if (config.dataset === null || config.environment !== null) return [];
-  const rows = [...problems.train.slice(0, CHECKED_ROWS), ...problems.eval];
+  const checked = { train: problems.train.slice(0, CHECKED_ROWS), eval: problems.eval };
+  const rows = [...checked.train, ...checked.eval];
   const opening = await openings(environment, rows);
-  return rowChecks(rows, rewards, (row) => opening(row).messages, config).filter(({ ok }) => !ok);
+  const prompt = (row: Example) => opening(row).messages;
+  const checks = [...rowChecks(rows, rewards, prompt, config), leakageCheck(checked, prompt, config)];
+  return checks.filter(({ ok }) => !ok);
 }
 
 async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {

@@ -16,7 +16,7 @@ import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import { assertValid } from './call-options.ts';
 import type { TimedEvent } from './events.ts';
-import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
+import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
 import { type Requirement, readRequirements } from './requirements.ts';
@@ -198,9 +198,10 @@ function assertNamesOnly(values: ProgramValues = new Map()): void {
 async function passPreflight(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
   if (options.preflight === false || options.resume) return undefined;
   const [stage] = stagesOf(setup.config);
+  const entered = await setup.enter(stage!);
   // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
-  if (stage!.method === 'sft') return undefined;
-  const report = await preflight(await setup.enter(stage!), options.signal);
+  const isSupervised = stage!.method === 'sft';
+  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, options.signal));
   if (report) assertPassed(report);
   return report;
 }

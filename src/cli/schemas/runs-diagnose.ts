@@ -11,7 +11,7 @@ export const runsDiagnoseSchema = outcomeSchema(
     run: runWithDirectory,
     steps: z.int(),
     warnings: preflightWarnings.describe(
-      'what the checks before the run warned of, unless it learnt; absent if nothing',
+      'what the checks before the run warned of, and of a run that learnt what casts doubt on it, such as leakage; absent if nothing',
     ),
     alerts: z.array(diagnosedAlert),
     verdict,

@@ -24,11 +24,12 @@ export function diagnoseCommand(cli: Cli): Command {
 async function diagnose({ output }: Cli, name: string) {
   const { findRun } = await import('../../../runs/read-run.ts');
   const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
-  const { preflightWarnings } = await import('../../../studio/finished-runs/preflight-warnings.ts');
+  const { doubtsAmong, preflightWarnings } = await import('../../../studio/finished-runs/preflight-warnings.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
-  // What was wrong before the first step is the likeliest reason why nothing was learnt.
-  const warnings = verdict.learning === 'improved' ? [] : preflightWarnings(directory);
+  // What was wrong before the first step is the likeliest reason why nothing was learnt, or only seems to be learnt.
+  const known = preflightWarnings(directory);
+  const warnings = verdict.learning === 'improved' ? doubtsAmong(known) : known;
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
   return output.outcome(
     {
