@@ -1,9 +1,16 @@
 // Looks up names that users write, and suggests the name that they probably meant.
 
-/** The candidate with the fewest edits from `name`, ignoring case; `undefined` if more than a third of the letters differ. */
-export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+/**
+ * The candidate with the fewest edits from `name`, ignoring case; `undefined` if it has more than `mostEdits`.
+ * @param mostEdits default: a third of the letters
+ */
+export function nearest(
+  name: string,
+  candidates: Iterable<string>,
+  mostEdits = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   let best: string | undefined;
-  let fewest = Math.max(1, Math.floor(name.length / 3)) + 1;
+  let fewest = mostEdits + 1;
   for (const candidate of candidates) {
     const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) {

@@ -23,6 +23,16 @@ test('a metric that no run can have is refused before training', () => {
     code: 'METRIC_UNKNOWN',
     hint: /did you mean "final_success_rate"/,
   });
+  for (const text of ['eval/acuracy>0', 'eval/sampled_acuracy>0', 'eval/pass@8>0']) {
+    assert.throws(() => assertKnown(text, { reward_fn: 'mine.ts' }), { code: 'METRIC_UNKNOWN' }, text);
+  }
+  assertKnown('eval/pass@8>0', { eval: { ...config.eval!, k: [1, 8] } });
+  assertKnown('eval/numeric_match/lenient>0');
+  assertKnown('eval/rewards/b/mean>0', { reward: [{ ...config.reward[0]!, name: 'a' }], environment: 'game.ts' });
+  for (const text of ['eval/accuracy>0', 'final_success_rate>0', 'lift>0']) {
+    assert.throws(() => assertKnown(text, { eval: null, reward_fn: 'mine.ts' }), { hint: /set eval/ }, text);
+  }
+  assertKnown('mean_reward>0', { eval: null });
   // A reward function of the user's may log this metric.
   assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
   assert.throws(() => assertKnown('final_sucess_rate>0', { reward_fn: 'mine.ts' }), { code: 'METRIC_UNKNOWN' });

@@ -25,8 +25,14 @@ export interface CheckedRequirement extends Requirement {
   readonly met: boolean;
 }
 
-/** Metrics in the result of every run, if they could be measured. */
-const summaryNames = ['final_success_rate', 'random_baseline', 'lift', 'mean_reward'];
+/** Metrics in the result of every run, the first ones if it evaluates. */
+const evaluationSummaryNames = ['final_success_rate', 'random_baseline', 'lift'];
+const summaryNames = [...evaluationSummaryNames, 'mean_reward'];
+
+/** Metrics of every evaluation that no checkpoint is the best by. */
+const episodeNames = ['completions/mean_length', 'completions/clipped_ratio', 'num_turns/mean', 'unscored'].map(
+  (name) => `eval/${name}`,
+);
 
 /** Metrics of steps in every configuration. */
 const stepNames = [
@@ -50,6 +56,10 @@ const stepNames = [
 /** Prefixes of metrics that may or may not be measured. */
 const openNames = /^(clip_ratio|sampling|rewards|eval|tools|stop)\//;
 
+/** What is this near to a metric of every evaluation is a slip, or a `k` that is not asked for. Scores of environments are not known here. */
+const MOST_EDITS = 2;
+const isEvaluation = /^eval\/(?!rewards\/)/;
+
 /** @param text such as `mean_reward>=0.5`. Throws `REQUIREMENT_INVALID`. */
 export function parseRequirement(text: string): Requirement {
   const [, metric, comparison, value] = /^\s*([^\s<>=]+)\s*(>=|<=|>|<)\s*(\S+)\s*$/.exec(text) ?? [];
@@ -71,13 +81,21 @@ export function readRequirements(texts: readonly string[] = [], config: Config):
 function assertMeasurable(requirements: readonly Requirement[], config: Config): void {
   const names = [
     ...summaryNames,
-    ...(config.eval ? evaluationMetricNames(rewardNames(config), config.eval.k) : []),
+    ...(config.eval ? [...evaluationMetricNames(rewardNames(config), config.eval.k), ...episodeNames] : []),
     ...stepNames,
   ];
   // Rewards and environments of the user's may log metrics under any name, but hardly one that looks like a slip.
   const isOpen = userFunctions(config).length > 0 || config.environment !== null;
   for (const { metric } of requirements) {
-    if (names.includes(metric) || openNames.test(metric)) continue;
+    if (config.eval === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
+      throw new GradusError('METRIC_UNKNOWN', `--require: the run has no metric ${metric}, since eval is null`, {
+        hint: 'set eval, so that held-out problems are asked, or require mean_reward',
+        path: metric,
+      });
+    }
+    if (names.includes(metric)) continue;
+    const isSlip = isEvaluation.test(metric) && nearest(metric, names, MOST_EDITS) !== undefined;
+    if (openNames.test(metric) && !isSlip) continue;
     if (!isOpen || nearest(metric, names) !== undefined) throw unknownMetric(metric, names);
   }
 }
