@@ -1,6 +1,7 @@
 // Finds the adapter that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { shellWord } from '../../common/shell-word.ts';
 import { GradusError } from '../../errors.ts';
 import { ADAPTER_CONFIG, holdsAdapter, PICKLED_WEIGHTS, pickledAdapter } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
@@ -14,8 +15,9 @@ import { isRun } from '../../runs/read-run.ts';
 export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
-  // Ids without an owner exist only for old models.
-  const id = isAbsolute(adapter) || !adapter.includes('/') ? undefined : parseHubId(adapter);
+  // Ids without an owner exist only for old models, and what is on this machine is not looked for elsewhere.
+  const isOnlyHere = isAbsolute(adapter) || !adapter.includes('/') || existsSync(adapter);
+  const id = isOnlyHere ? undefined : parseHubId(adapter);
   if (id) {
     const { fetchAdapter } = await import('../../hub/fetch-adapter.ts');
     const { hubSettings } = await import('../../hub/hub-settings.ts');
@@ -23,6 +25,12 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
   }
   if (existsSync(join(adapter, ADAPTER_CONFIG)) && existsSync(join(adapter, PICKLED_WEIGHTS))) {
     throw pickledAdapter(adapter);
+  }
+  if (isRun(adapter)) {
+    throw new GradusError('ADAPTER_NOT_FOUND', `the run ${adapter} trained all weights: it has no adapter`, {
+      hint: `gradus export ${shellWord(adapter)} --out DIR writes its model: set model: DIR in place of adapter`,
+      path: 'adapter',
+    });
   }
   const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';
   const run = join('runs', adapter);

@@ -12,6 +12,7 @@ import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
 import { evaluate } from '../../studio/evaluate.ts';
 import { sample } from '../../studio/sample.ts';
 import { train } from '../../studio/train.ts';
+import { obtainAdapter } from './find-adapter.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -123,6 +124,18 @@ test('an adapter of the hub is downloaded once, its two files alone', async (t) 
   await assert.rejects(train({ ...config, adapter: 'org/old' }, { out: join(folder, 'none'), ...options }), {
     code: 'ADAPTER_UNSUPPORTED',
     message: /adapter_model\.bin/,
+  });
+});
+
+test('a run of all weights has no adapter, and the hub is not asked for one', async (t) => {
+  await train({ ...config, lora: null, max_steps: 1 }, { out: join(folder, 'runs', 'whole'), ...options });
+  const before = process.cwd();
+  t.after(() => process.chdir(before));
+  process.chdir(folder);
+  await assert.rejects(obtainAdapter('runs/whole'), {
+    code: 'ADAPTER_NOT_FOUND',
+    message: /^the run runs\/whole trained all weights/,
+    hint: /^gradus export runs\/whole --out DIR /,
   });
 });
 
