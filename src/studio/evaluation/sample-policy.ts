@@ -1,4 +1,5 @@
 // Samples completions of a policy, with their rewards, for people to read.
+import { unlessAborted } from '../../common/cancellation.ts';
 import type { Policy } from '../../policy.ts';
 import type { Progress, RewardModel } from '../../rewards.ts';
 import { type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
@@ -31,7 +32,8 @@ export async function samplePolicy(
   if (signal?.aborted) return [];
   const records: SampleRecord[] = [];
   for (const [i, example] of problems.entries()) {
-    const rewards = await rewardModel.score(example, groups[i]!, progress);
+    const rewards = await unlessAborted(() => rewardModel.score(example, groups[i]!, progress), signal);
+    if (!rewards) return [];
     records.push(...groups[i]!.map((trajectory, j) => sampleRecord(step, example, trajectory, rewards[j]!)));
   }
   return records;
