@@ -1,10 +1,11 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
+import { unlessCancelled } from './common/cancellation.ts';
 import { faultMessage } from './common/fault-message.ts';
 import { after, type MaybePromise } from './common/maybe-promise.ts';
 import { TimeLimitError } from './common/time-limits.ts';
 import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
-import { GradusError, stackOf } from './errors.ts';
+import { cancelled, codeOf, GradusError, stackOf } from './errors.ts';
 import type { Renderer } from './rendering.ts';
 import {
   assertContinues,
@@ -28,10 +29,13 @@ export interface EpisodeLimits {
 /** More characters per token than any vocabulary has on average: a longer text cannot fit, so it need not be tokenised. */
 const MOST_CHARACTERS_PER_TOKEN = 64;
 
+const CANCELLED = 'the episode was cancelled';
+
 export class Episode {
   /** The seed of its random streams. */
   readonly seed: number;
   readonly #limits: EpisodeLimits;
+  readonly #signal: AbortSignal | undefined;
   readonly #steps: Step[] = [];
   /** Milliseconds spent in calls of the environment. */
   #spent = 0;
@@ -42,9 +46,11 @@ export class Episode {
   #scores: Trajectory['scores'];
   #metrics: Trajectory['metrics'];
 
-  constructor(seed: number, limits: EpisodeLimits) {
+  /** @param signal ends the episode as `cancelled`, also while a call of its environment hangs */
+  constructor(seed: number, limits: EpisodeLimits, signal?: AbortSignal) {
     this.seed = seed;
     this.#limits = limits;
+    this.#signal = signal;
   }
 
   get error(): Trajectory['error'] {
@@ -153,13 +159,26 @@ export class Episode {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);
-    return after(call(Math.min(step, left)), ({ answer, took }) => {
+    return after(this.#unlessCancelled(call, Math.min(step, left)), ({ answer, took }) => {
       this.#spent += took;
       return answer;
     });
   }
 
+  #unlessCancelled<T>(call: (timeLimit: number) => MaybePromise<T>, timeLimit: number): MaybePromise<T> {
+    const signal = this.#signal;
+    if (signal?.aborted) throw cancelled(signal, CANCELLED);
+    const called = call(timeLimit);
+    if (!signal || !(called instanceof Promise)) return called;
+    called.catch(() => {}); // nobody may be waiting for it any more
+    return unlessCancelled(() => called, signal, CANCELLED);
+  }
+
   #fail(error: unknown): void {
+    if (this.#signal?.aborted && codeOf(error) === 'CANCELLED') {
+      this.#stopReason = 'cancelled';
+      return;
+    }
     this.#stopReason = error instanceof TimeLimitError ? 'timeout' : 'error';
     const stack = stackOf(error);
     this.#error = { message: faultMessage(error), ...(stack !== undefined && { stack }) };

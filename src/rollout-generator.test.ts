@@ -296,6 +296,25 @@ test('a truncated turn is the last: the environment sees it, but is not answered
   assert.equal(calls.length, 1);
 });
 
+test('a signal ends episodes whose environment hangs, at once, and those that wait for it', {
+  timeout: 10_000,
+}, async () => {
+  let controller = new AbortController();
+  const never = () => new Promise<never>(() => setTimeout(() => controller.abort(), 1));
+  const policy = scripted(() => 'on').policy;
+  for (const hanging of [
+    { start: never, step: () => null },
+    { start: () => question('?'), step: never },
+    { start: () => question('?'), step: () => null, score: never },
+  ]) {
+    controller = new AbortController();
+    const builder = { build: ({ name }: Problem) => (name === 'hangs' ? hanging : oneTurn.build({ name })) };
+    const [hung, other] = (await play(['hangs', 'b'], { builder, policy, signal: controller.signal })).flat();
+    assert.deepEqual([hung!.stopReason, hung!.error], ['cancelled', undefined]);
+    assert.equal(other!.error, undefined);
+  }
+});
+
 test('cancelled episodes keep what they have; those that had ended stay as they are', async () => {
   const controller = new AbortController();
   const { policy, calls } = scripted((prompt) => {

@@ -70,7 +70,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
       return Array.from({ length: samplesPerExample }, (_, sample) =>
         retries > 0
           ? this.#untilPlayed(example, seedOf(sample), limit, retries, signal)
-          : this.#play(example, seedOf(sample), limit),
+          : this.#play(example, seedOf(sample), limit, signal),
       );
     });
     const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
@@ -99,15 +99,16 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     signal?: AbortSignal,
   ): Dialogue<Trajectory> {
     for (let attempt = 0; ; attempt++) {
-      const trajectory = yield* this.#play(example, attempt === 0 ? seed : streamSeed(seed, 'retry', attempt), limit);
+      const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
+      const trajectory = yield* this.#play(example, attempted, limit, signal);
       const again = hasFailed(trajectory) && attempt < retries && !signal?.aborted;
       if (!again) return { ...trajectory, retries: attempt };
     }
   }
 
-  async *#play(example: E, seed: number, limit: number): Dialogue<Trajectory> {
+  async *#play(example: E, seed: number, limit: number, signal?: AbortSignal): Dialogue<Trajectory> {
     const { maxTurns = 1, maxTokens, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
-    const episode = new Episode(seed, { step: stepTimeout, episode: episodeTimeout });
+    const episode = new Episode(seed, { step: stepTimeout, episode: episodeTimeout }, signal);
     await episode.start(this.#builder, example);
     for (let turn = 0; turn < maxTurns && !episode.isOver; turn++) {
       const promptIds = episode.prompt(this.#renderer, limit);
