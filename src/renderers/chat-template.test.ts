@@ -101,6 +101,46 @@ test('numbers are those of Python', () => {
   assert.equal(twice.render([{ role: 'assistant', content: '', toolCalls: [nested] }]), '"{\\"x\\": 1.0}"');
 });
 
+test('renders what Python’s Jinja does', () => {
+  const messages: Message[] = [{ role: 'user', content: "it's “é”\n" }];
+  // What transformers' render_jinja_template makes of these.
+  const rendered: Readonly<Record<string, string>> = {
+    '{% for i in [1, 2, 3] %}{{ i }}{% if i == 2 %}!{% continue %}{% endif %}.{% endfor %}': '1.2!3.',
+    '{% for i in [1, 2, 3] %}{{ i }}{% if i > 1 %}!{% break %}{% endif %}.{% else %}none{% endfor %}': '1.2!',
+    '{% for i in [1, 2] if i > 2 %}{{ i }}{% else %}none{% endfor %}{% for i in [1] %}{% continue %}{% else %}x{% endfor %}':
+      'nonex',
+    '{% set x = 0 %}{% for i in [1, 2] %}{% if loop.first %}{% set x = i %}{% endif %}{{ x }}{% endfor %}{{ x }}':
+      '100',
+    '{% for letter in "ab" %}{{ letter }},{% endfor %}{% for x in missing %}{{ x }}{% endfor %}': 'a,b,',
+    '{{ "\\n a \\n".strip("\\n") }}|{{ "xxaxx".lstrip("x") }}|{{ "a.b..".rstrip(".") }}|{{ " a ".strip() }}':
+      ' a |axx|a.b|a',
+    '{{ "-x-" | trim("-") }} {{ "aBC" | capitalize }} {{ "aBC".capitalize() }} {{ "😀a" | length }}': 'x Abc Abc 2',
+    '{{ true }} {{ none }} {{ 1.0 }} {{ missing }}|{{ [true, none, "a"] }} {{ {"a": "it\'s"} }} {{ (1, 2) }}':
+      "True None 1.0 |[True, None, 'a'] {'a': \"it's\"} (1, 2)",
+    '{{ none | string }} {{ true | string }} {{ ["a"] | upper }} {{ missing | upper }} {{ [1, none] | join("-") }}':
+      "None True ['A']  1-None",
+    '{{ messages }}': "[{'role': 'user', 'content': \"it's “é”\\n\"}]",
+    '{{ "a" ~ true ~ none }} {{ [1, 2] == [1, 2] }} {{ [] != [] }} {{ "1" == 1 }} {{ {"a": [1]} == {"a": [1.0]} }}':
+      'aTrueNone True False False True',
+    '{{ [1] in [[1]] }} {{ none in [none] }} {{ "role" in messages[0] }} {{ "x" in missing }}': 'True True True False',
+    '{{ ["a", "b"] | map("upper") | list }} {{ "abc" | list | last }} {{ missing | length }}{{ missing | items | list }}':
+      "['A', 'B'] c 0[]",
+    '{{ "a-b-c".rsplit("-", 1) }} {{ "ab".removeprefix("a") }} {{ ",".join(["x", "y"]) }} {{ "a\\nb\\n".splitlines() }}':
+      "['a-b', 'c'] b x,y ['a', 'b']",
+  };
+  for (const [source, text] of Object.entries(rendered)) {
+    assert.equal(createChatTemplate(source).render(messages), text, source);
+  }
+  const refused = createChatTemplate('{{ "a" + messages[0] }}');
+  assert.throws(() => refused.render(messages), { code: 'CHAT_TEMPLATE_FAILED', message: /only a text can be added/ });
+});
+
+test('numbers that a template writes without JSON are Python’s, too', () => {
+  const template = createChatTemplate('{{ messages[0].tool_calls[0].function.arguments }}');
+  const call = { id: 'c', name: 'f', arguments: { x: 1 }, argumentsText: '{"x":1.0,"y":[1e-7]}' };
+  assert.equal(template.render([{ role: 'assistant', content: '', toolCalls: [call] }]), "{'x': 1.0, 'y': [1e-07]}");
+});
+
 test('line ends of a template are line feeds, those of messages stay', () => {
   const lines = ['{% for m in messages %}', '{{ m.content }}', '{% endfor %}', "{{ 'a", "b' }}", ''];
   for (const end of ['\n', '\r\n', '\r']) {
@@ -131,10 +171,10 @@ test('says what a template refuses', () => {
 
 test('says that Jinja has more than is here, rather than that the messages are wrong', () => {
   for (const source of [
-    '{{ none | string }}',
-    "{{ ['a'] | upper }}",
-    '{% for letter in messages[0].content %}{{ letter }}{% endfor %}',
     '{{ messages | batch(2) }}',
+    "{{ messages | groupby('role') }}",
+    '{% if 4 is divisibleby %}{% endif %}',
+    '{{ [] | string | center(9) }}',
   ]) {
     assert.throws(() => createChatTemplate(source).render([{ role: 'user', content: 'x' }]), {
       code: 'CHAT_TEMPLATE_FAILED',

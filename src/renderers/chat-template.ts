@@ -1,8 +1,8 @@
 // Applies a chat template, the Jinja source that comes with a model's tokenizer, to messages as transformers does.
-import { Template } from '@huggingface/jinja';
 import { argumentsJson } from '../call-arguments.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
+import { parseJinja } from './jinja.ts';
 import { type PythonNumbers, pythonNumbers } from './python-numbers.ts';
 
 export interface ChatTemplate {
@@ -38,8 +38,7 @@ export function createChatTemplate(
   }
   // Jinja reads every line end as a line feed, so trim_blocks removes all of \r\n.
   const source = template.replaceAll(/\r\n?/g, '\n');
-  const parsed = attempt('the chat template is not valid', REWRITE, () => new Template(source));
-  parsed.parsed.body.unshift(...new Template('{% set range = range_within_bounds %}').parsed.body);
+  const parsed = attempt('the chat template is not valid', REWRITE, () => parseJinja(source));
   const remedy = 'check the order of roles, or set chat_template to a template of your own';
   return {
     render: (messages, options = {}) =>
@@ -56,19 +55,19 @@ export function templateWith(template: ChatTemplate, variables: TemplateVariable
 }
 
 function rendered(
-  template: Template,
+  template: ReturnType<typeof parseJinja>,
   tokens: Readonly<Record<string, string>>,
   messages: readonly Message[],
   { addGenerationPrompt = false, tools, variables }: ChatTemplateOptions,
 ): string {
   const offered = tools?.map((tool) => ({ type: 'function', function: tool }));
   const numbers = pythonNumbers(JSON.stringify([messages, offered]));
-  const text = template.render({
+  const text = template({
     ...tokens,
     // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
     date_string: '26 Jul 2024',
     ...variables,
-    range_within_bounds: rangeWithinBounds,
+    range: rangeWithinBounds,
     messages: messages.map((message) => templateMessage(message, numbers)),
     // Null rather than absent, as in transformers: templates tell the two apart.
     tools: offered ? numbers.marked(JSON.stringify(offered)) : null,

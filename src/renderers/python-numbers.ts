@@ -15,7 +15,7 @@ export function pythonNumbers(given: string): PythonNumbers {
   while (given.includes(begin)) begin += '\ue000';
   const end = '\ue001';
   // A template writes a mark as a text: in quotes, with backslashes before them if it is part of another text.
-  const mark = new RegExp(String.raw`(\\*")?${begin}(\d+)${end}(\\*")?`, 'g');
+  const mark = new RegExp(String.raw`(\\*["'])?${begin}(\d+)${end}(\\*["'])?`, 'g');
   return {
     marked: (json) =>
       parseWithNumbers(json, (source, value) => {
