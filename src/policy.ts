@@ -36,6 +36,11 @@ export interface SampleRequest {
   readonly mayContinue?: boolean;
   /** How many of the most likely tokens to report at each position of the completion. @default 0 */
   readonly topLogprobs?: number;
+  /**
+   * Changes the logits [vocabulary] before each token, in a copy, given the tokens sampled so far. `logprobs` are then those of what it makes of
+   * them, so that such completions are none to learn from. Only a policy that `adjusts` calls it. @default none
+   */
+  readonly adjust?: (logits: Float64Array, ids: readonly number[]) => void;
   /** Called with each token, before `stopWhen`. A policy that samples in another process calls it for all tokens at the end. @default none */
   readonly onToken?: (token: SampledToken) => void;
 }
@@ -89,6 +94,8 @@ export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 export interface Policy {
   /** The maximum length of a prompt with its completion, in tokens. */
   readonly contextLength: number;
+  /** Whether requests may `adjust` logits. @default false */
+  readonly adjusts?: boolean;
   /** Returns completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
   /**

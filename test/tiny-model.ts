@@ -6,7 +6,7 @@ import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
 
 /** As many tokens as the model has: special ones, then these. */
-const alphabet = '0123456789+-*= ?.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR';
+export const alphabet = '0123456789+-*= ?.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR';
 
 /**
  * Writes the model's folder; it has no chat template and room for 64 tokens.

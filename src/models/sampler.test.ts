@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RandomStream, randomStream } from '../common/random.ts';
-import { likeliestToken, likeliestTokens, type SamplingFilters, sampleToken } from './sampler.ts';
+import { likeliestToken, likeliestTokens, type SamplingFilters, sampleToken, softmax } from './sampler.ts';
 
 const probabilities = Float32Array.of(0.125, 0.5, 0, 0.0625, 0.25, 0.0625);
 
@@ -99,4 +99,13 @@ test('the likeliest tokens come in the order of their scores, then of their ids'
   assert.deepEqual(likeliestTokens(probabilities, 4), [1, 4, 0, 3]);
   assert.deepEqual(likeliestTokens(probabilities, 1), [likeliestToken(probabilities)]);
   assert.deepEqual(likeliestTokens(probabilities, 9), [1, 4, 0, 3, 5, 2]);
+});
+
+test('probabilities of logits are those of the softmax, also where exponentials would overflow', () => {
+  const close = (given: Float64Array, expected: readonly number[]) => {
+    for (const [i, probability] of given.entries()) assert.ok(Math.abs(probability - expected[i]!) < 1e-12);
+  };
+  close(softmax(Float64Array.of(Math.log(1), Math.log(3)), 1), [0.25, 0.75]);
+  close(softmax(Float64Array.of(Math.log(1), Math.log(3)), 0.5), [0.1, 0.9]);
+  close(softmax(Float64Array.of(-1e5, 1e5, 1e5), 1e-300), [0, 0.5, 0.5]);
 });

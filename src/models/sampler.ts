@@ -33,6 +33,14 @@ export function sampleToken(probabilities: Floats, random: RandomStream, filters
   return { id: last, logprob: Math.log(probabilities[last]!) };
 }
 
+/** The probabilities of tokens with these logits, after a temperature above 0. */
+export function softmax(logits: Float64Array, temperature: number): Float64Array {
+  const highest = logits[likeliestToken(logits)]!;
+  const weights = logits.map((logit) => Math.exp((logit - highest) / temperature));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}
+
 /** The likeliest token, or the first of them if several are equally likely. */
 export function likeliestToken(scores: Floats): number {
   let best = 0;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
+import { alphabet, writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { type Serving, serve } from '../serve.ts';
 
@@ -46,6 +46,43 @@ describe('chat completions', () => {
     assert.ok(['stop', 'length'].includes(choices[0]!.finish_reason));
     assert.equal(usage!.total_tokens, usage!.prompt_tokens + usage!.completion_tokens);
     assert.ok(usage!.completion_tokens <= 12 && usage!.prompt_tokens > question[0].content.length);
+  });
+
+  test('have the tokens that biases favour, none that they ban, and the log-probabilities of the model itself', async () => {
+    const tokens = (choice: OpenAI.ChatCompletion.Choice) => choice.logprobs!.content!;
+    const plain = (await ask({ temperature: 0, logprobs: true, top_logprobs: 20 })).choices[0]!;
+    const [first] = tokens(plain);
+    const other = first!.top_logprobs[7]!;
+    const idOf = (character: string) => String(3 + alphabet.indexOf(character));
+    for (const temperature of [0, 1]) {
+      const bias = { [idOf(other.token)]: 100 };
+      const forced = (await ask({ temperature, logprobs: true, logit_bias: bias })).choices[0]!;
+      assert.equal(forced.message.content, other.token.repeat(12));
+      assert.ok(Math.abs(tokens(forced)[0]!.logprob - other.logprob) < 1e-6);
+      const chunks = await told(
+        await client.chat.completions.create({
+          ...{ model: 'tiny', messages: [...question], max_tokens: 12, stream: true },
+          ...{ temperature, logit_bias: bias },
+        }),
+      );
+      assert.equal(textOf(chunks), other.token.repeat(12));
+    }
+    const banned = (await ask({ temperature: 0, logit_bias: { [idOf(first!.token)]: -100 } })).choices[0]!;
+    assert.ok(!banned.message.content!.includes(first!.token));
+  });
+
+  test('repeat less with penalties, each by its own', async () => {
+    const most = (text: string) => Math.max(...[...text].map((character) => text.split(character).length - 1));
+    const asked = { temperature: 0, max_tokens: 40, logit_bias: { 0: -100, 1: -100, 2: -100 } };
+    const [plain, ...others] = await Promise.all(
+      [{}, { frequency_penalty: 2 }, { presence_penalty: 2 }, { repetition_penalty: 5 }].map((penalty) =>
+        ask({ ...asked, ...penalty }),
+      ),
+    );
+    const repeated = most(plain!.choices[0]!.message.content!);
+    for (const { choices } of others) assert.ok(most(choices[0]!.message.content!) < repeated, String(repeated));
+    const twice = await ask({ ...asked, frequency_penalty: 2 });
+    assert.equal(twice.choices[0]!.message.content, others[0]!.choices[0]!.message.content);
   });
 
   test('are the same for the same seed, alone or among others', async () => {
@@ -270,8 +307,9 @@ describe('what cannot be answered is refused, and says why', () => {
     'likeliest tokens without log-probabilities': [{ top_logprobs: 2 }, 400, 'invalid_value', 'top_logprobs'],
     'no messages': [{ messages: [] }, 400, 'invalid_value', 'messages'],
     'a misspelt field': [{ temprature: 1 }, 400, 'unknown_parameter', 'temprature'],
-    'a field that it cannot follow': [{ frequency_penalty: 1 }, 400, 'invalid_value', 'frequency_penalty'],
-    'a field that it cannot follow, with values in it': [{ logit_bias: { 5: 1 } }, 400, 'invalid_value', 'logit_bias'],
+    'a penalty beyond the range': [{ frequency_penalty: 3 }, 400, 'invalid_value', 'frequency_penalty'],
+    'a bias of a token that there is not': [{ logit_bias: { 64: 1 } }, 400, 'invalid_value', 'logit_bias'],
+    'a bias of a text': [{ logit_bias: { a: 1 } }, 400, 'invalid_value', 'logit_bias.a'],
     'effort in reasoning': [{ reasoning_effort: 'low' }, 400, 'invalid_value', 'reasoning_effort'],
     'functions as they were before tools': [{ functions: [] }, 400, 'invalid_value', 'functions'],
     'answers as JSON': [{ response_format: { type: 'json_object' } }, 400, 'invalid_value', 'response_format.type'],

@@ -37,17 +37,15 @@ const sampling = {
   ...shared,
   n: z.int().min(1).max(128).nullish(),
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
-  repetition_penalty: without(1),
+  // A field of other servers, too.
+  repetition_penalty: z.number().positive().max(10).nullish(),
   max_tokens: z.int().min(1).nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
-  frequency_penalty: without(0),
-  presence_penalty: without(0),
-  logit_bias: z
-    .looseObject({})
-    .refine((biases) => Object.keys(biases).length === 0, 'this server cannot do that')
-    .nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  logit_bias: z.record(z.string().regex(/^\d+$/, 'expected token ids'), z.number().min(-100).max(100)).nullish(),
 };
 
 /** A text, whole or in parts. */
@@ -185,6 +183,10 @@ export type SamplingRequest = Pick<
   | 'max_tokens'
   | 'stream'
   | 'stream_options'
+  | 'repetition_penalty'
+  | 'frequency_penalty'
+  | 'presence_penalty'
+  | 'logit_bias'
 >;
 
 export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): readonly string[] {

@@ -9,6 +9,7 @@ import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import { adjustingField, logitAdjustment } from './logit-adjustment.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
 
@@ -122,8 +123,10 @@ export class ServedModel {
         onPiece(index, piece);
       });
     const behind = (prompt: readonly number[]) => (job.continues ? prompt.at(-1) : undefined);
+    this.#assertAdjusts(request);
     const requests = each.map(({ prompt, stream }, index) => ({
       promptIds: prompt,
+      ...logitAdjustment(request, prompt),
       seed: streamSeed(first, stream),
       topLogprobs,
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
@@ -182,6 +185,19 @@ export class ServedModel {
   assertChats(): void {
     if (this.#chats) return;
     throw new ApiError(400, 'chat_template_missing', 'The model has no chat template: ask /v1/completions', 'messages');
+  }
+
+  /** Throws an `ApiError` if the request adjusts logits that the policy does not tell, or those of tokens that there are not. */
+  #assertAdjusts(request: SamplingRequest): void {
+    const field = adjustingField(request);
+    if (field === undefined) return;
+    if (!this.#policy.adjusts)
+      throw new ApiError(400, 'unsupported', `The backend of this model cannot do that: ${field}`, field);
+    const { vocabSize } = this.tokenizer;
+    const unknown = Object.keys(request.logit_bias ?? {}).find((id) => Number(id) >= vocabSize);
+    if (unknown === undefined) return;
+    const message = `logit_bias: there is no token ${unknown}: the vocabulary has ${vocabSize}`;
+    throw new ApiError(400, 'invalid_value', message, 'logit_bias');
   }
 
   #assertRoom(length: number, maxTokens: number | undefined): void {

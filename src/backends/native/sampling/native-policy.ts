@@ -26,6 +26,7 @@ export interface NativePolicyOptions extends Pick<SampledModel, 'contextLength' 
 
 export class NativePolicy implements Policy {
   readonly contextLength: number;
+  readonly adjusts = true;
   readonly #config: ModelConfig;
   readonly #model: SampledModel;
   readonly #cacheBudget: number;

@@ -1,7 +1,7 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
-import { likeliestToken, likeliestTokens, sampleToken } from '../../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, sampleToken, softmax } from '../../../models/sampler.ts';
 import { scoresNotFinite } from '../../../not-finite.ts';
 import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
@@ -110,10 +110,13 @@ export class SampledRow {
     const greedy = temperature === 0;
     // After an update, the next update reports the sampled token and saves its batch. Greedy completions never reach an update.
     if (!Number.isFinite(logTotal) && (greedy || !this.#updated())) throw scoresNotFinite();
+    const { adjust } = this.request;
+    const adjusted = adjust && Float64Array.from(logits);
+    adjust?.(adjusted!, this.#ids);
     // A greedy choice is certain: its probability is 1.
     const { id, logprob } = greedy
-      ? { id: likeliestToken(logits), logprob: 0 }
-      : sampleToken(probabilities, this.#random, this.#options);
+      ? { id: likeliestToken(adjusted ?? logits), logprob: 0 }
+      : sampleToken(adjusted ? softmax(adjusted, temperature) : probabilities, this.#random, this.#options);
     this.#ids.push(id);
     this.#logprobs.push(logprob);
     const plain = (token: number) => logits[token]! - logTotal;
