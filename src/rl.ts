@@ -187,6 +187,13 @@ export function exchange({ steps }: Trajectory): Message[] {
   return last ? [...last.state.messages.slice(steps[0]!.state.messages.length), last.action.message] : [];
 }
 
+/** The exchange where the final text does not tell all that the policy said: it had several turns, or called tools. */
+export function longerExchange(trajectory: Trajectory): Message[] | undefined {
+  const { steps } = trajectory;
+  const calls = steps.at(-1)?.action.message.toolCalls ?? [];
+  return steps.length > 1 || calls.length > 0 ? exchange(trajectory) : undefined;
+}
+
 /** The text of a trajectory's last action. */
 export function finalText(trajectory: Trajectory): string {
   return trajectory.steps.at(-1)?.action.message.content ?? '';

@@ -50,6 +50,13 @@ const unscored = (fraction: number) =>
     .slice(1)
     .map((record) => ({ ...record, metrics: { 'eval/unscored': fraction } }));
 
+/** Evaluations before and after, in which a fraction of the greedy answers are the same. */
+const alike = (fraction: number, accuracy: number) =>
+  accuracies(0.1, accuracy).map((record) => ({
+    ...record,
+    metrics: { 'eval/frac_same_answer': fraction, 'eval/accuracy': accuracy },
+  }));
+
 const groups = (good: number, bad: number) => ({
   'groups/frac_all_good': good,
   'groups/frac_all_bad': bad,
@@ -139,6 +146,11 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     fires: run(60, {}, { evaluations: unscored(1) }),
     silent: run(60, {}, { evaluations: unscored(0.1) }),
   },
+  same_answer: {
+    // Whoever always gives the answer that is right most often improves, too.
+    fires: run(60, { reward: rising }, { evaluations: alike(1, 0.45) }),
+    silent: run(60, { reward: rising }, { evaluations: alike(0.6, 0.45) }),
+  },
   held_out_fell: {
     fires: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.3) }),
     silent: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.47) }),
@@ -189,6 +201,13 @@ const rulesOf = (run: Run) => diagnose(run).map(({ rule }) => rule);
 test('accuracy that cannot rise further is not flat', () => {
   const reward = { reward: noise(6, 0.4, 0.02), ...groups(0, 0.3) };
   assert.ok(!rulesOf(run(60, reward, { evaluations: accuracies(1, 1) })).includes('held_out_flat'));
+});
+
+test('the same answer to all problems is a fault only of a trained policy, and where it is wrong', () => {
+  const rulesAfter = (evaluations: readonly EvaluationRecord[]) =>
+    rulesOf(run(60, { reward: rising }, { evaluations }));
+  assert.ok(!rulesAfter(alike(1, 0.95)).includes('same_answer'));
+  assert.ok(!rulesAfter(alike(1, 0.1).slice(0, 1)).includes('same_answer'));
 });
 
 test('each rule has its cases', () => {

@@ -165,7 +165,7 @@ export interface SampleRecord {
   readonly step: number;
   readonly prompt: readonly Message[];
   readonly completion: string;
-  /** All messages after the prompt, if the policy had several turns. */
+  /** All messages after the prompt, if the policy had several turns or called tools. */
   readonly messages?: readonly Message[];
   readonly stop_reason: StopReason;
   /** The error of the environment, where the stop reason is `error` or `timeout`. */
@@ -193,7 +193,7 @@ export interface RolloutRecord {
 export interface RolloutCompletion {
   /** The text of the last turn; tokens are also those of the last turn. */
   readonly text: string;
-  /** All messages after the prompt, if the policy had several turns. */
+  /** All messages after the prompt, if the policy had several turns or called tools. */
   readonly messages?: readonly Message[] | undefined;
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;

@@ -1,5 +1,5 @@
 // Converts a group of a training step to a line of the rollouts file.
-import { exchange, finalText, type Group, type GroupOutcome, type Trajectory } from '../rl.ts';
+import { finalText, type Group, type GroupOutcome, longerExchange, type Trajectory } from '../rl.ts';
 import type { RolloutCompletion, RolloutRecord } from './records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
@@ -24,7 +24,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
-    messages: trajectory.steps.length > 1 ? exchange(trajectory) : undefined,
+    messages: longerExchange(trajectory),
     reward: score,
     rewards: parts,
     errors,

@@ -226,11 +226,11 @@ export const keptEvaluation = z.strictObject({
 
 export const stopReason = z.enum(stopReasons);
 
-/** The messages after the prompt, in episodes of several turns. */
+/** The messages after the prompt, in episodes of several turns or with calls of tools. */
 export const exchanged = z
   .array(message)
   .exactOptional()
-  .describe('all messages after the prompt, if the policy had several turns');
+  .describe('all messages after the prompt, if the policy had several turns or called tools');
 
 /** A line of metrics.jsonl or timings.jsonl. */
 export const stepRecord = z.object({ step: z.int() }).catchall(z.number());

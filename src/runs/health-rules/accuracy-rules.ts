@@ -19,6 +19,23 @@ export const accuracyRules: readonly HealthRule[] = [
     },
   }),
   rule({
+    id: 'same_answer',
+    level: 'warning',
+    thresholds: { fraction: 0.9 },
+    condition: ({ fraction }) =>
+      `in the last evaluation, after at least one step, at least ${percent(fraction)} of the held-out problems got the same greedy answer, and fewer than ${percent(fraction)} were answered right`,
+    why: 'The policy says the same whatever it is asked: it has learnt which answer earns most on average, not how to find the right one, however much accuracy rose.',
+    suggestion:
+      'Read the answers (gradus runs show RUN --eval). If one answer is right more often than others, take rows that have it out of the training data. Begin anew with a lower learning_rate, more prompts_per_step, or supervised steps on right answers (a stage with method: sft, which environments do not have), or with problems that the policy can do.',
+    check({ evaluation }, { fraction }) {
+      if (!evaluation || evaluation.step === 0) return undefined;
+      const same = evaluation.metrics['eval/frac_same_answer'];
+      const accuracy = evaluation.metrics['eval/accuracy'] ?? 0;
+      if (same === undefined || same < fraction || accuracy >= fraction) return undefined;
+      return `${percent(same)} of the held-out problems got the same greedy answer at step ${evaluation.step}; ${percent(accuracy)} were answered right`;
+    },
+  }),
+  rule({
     id: 'held_out_flat',
     level: 'warning',
     thresholds: { steps: 20, mixed: 0.2 },

@@ -2,7 +2,7 @@
 import { unlessAborted } from '../../common/cancellation.ts';
 import { streamSeed } from '../../common/random.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
-import { correctness, type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
+import { correctness, type Example, finalText, longerExchange, type Reward, type Trajectory } from '../../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../../runs/records.ts';
 import { scoredRollouts } from '../../scored-rollouts.ts';
 import type { EvaluationOptions } from './evaluate-policy.ts';
@@ -130,9 +130,10 @@ function completionsOf(
 
 function evaluatedCompletion(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
   const { steps, stopReason, error, metrics } = trajectory;
+  const messages = longerExchange(trajectory);
   return {
     text: finalText(trajectory),
-    ...(steps.length > 1 && { messages: exchange(trajectory) }),
+    ...(messages && { messages }),
     correct: correctness(reward, decisive),
     reward: reward.score,
     rewards: reward.parts,

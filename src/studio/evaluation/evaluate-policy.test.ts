@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Example, Reward, Trajectory } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
+import type { EvaluatedPart } from '../../runs/records.ts';
 import { type EvaluationOptions, evaluatePolicy } from './evaluate-policy.ts';
 
 /** Answers problem `{ samples: ['right', 'wrong', …] }` with those samples, and greedily with the first. */
@@ -86,6 +87,40 @@ test('rewards that are all 0 or 1 have the interval of a proportion: none right 
     assert.deepEqual(intervals['eval/sampled_reward'], intervals['eval/sampled_accuracy']);
     assert.ok(intervals['eval/reward']![1] - intervals['eval/reward']![0] > 0.2);
   }
+});
+
+test('how many problems get the same greedy answer: equal problems count once, spaces do not, and few problems show nothing', async () => {
+  const rewardModel = {
+    score: async (_: Example, { length }: readonly Trajectory[]) => Array(length).fill(verdicts.wrong),
+  };
+  const fraction = async (answers: readonly string[], row: (i: number) => Example = (id) => ({ id })) => {
+    const rows = answers.map((text, i) => ({ ...row(i), samples: [text] }));
+    return (await evaluatePolicy(rows, 0, { ...options, rewardModel, k: [1] }))!.metrics['eval/frac_same_answer'];
+  };
+  near(await fraction(['7', ' 7', '7 ', '7', '7', '7', '8', '9', '1', '2']), 0.6);
+  assert.equal(await fraction(Array(9).fill('7')), undefined);
+  assert.equal(await fraction(Array(30).fill('7'), (i) => ({ id: i % 3 })), undefined);
+});
+
+test('a call of a tool is an answer, too', async () => {
+  const calls = (id: number) => [{ id: `call_${id}`, name: 'add', arguments: { a: id, b: 1 } }];
+  const generator: EvaluationOptions['generator'] = () => ({
+    generate: async (examples) =>
+      examples.map(({ id }): Trajectory[] => {
+        const message = { role: 'assistant' as const, content: '', toolCalls: calls(id as number) };
+        const tokens = { promptIds: [1], completionIds: [2], logprobs: [-1] };
+        return [{ steps: [{ state: { messages: [] }, action: { message }, tokens }], stopReason: 'max_turns' }];
+      }),
+  });
+  const rewardModel = {
+    score: async (_: Example, { length }: readonly Trajectory[]) => Array(length).fill(verdicts.wrong),
+  };
+  const told: EvaluatedPart[] = [];
+  const log = { completions: () => undefined, add: (part: EvaluatedPart) => void told.push(part) };
+  const rows = Array.from({ length: 10 }, (_, id) => ({ id }));
+  const { metrics } = (await evaluatePolicy(rows, 0, { ...options, generator, rewardModel, log, k: [1] }))!;
+  near(metrics['eval/frac_same_answer'], 0.1);
+  assert.deepEqual(told[0]!.greedy!.messages!.at(-1)!.toolCalls, calls(0));
 });
 
 test('a metric of completions that no reward could judge is absent, not 0', async () => {

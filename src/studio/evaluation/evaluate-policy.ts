@@ -8,6 +8,7 @@ import type { Progress, RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import type { EvaluatedCompletion, EvaluationRecord } from '../../runs/records.ts';
+import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
 import { answerProblems, type EvaluationLog } from './answer-problems.ts';
 
 export interface EvaluationOptions {
@@ -30,6 +31,8 @@ export interface EvaluationOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const SAME_ANSWER = 'eval/frac_same_answer';
+
 /** The names of the metrics that every evaluation may have; rewards and environments add their own. */
 export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
   return [
@@ -37,6 +40,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
     'eval/reward',
     'eval/sampled_accuracy',
     'eval/sampled_reward',
+    SAME_ANSWER,
     ...rewardNames.map((name) => `eval/rewards/${name}/mean`),
     ...k.map((count) => `eval/pass@${count}`),
   ];
@@ -48,6 +52,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * - `eval/accuracy`, `eval/reward`: of the greedy answers
  * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/num_turns/mean`, `eval/completions/…`: of
  *   the samples
+ * - `eval/frac_same_answer`: the fraction of different problems that get the most frequent greedy answer; absent where there are fewer than 10
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
@@ -82,7 +87,8 @@ export async function evaluatePolicy(
   const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
   // Rewards and environments log under names of their choice, which must not take the place of an estimate.
   const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
-  const others = logged.filter(([name]) => !(name in estimates));
+  const sameAnswer = sameAnswerFraction(problems, greedy);
+  const others = logged.filter(([name]) => !(name in estimates) && name !== SAME_ANSWER);
   return {
     step,
     problems: problems.length,
@@ -90,12 +96,32 @@ export async function evaluatePolicy(
     temperature,
     metrics: {
       ...Object.fromEntries(measured.map(([name, { values }]) => [name, mean(values)])),
+      ...(sameAnswer !== undefined && { [SAME_ANSWER]: sameAnswer }),
       ...Object.fromEntries(others),
     },
     intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
     per_problem: perProblem,
     per_problem_reward: perProblemReward,
   };
+}
+
+/** Near 1, the policy says the same whatever it is asked. Equal problems count once: their greedy answers cannot differ. */
+function sameAnswerFraction(
+  problems: readonly Example[],
+  greedy: readonly (readonly EvaluatedCompletion[])[],
+): number | undefined {
+  const said = new Map(problems.map((example, i) => [JSON.stringify(example), saidIn(greedy[i]![0]!)]));
+  if (said.size < FEWEST_PROBLEMS) return undefined;
+  const alike = Map.groupBy(said.values(), (answer) => answer);
+  return Math.max(...alike.values().map(({ length }) => length)) / said.size;
+}
+
+/** What the policy itself said, without the answers to it and without spaces around it. */
+function saidIn({ text, messages = [{ role: 'assistant', content: text }] }: EvaluatedCompletion): string {
+  const turns = messages.filter(({ role }) => role === 'assistant');
+  return JSON.stringify(
+    turns.map(({ content, toolCalls = [] }) => [content.trim(), toolCalls.map((call) => [call.name, call.arguments])]),
+  );
 }
 
 function sampleMetrics(samples: readonly EvaluatedCompletion[]): Record<string, number> {

@@ -2,7 +2,7 @@
 import { unlessAborted } from '../../common/cancellation.ts';
 import type { Policy } from '../../policy.ts';
 import type { Progress, RewardModel } from '../../rewards.ts';
-import { type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
+import { type Example, finalText, longerExchange, type Reward, type Trajectory } from '../../rl.ts';
 import type { Generator } from '../../rollout-generator.ts';
 import type { SampleRecord } from '../../runs/records.ts';
 
@@ -40,11 +40,12 @@ export async function samplePolicy(
 }
 
 export function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {
+  const messages = longerExchange(trajectory);
   return {
     step,
     prompt: trajectory.steps[0]?.state.messages ?? [],
     completion: finalText(trajectory),
-    ...(trajectory.steps.length > 1 && { messages: exchange(trajectory) }),
+    ...(messages && { messages }),
     stop_reason: trajectory.stopReason,
     ...(trajectory.error && { error: trajectory.error.message }),
     reward: reward.score,
