@@ -3,7 +3,10 @@
 
 #include "integer-unit.h"
 
-enum { INTEGER_ROWS = 4 }; // whose sums are in registers
+enum { INTEGER_ROWS = 8 }; // at most so many have their sums in registers
+
+/** How many rows are multiplied at once: those of 16 bits have two sums each. */
+static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return c.row_bytes == 2 ? 4 : INTEGER_ROWS; }
 
 static void start_integers(int deep) {}
 static void stop_integers(void) {}
@@ -25,17 +28,17 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(levels), "v"(integers));
 }
 
-/** Adds the product of four rows of eight, from `first`, and a block of a panel. */
-static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, RowSums *result) {
-  const RowScales *rows = row_scales(left, c);
+/** Adds the product of some of eight rows, from `first`, and a block of a panel. */
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
+  const RowScales *scales = row_scales(left, c);
   __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
   UNROLLED
-  for (int i = 0; i < 2 * INTEGER_ROWS; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
+  for (int i = 0; i < 2 * rows; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
   left += rounded_row_bytes(c) * first;
   for (int k = 0; k < c.deep; k += 4) {
     const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
     UNROLLED
-    for (int row = 0; row < INTEGER_ROWS; row++) {
+    for (int row = 0; row < rows; row++) {
       const uint8_t *integers = left + rounded_row_bytes(c) * row + k;
       UNROLLED
       for (int tile = 0; tile < 2; tile++) {
@@ -48,23 +51,33 @@ static inline __attribute__((always_inline)) void add_block(const uint8_t *left,
   for (int tile = 0; tile < 2; tile++) {
     const __m512 column_scales = read_scales(right.scales, c, 16 * tile);
     UNROLLED
-    for (int row = 0; row < INTEGER_ROWS; row++) {
+    for (int row = 0; row < rows; row++) {
       __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(high[row][tile], 8), low[row][tile]);
-      if (c.bits == 8) whole = _mm512_sub_epi32(whole, _mm512_slli_epi32(_mm512_set1_epi32(rows->whole_sums[first + row]), 7));
-      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), _mm512_set1_ps(rows->scales[first + row]));
+      if (c.bits == 8) whole = _mm512_sub_epi32(whole, _mm512_slli_epi32(_mm512_set1_epi32(scales->whole_sums[first + row]), 7));
+      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), _mm512_set1_ps(scales->scales[first + row]));
       __m512 sum = _mm512_fmadd_ps(product, column_scales, result->of[first + row][tile]);
-      if (c.offsets) sum = _mm512_fmadd_ps(_mm512_set1_ps(rows->sums[first + row]), read_scales(right.scales + scale_bytes(c), c, 16 * tile), sum);
+      if (c.offsets) sum = _mm512_fmadd_ps(_mm512_set1_ps(scales->sums[first + row]), read_scales(right.scales + scale_bytes(c), c, 16 * tile), sum);
       result->of[first + row][tile] = sum;
     }
   }
 }
 
+static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, long groups, Ahead ahead, const Coding c,
+                                                                const int rows, RowSums *result) {
+  for (long group = 0; group < groups; group++) {
+    add_block(left + group * eight_rows_bytes(c), first, right_at(right, group), c, rows, result);
+    for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
+      _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
+  }
+}
+
 static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
                                                              RowSums *result) {
-  for (int first = 0; first < rows; first += INTEGER_ROWS)
-    for (long group = 0; group < groups; group++) {
-      add_block(left + group * eight_rows_bytes(c), first, right_at(right, group), c, result);
-      for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
-        _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
-    }
+  for (int first = 0; first < rows; first += rows_at_once(c)) {
+    const long rest = rows - first;
+    if (rest == 1) add_some_rows(left, first, right, groups, ahead, c, 1, result);
+    else if (rest == 2) add_some_rows(left, first, right, groups, ahead, c, 2, result);
+    else if (rest <= 4) add_some_rows(left, first, right, groups, ahead, c, 4, result);
+    else add_some_rows(left, first, right, groups, ahead, c, rows_at_once(c), result);
+  }
 }
