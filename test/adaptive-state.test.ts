@@ -1,16 +1,15 @@
 // Runs that adapt as they go, stopped anywhere and resumed: what they have measured goes on with them, to the last byte.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
 import { assertResumable } from './resumable.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-adaptive-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('adaptive');
 const place = (name: string) => join(folder, name);
 
 const config = {

@@ -1,15 +1,14 @@
 // The command as agents and people meet it: exit codes, one JSON object on stdout, one line of stderr for what went wrong.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { type Finished, gradus, onlyObject, gradusHere as run } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-cli-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('cli');
 const config = tinyConfig(folder);
 const model = config.model as string;
 

@@ -1,16 +1,14 @@
 // The example with a table of one's own: its data and reward are looked over, and it trains for two steps on a tiny model.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { train } from '../src/index.ts';
 import { readRollouts } from '../src/runs/read-run.ts';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-csv-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('csv');
 const example = join(import.meta.dirname, '..', 'examples', 'custom-csv');
 const model = writeTinyChatModel(join(folder, 'model'));
 const here = { cwd: folder };

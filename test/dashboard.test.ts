@@ -1,18 +1,17 @@
 // gradus dashboard as a process: it says where it listens, answers there, and ends well when it is told to.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { startDashboard } from './dashboard-process.ts';
 import { writeLiveRun } from './dashboard-runs.ts';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-dashboard-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('dashboard');
 writeLiveRun(join(folder, 'runs', 'live'));
 
 /** Of every file below a folder. */

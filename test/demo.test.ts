@@ -1,22 +1,21 @@
 // The bundled demo: its frozen model and the recipe that made it, what no stage has seen, and that it learns.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { descriptions, lessons } from '../demo/pretrain.ts';
 import { loadConfigFile } from '../src/config/load.ts';
 import { architectureOf } from '../src/models/families.ts';
 import { loadProblems } from '../src/studio/data/problems.ts';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const demo = join(import.meta.dirname, '..', 'demo');
 const config = (seed: number) => loadConfigFile(join(demo, 'demo.yaml'), [`seed=${seed}`]).config;
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-demo-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('demo');
 
 /** `58+37=` as the numbers, the smaller first: a held-out sum must be unknown in either order. */
 function problemOf(question: unknown): string {

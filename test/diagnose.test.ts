@@ -1,15 +1,14 @@
 // gradus runs diagnose: it tells what the checks before a run warned of, if it learnt nothing or if that makes what it learnt doubtful.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { type ConfigInput, train } from '../src/index.ts';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-diagnose-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('diagnose');
 
 test('a learning rate at which adapters learn nothing is told again, in words and as JSON', async () => {
   const out = join(folder, 'slow');

@@ -1,19 +1,18 @@
 // Whole training runs on environments of several turns, in this process: they learn, repeat themselves, go on, and survive bad environments.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { readEvaluations, readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
 import { evaluate } from '../src/studio/evaluate.ts';
 import { sample } from '../src/studio/sample.ts';
 import { train } from '../src/studio/train.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { writeTinyModel } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-environment-run-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('environment-run');
 
 const library = pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts')).href;
 const place = (name: string) => join(folder, name);

@@ -2,19 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { processStart } from '../src/runs/processes.ts';
 import {
@@ -27,10 +17,10 @@ import { readEvaluations } from '../src/runs/read-run.ts';
 import { type EvaluateOptions, evaluate } from '../src/studio/evaluate.ts';
 import { train } from '../src/studio/train.ts';
 import { gradusHere, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-evaluations-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('evaluations');
 const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
 const run = join(folder, 'run');
 const calls = join(folder, 'calls');

@@ -1,20 +1,19 @@
 // The examples, as programs: two steps each on a tiny model, and their environments played without one.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../src/config/load.ts';
 import { train } from '../src/studio/train.ts';
 import { checkEnvironment } from '../src/studio/user-code/environments/check-environment.ts';
 import { environmentConfig } from '../src/studio/user-code/environments/environment-config.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-examples-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('examples');
 
 const examples = join(import.meta.dirname, '..', 'examples');
 const model = writeTinyChatModel(join(folder, 'model'));

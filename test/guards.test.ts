@@ -1,9 +1,8 @@
 // Runs whose numbers go wrong stop before they harm the model, and keep what it happened with.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { configDefaults } from '../src/config/schema.ts';
 import { GradusError } from '../src/errors.ts';
@@ -11,10 +10,10 @@ import { lastCheckpoint } from '../src/runs/checkpoints.ts';
 import { readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
 import { train } from '../src/studio/train.ts';
 import { assertSamplerAgrees, samplerTolerance } from '../src/studio/training/sampler-gate.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-guards-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('guards');
 const config = {
   ...tinyConfig(folder),
   eval: null,

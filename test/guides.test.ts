@@ -1,9 +1,8 @@
 // What the guides and the skill tell agents to do: every command and option exists, every configuration is valid, the code runs.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { parse } from 'yaml';
 import type { ListedCommand } from '../src/cli/command-list.ts';
 import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
@@ -14,9 +13,9 @@ import { loadEnvironment } from '../src/studio/user-code/environments/load-envir
 import { loadPythonEnvironment } from '../src/studio/user-code/environments/python-environment.ts';
 import { testReward } from '../src/studio/user-code/rewards/test-reward.ts';
 import { gradusHere } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('guides');
 
 const texts: Readonly<Record<string, string>> = {
   ...Object.fromEntries(guideTopics().map((topic) => [topic, readGuide(topic)])),

@@ -1,15 +1,14 @@
 // Whole runs with rewards that do everything wrong: each is recorded where it belongs, and changes no other rollout.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { readRollouts } from '../src/runs/read-run.ts';
 import type { RolloutCompletion } from '../src/runs/records.ts';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-hostile-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('hostile');
 
 /** Completions that the rewards are hostile to; there is one among those of the first step. */
 const isBad = (text: string) => text.startsWith('6');

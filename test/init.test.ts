@@ -1,16 +1,15 @@
 // Every template makes a project that works: its own tests pass, its rewards agree with its cases, and a tiny model trains on it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { writeTinyModel } from './tiny-model.ts';
 
 const root = join(import.meta.dirname, '..');
-const folder = mkdtempSync(join(tmpdir(), 'gradus-init-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('init');
 const model = writeTinyModel(join(folder, 'model'));
 // Conversations need more room than the model was made for; its position embeddings are computed.
 const configFile = join(model, 'config.json');

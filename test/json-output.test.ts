@@ -1,9 +1,8 @@
 // Every command under --json, where it works and where it fails: one object on stdout, as its published schema says, and the exit code.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -13,10 +12,10 @@ import { main } from '../src/cli/main.ts';
 import { publishedSchemas } from '../src/cli/schemas/published.ts';
 import { kindOf } from '../src/errors.ts';
 import { onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-json-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('json');
 process.chdir(folder);
 // Whoever runs the tests may have credentials.
 process.env.HOME = folder;

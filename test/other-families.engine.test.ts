@@ -1,19 +1,18 @@
 // TRL trains models of families that Gradus has no graphs for: the sampler and the trainer agree, a run trains, and PEFT gets its adapter.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 import { oraclePython, useOraclePython } from './trl-python.ts';
 
 useOraclePython();
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-families-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('families');
 const config = tinyConfig(folder);
 const tokenizer = config.model as string;
 const { vocab_size } = JSON.parse(readFileSync(join(tokenizer, 'config.json'), 'utf8')) as { vocab_size: number };

@@ -1,12 +1,12 @@
 // Profiles of whole runs of a tiny model: the trace and the tables tell the same story as timings.jsonl, and training is what it is without.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { readTimings } from '../src/runs/read-run.ts';
 import { train } from '../src/studio/train.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 interface TraceEvent {
@@ -19,8 +19,7 @@ interface TraceEvent {
   readonly args: { readonly name: string; readonly MiB: number };
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-profiled-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('profiled');
 const place = (name: string) => join(folder, name);
 const config = { ...tinyConfig(folder), beta: 0.1, max_steps: 5, eval: null, save: { best: null } } as ConfigInput;
 const read = (run: string, file: string) => readFileSync(join(place(run), file), 'utf8');

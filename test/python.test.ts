@@ -1,17 +1,16 @@
 // Whole commands with rewards and environments in Python.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../src/runs/processes.ts';
 import { train } from '../src/studio/train.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-python-run-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('python-run');
 const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
 const short = { max_steps: 2, num_generations: 2, prompts_per_step: 2, eval: null, sample_every_steps: null } as const;
 

@@ -1,14 +1,12 @@
 // Killed and resumed, a run leaves the same behind as in one piece: a few trials of what `make resume-matrix` does at length.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { randomStream } from '../src/common/random.ts';
 import { resumeConfigs, resumeTrials } from './resume-trials.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-resume-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('resume');
 
 for (const [i, [name, config]] of Object.entries(resumeConfigs(folder)).entries()) {
   test(`killed at a random moment and resumed: ${name}`, async () => {

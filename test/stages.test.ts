@@ -1,9 +1,8 @@
 // Runs in stages: supervised first, then rewards, each with keys of its own; stopped anywhere they go on to the last byte.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { multiTurn } from '../src/envs/multi-turn.ts';
 import { readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
@@ -14,10 +13,10 @@ import { planTraining } from '../src/studio/plan.ts';
 import type { ProgramConfig } from '../src/studio/program-values.ts';
 import { loadConfig, train } from '../src/studio/train.ts';
 import { assertResumable } from './resumable.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-stages-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('stages');
 const place = (name: string) => join(folder, name);
 
 const { max_steps: _, ...tiny } = tinyConfig(folder);

@@ -1,9 +1,8 @@
 // Completions that end at a text: in training and samples.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { readMetrics, readRollouts } from '../src/runs/read-run.ts';
@@ -12,10 +11,10 @@ import { endCheck } from '../src/studio/sampling-checks.ts';
 import { openSetup } from '../src/studio/setup.ts';
 import { train } from '../src/studio/train.ts';
 import { gradusHere } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-stop-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('stop');
 const CONSONANT = /[b-df-hj-np-tv-z]/;
 const consonants = [...'bcdfghjklmnpqrstvwxyz'];
 const config = {

@@ -1,18 +1,16 @@
 // A run that a signal stops at an awkward moment and that is resumed leaves the same behind as in one piece.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readRun } from '../src/runs/read-run.ts';
 import { evaluate } from '../src/studio/evaluate.ts';
 import { train } from '../src/studio/train.ts';
 import { differences } from './resume-trials.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-stopped-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('stopped');
 const place = (name: string) => join(folder, name);
 
 const preflight = false;

@@ -1,13 +1,12 @@
 // Runs on disks that fill up or are read-only: a small file system of their own, where the system lets a test mount one.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from './temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-storage-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('storage');
 const disk = join(folder, 'disk');
 mkdirSync(disk);
 writeFileSync(

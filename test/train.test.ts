@@ -1,9 +1,8 @@
 // Whole training runs of a tiny random model, in this process: it learns, it repeats itself, it stops and goes on.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
@@ -11,11 +10,11 @@ import { evaluate } from '../src/studio/evaluate.ts';
 import type { TrainEvent } from '../src/studio/events.ts';
 import { sample } from '../src/studio/sample.ts';
 import { train, trainEvents } from '../src/studio/train.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-train-'));
+const folder = temporaryFolder('train');
 const config = tinyConfig(folder) as unknown as ConfigInput;
-after(() => rmSync(folder, { recursive: true }));
 
 const place = (name: string) => join(folder, name);
 const metricsOf = (name: string) => readFileSync(join(place(name), 'metrics.jsonl'), 'utf8');

@@ -1,19 +1,18 @@
 // A run in stages with TRL, of some of the model's own parameters: supervised steps as the native engine makes them, rewards with the same
 // optimiser, resumed in the middle, sampled from and evaluated by command.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { readEvaluations, readMetrics } from '../src/runs/read-run.ts';
 import { type GradusOptions, gradus, onlyObject } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { digitsReward, writeTinyModel } from './tiny-model.ts';
 import { useOraclePython } from './trl-python.ts';
 
 useOraclePython();
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-stages-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('trl-stages');
 writeFileSync(join(folder, 'rewards.ts'), digitsReward);
 const config = {
   model: writeTinyModel(join(folder, 'model')),

@@ -2,19 +2,9 @@
 // code, a run that says what happened, and no process that is left over.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nativeBackend } from '../src/backends/native/native-backend.ts';
 import { loadConfigFile } from '../src/config/load.ts';
@@ -22,13 +12,13 @@ import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run
 import { most } from './difference.ts';
 import { type GradusOptions, gradus, onlyObject } from './gradus.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { digitsReward, writeTinyModel } from './tiny-model.ts';
 import { oraclePython, useOraclePython } from './trl-python.ts';
 
 useOraclePython();
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('trl');
 
 writeFileSync(
   join(folder, 'rewards.ts'),

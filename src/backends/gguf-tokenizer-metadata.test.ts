@@ -1,16 +1,15 @@
 // The metadata of a tokenizer in GGUF stands for one that treats the model's texts as its tokenizer.json does.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { createTokenizer } from '../tokenizers/tokenizer.ts';
 import { ggufTokenizerMetadata } from './gguf-tokenizer-metadata.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-gguf-tokenizer-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('gguf-tokenizer');
 
 /** A model's folder with nothing but a tokenizer of ../shared, changed. */
 function changed(model: string, description: object, config: object): string {

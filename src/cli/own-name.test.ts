@@ -1,14 +1,13 @@
 // Suggested commands can be typed as they stand, however the command was started.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { ownName, renamed } from './own-name.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-name-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('name');
 
 test('the name follows from the script and from npm', () => {
   assert.equal(ownName('/usr/bin/gradus', {}), 'gradus');

@@ -1,9 +1,9 @@
 // Loading a configuration: defaults, origins, and refusals, which are always one line with a code, a place and a hint.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { GradusError } from '../errors.ts';
 import { defaultLossSettings } from '../grpo/loss-settings.ts';
 import { foreignNames } from './foreign-names.ts';
@@ -11,8 +11,7 @@ import { loadConfigFile, loadConfigObject } from './load.ts';
 import { configDefaults } from './schema.ts';
 import { valueAt } from './values.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-config-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('config');
 
 const minimal = { model: 'tiny', dataset: 'problems.jsonl', reward: 'numeric_match' };
 

@@ -11,9 +11,9 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import {
   checkpointSteps,
   findCheckpoint,
@@ -22,8 +22,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'gradus-checkpoints-'));
-after(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder('checkpoints');
 
 let run: string;
 beforeEach(async () => {

@@ -2,16 +2,15 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { claimed } from './claim.ts';
 import { processStart } from './processes.ts';
 import { RunStore } from './run-store.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-claim-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('claim');
 const lock = join(folder, 'run.lock');
 
 test('a directory that another process has claimed is left alone', () => {

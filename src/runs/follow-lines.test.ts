@@ -1,14 +1,13 @@
 // Lines as they are added to a file, whole ones only.
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { lastLine, linesBehind, readLines, replaceFile } from './files.ts';
 import { LineFollower } from './follow-lines.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-follow-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('follow');
 
 test('each line is told once, when it is complete', () => {
   const path = join(folder, 'events.jsonl');

@@ -1,13 +1,12 @@
 // Folders are made with those above them; where there can be none, the system's error comes at once.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { makeFolder } from './make-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-folders-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('folders');
 
 test('folders are made with those above them, and stay as they are', () => {
   const deep = join(folder, 'a', 'b', 'c');

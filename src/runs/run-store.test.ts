@@ -15,17 +15,16 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { findCheckpoint } from './checkpoints.ts';
 import { isAlive, processStart } from './processes.ts';
 import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun, readSamples } from './read-run.ts';
 import { assertFree, endReserved, isReserved, reserveRun } from './reservation.ts';
 import { RunStore } from './run-store.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
-after(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder('runs');
 
 const record = { backend: 'native', versions: { gradus: '0' }, started: '2026-01-01T00:00:00Z', max_steps: 4 };
 

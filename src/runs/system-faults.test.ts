@@ -1,15 +1,14 @@
 // What the system says of files, as errors with codes of ours.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { gradusHere, onlyObject } from '../../test/gradus.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { systemError } from './system-faults.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-system-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('system');
 
 /** What a command line answers, in this process. */
 async function gradus(...argv: readonly string[]) {

@@ -1,10 +1,10 @@
 // Code that is judged by tests: right and wrong code, and code that attacks the sandbox, which must not affect other completions.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { loadConfigObject } from '../config/load.ts';
 import { GradusError } from '../errors.ts';
 import type { CodeLanguage } from '../rewards/code-harness.ts';
@@ -12,8 +12,7 @@ import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-t
 import { openRewards } from './user-code/rewards/open-rewards.ts';
 import { isSandboxed, runLimited, runProgram } from './user-code/rewards/run-program.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-code-tests-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('code-tests');
 
 const right = { python: 'def add(a, b):\n    return a + b', javascript: 'const add = (a, b) => a + b;' };
 const tests = {

@@ -1,19 +1,18 @@
 // Plans: what they say, that they do nothing, and how near the memory they foresee is to the memory that training takes.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { gradusPeak } from '../../test/peak-memory.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { planTraining } from './plan.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-plan-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('plan');
 const tiny = tinyConfig(folder);
 const file = join(folder, 'tiny.yaml');
 writeFileSync(file, stringify(tiny));

@@ -1,9 +1,9 @@
 // Checks before training, on a few completions of a tiny random model.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import type { TrainableModel } from '../backends/backend.ts';
 import { loadConfigObject } from '../config/load.ts';
@@ -11,8 +11,7 @@ import type { ConfigInput } from '../config/schema.ts';
 import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from './preflight.ts';
 import { openSetup, type Setup } from './setup.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-preflight-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('preflight');
 const tiny = tinyConfig(folder) as unknown as ConfigInput;
 
 const rewards = join(folder, 'own.js');

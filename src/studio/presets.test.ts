@@ -1,17 +1,15 @@
 // A random model that is asked for digits learns with every preset, in a few steps with two updates each.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import { presetNames } from '../config/presets.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { readMetrics } from '../runs/read-run.ts';
 import { train } from './train.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-presets-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('presets');
 
 const config = {
   ...tinyConfig(folder),

@@ -1,10 +1,10 @@
 // Rows, functions and environments of a program in place of names: runs with them, resuming and evaluating these, and refusals.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { z } from 'zod';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { configurable } from '../configurable.ts';
@@ -17,8 +17,7 @@ import { type ProgramConfig, withoutValues } from './program-values.ts';
 import { sample } from './sample.ts';
 import { train } from './train.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-program-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('program');
 const { taskset, taskset_config, reward_fn, ...tiny } = tinyConfig(folder);
 const common = { ...(tiny as ConfigInput), max_steps: 2, eval: { limit: 4 }, save: { best: null } } as ProgramConfig;
 const options = { preflight: false };

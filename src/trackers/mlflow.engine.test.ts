@@ -1,10 +1,10 @@
 // Runs on a real MLflow server, as MLflow's own client finds them.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle, startServer } from '../../test/uvx.ts';
 import { readRun } from '../runs/read-run.ts';
@@ -19,8 +19,7 @@ interface MlflowRun extends Tracked {
 }
 
 const pinned = 'mlflow==3.17.2';
-const folder = mkdtempSync(join(tmpdir(), 'gradus-mlflow-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('mlflow');
 const port = await freePort();
 const environment = { MLFLOW_TRACKING_URI: `http://127.0.0.1:${port}/`, MLFLOW_EXPERIMENT_NAME: 'gradus / tests' };
 const stop = await start();

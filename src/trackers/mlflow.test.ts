@@ -1,20 +1,18 @@
 // Servers that MLflow's client may meet: none, one of somebody else's, one that wants credentials, one that goes away for a while. A real one is in
 // mlflow.engine.test.ts.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import type { GradusError } from '../errors.ts';
 import { readMetrics, readRun } from '../runs/read-run.ts';
 import { train, trainEvents } from '../studio/train.ts';
 import { connectMlflow } from './mlflow.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-mlflow-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('mlflow');
 const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
 
 async function serve(listener: RequestListener): Promise<{ server: Server; uri: string }> {

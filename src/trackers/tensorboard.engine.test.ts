@@ -1,9 +1,9 @@
 // Event files as TensorBoard's own reader takes them.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle } from '../../test/uvx.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
@@ -11,8 +11,7 @@ import { train } from '../studio/train.ts';
 import { connectTensorBoard } from './tensorboard.ts';
 
 const reader = 'tensorboard==2.21.0';
-const folder = mkdtempSync(join(tmpdir(), 'gradus-tensorboard-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('tensorboard');
 
 trackerContract({
   name: 'tensorboard',

@@ -1,9 +1,9 @@
 // Weights & Biases' own client, offline: what it has written, read with its own reader.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle, uvxEnvironment } from '../../test/uvx.ts';
 import type { GradusError } from '../errors.ts';
@@ -19,8 +19,7 @@ interface WandbRun extends Tracked {
   readonly files: readonly string[];
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-wandb-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('wandb');
 const withoutAccount = { WANDB_API_KEY: undefined, WANDB_MODE: undefined, NETRC: join(folder, 'netrc') };
 Object.assign(process.env, { PATH: uvxEnvironment.PATH, UV_PYTHON_DOWNLOADS: 'never', WANDB_MODE: 'offline' });
 

@@ -1,16 +1,15 @@
 // Workers are played by small Node programs here; channel.engine.test.ts has those in Python.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { standStill } from '../../test/stand-still.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-worker-test-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('worker-test');
 
 /** @param body what it does with each `message`; `say` answers */
 function options(body: string, more: Partial<WorkerOptions> = {}): WorkerOptions {

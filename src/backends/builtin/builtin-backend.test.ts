@@ -1,10 +1,10 @@
 // Whole runs of configs/toy-grpo.yaml: they learn with every seed, can be repeated and resumed, and load no native library.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadConfigFile } from '../../config/load.ts';
 import { readNpz } from '../../formats/npz.ts';
 import { readMetrics, readRun } from '../../runs/read-run.ts';
@@ -16,8 +16,7 @@ import { backends } from '../backends.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const toy = join(root, 'configs', 'toy-grpo.yaml');
-const folder = mkdtempSync(join(tmpdir(), 'gradus-builtin-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('builtin');
 
 const place = (name: string) => join(folder, name);
 const bytes = (...path: string[]) => readFileSync(join(folder, ...path));

@@ -1,15 +1,14 @@
 // The table of logits: its gradient against finite differences, its sampling against its own probabilities, its checkpoints.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
 import type { TrainingSequence } from '../../model.ts';
 import { TabularModel } from './tabular-model.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-table-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('table');
 
 const shape = { length: 3, vocabulary: 4 };
 const beta = 0.3;

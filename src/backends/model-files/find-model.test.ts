@@ -1,14 +1,13 @@
 // Models found by their names: paths, ids on this machine, and ids on the hub.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { startHubServer } from '../../../test/hub-server.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { findModel, nameForOthers, obtainModel } from './find-model.ts';
 
-const root = mkdtempSync(join(tmpdir(), 'gradus-models-'));
-after(() => rmSync(root, { recursive: true }));
+const root = temporaryFolder('models');
 
 const folder = (...parts: string[]) => {
   mkdirSync(join(root, ...parts), { recursive: true });

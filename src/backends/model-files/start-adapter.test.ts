@@ -1,11 +1,11 @@
 // Runs that start from an adapter: of a folder, of another run, of the hub; and adapters that lora does not describe.
 import assert from 'node:assert/strict';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { startHubServer } from '../../../test/hub-server.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
@@ -14,8 +14,7 @@ import { sample } from '../../studio/sample.ts';
 import { train } from '../../studio/train.ts';
 import { obtainAdapter } from './find-adapter.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('adapter');
 const adapter = fixturePath('tiny-llama-a', 'adapter');
 const config = {
   ...tinyConfig(folder),

@@ -1,9 +1,8 @@
 // What is decided about backend tinker before a server is asked: the address, stages, the plan.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -11,8 +10,7 @@ import { planTraining } from '../../studio/plan.ts';
 import { train } from '../../studio/train.ts';
 import { tinkerBackend } from './tinker-backend.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-tinker-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('tinker');
 
 const config = (changes: ConfigInput = {}): ConfigInput => ({
   ...(tinyConfig(folder) as ConfigInput),

@@ -1,9 +1,7 @@
 // The worker ends completions at stop texts, by the rule of the renderer.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
@@ -11,8 +9,7 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { trlBackend } from './trl-backend.ts';
 
 useOraclePython();
-const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-stop-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('trl-stop');
 
 test('a completion ends with the token that completes a stop text, in the worker and after it', async () => {
   const input = { ...tinyConfig(folder), backend: 'trl', stop: [...'aeiou0123456789'] } as ConfigInput;

@@ -1,15 +1,14 @@
 // What backend trl says of a model before Python is started.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import { trlBackend } from './trl-backend.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-backend-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('trl-backend');
 const model = writeTinyModel(folder);
 const path = join(folder, 'config.json');
 const plain: object = JSON.parse(readFileSync(path, 'utf8'));

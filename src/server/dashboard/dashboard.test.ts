@@ -4,24 +4,22 @@ import {
   appendFileSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { addSteps, hostile, problem, writeLiveRun, writeRecord } from '../../../test/dashboard-runs.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { openModelText } from '../../backends/open-renderer.ts';
 import { train } from '../../studio/train.ts';
 import type { GroupTokens } from './answers.ts';
 import { dashboard } from './dashboard.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-dashboard-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('dashboard');
 const root = join(folder, 'runs');
 const app = dashboard({ root, pause: 5 });
 const toy = join(import.meta.dirname, '..', '..', '..', 'configs', 'toy-grpo.yaml');

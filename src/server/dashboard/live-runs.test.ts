@@ -1,16 +1,15 @@
 // Runs that are read while they train: the same as reading all of them, without doing so.
 import assert from 'node:assert/strict';
-import { appendFileSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { replaceFile } from '../../runs/files.ts';
 import { healthMonitor } from '../../runs/health.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord } from '../../runs/records.ts';
 import { LiveRuns } from './live-runs.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-live-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('live');
 const record = { status: 'running', pid: 7, started: '2026-01-01T00:00:00.000Z' } as RunRecord;
 const step = (n: number): MetricsRecord => ({
   step: n,

@@ -1,9 +1,8 @@
 // A served model as OpenAI's own client for Python sees it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyChatModel } from '../../../test/tiny-model.ts';
 import { askOracle } from '../../../test/uvx.ts';
 import { serve } from '../serve.ts';
@@ -18,8 +17,7 @@ interface Answers {
   readonly error: string | null;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-openai-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('openai');
 
 test('it lists the model, gets answers whole and as a stream, and understands errors', async () => {
   const model = writeTinyChatModel(join(folder, 'tiny'));

@@ -1,17 +1,16 @@
 // A served model as OpenAI's own client sees it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { alphabet, writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { type Serving, serve } from '../serve.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-openai-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('openai');
 const config = {
   model: writeTinyChatModel(join(folder, 'tiny')),
   taskset: 'arithmetic',

@@ -1,10 +1,10 @@
 // Checks of data before anything is sampled, with hand-made rows and the tokenizer of a tiny model.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -12,8 +12,7 @@ import { blocking } from '../checks.ts';
 import { isSandboxed } from '../user-code/rewards/run-program.ts';
 import { checkData } from './check-data.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('data');
 const model = writeTinyModel(join(folder, 'model'));
 
 const sandboxed = await isSandboxed('javascript');

@@ -1,17 +1,16 @@
 // Data sets from files: every format, every error, and the rows that are held out.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { startHubServer } from '../../../test/hub-server.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { GradusError } from '../../errors.ts';
 import { assertColumns, loadRows, splitRows } from './data-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('data');
 
 function write(path: string, text: string | Uint8Array): string {
   const file = join(folder, path);

@@ -1,16 +1,15 @@
 // The check of the first reward, which decides what is correct, by its scores of right and wrong answers.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { checkData } from './check-data.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-first-reward-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('first-reward');
 const model = writeTinyModel(join(folder, 'model'));
 
 const dataset = join(folder, 'sums.jsonl');

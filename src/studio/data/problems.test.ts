@@ -1,9 +1,9 @@
 // The problems of a configuration: columns, filters, limits, what is held out, prompts, and rows that a program made.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -12,8 +12,7 @@ import { loadProblems } from './problems.ts';
 import { promptOf } from './row-prompt.ts';
 import { saveRows } from './save-rows.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-problems-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('problems');
 
 const rows = Array.from({ length: 40 }, (_, i) => ({
   problem: `${i} + 1`,

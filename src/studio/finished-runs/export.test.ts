@@ -6,19 +6,18 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { writeGgufModel } from '../../../test/gguf-model.ts';
 import { openModel, randomSequences } from '../../../test/native-models.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import { openRenderer } from '../../backends/open-renderer.ts';
@@ -26,8 +25,7 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { train } from '../train.ts';
 import { type ExportOptions, exportRun } from './export.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-export-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('export');
 const at = (name: string) => join(folder, name);
 const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
 const lora = { r: 4, alpha: 8, target_modules: 'all-linear' };

@@ -1,15 +1,14 @@
 // Rollouts of a run, scored again: changes are counted and shown, failures are reported, and the run itself is not changed.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { rolloutsFile } from '../../runs/layout.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
 import { replayRun } from './replay-run.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-replay-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('replay');
 
 function group(
   id: string,

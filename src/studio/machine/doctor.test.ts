@@ -1,19 +1,18 @@
 // The checks of doctor on this machine and on simulated ones: which backend requires what, and that no secret is told.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
 import { startHubServer } from '../../../test/hub-server.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { GradusError } from '../../errors.ts';
 import { type DoctorOptions, type DoctorResult, doctor } from './doctor.ts';
 import { type CheckId, hardwareFinding } from './machine-checks.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-doctor-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('doctor');
 const { PATH: path } = process.env;
 // Whoever runs the tests may have credentials.
 process.env.HOME = folder;

@@ -1,16 +1,15 @@
 // The ways to a GPU on a machine without one: what each lacks, estimates where they can be made, and nothing spent.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { stringify } from 'yaml';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { GradusError } from '../../errors.ts';
 import { explainGpuPath, type GpuPathResult } from './gpu-path.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-gpu-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('gpu');
 process.env.HOME = folder;
 const config = tinyConfig(folder);
 

@@ -1,16 +1,15 @@
 // What doctor says of the server of backend tinker: whether it answers and has the model, never the key.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { doctor } from './doctor.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-tinker-check-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('tinker-check');
 const model = writeTinyModel(join(folder, 'model'));
 const keys: unknown[] = [];
 const server = createServer((request, response) => {

@@ -1,15 +1,14 @@
 // The Modal app, as Modal's own library takes it; no account is needed, and nothing is sent.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import { modalApp } from './modal-app.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-modal-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('modal');
 const uv = join(import.meta.dirname, '..', '..', '..', '.cache', 'uv-venv', 'bin');
 const environment: NodeJS.ProcessEnv = {
   ...process.env,

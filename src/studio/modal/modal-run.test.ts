@@ -2,16 +2,15 @@
 // makes.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { after, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { type TrainOptions, train } from '../train.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-modal-run-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('modal-run');
 const { PATH: path } = process.env;
 process.env.HOME = folder;
 beforeEach(() => {

@@ -1,24 +1,14 @@
 // Changes of a model's files are noticed; those of code are tested where the code is loaded.
 import assert from 'node:assert/strict';
-import {
-  appendFileSync,
-  closeSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, closeSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { configDefaults } from '../../config/schema.ts';
 import { changedFiles, hashUserFiles } from './user-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-user-files-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('user-files');
 
 test('a model that is trained further, or has another tokenizer, has changed', () => {
   const model = writeTinyModel(join(folder, 'model'));

@@ -1,11 +1,11 @@
 // Full fine-tuning with rounded rollouts: the sampler has the weights of the last update, rounded.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { largestDifference } from '../../../../test/difference.ts';
 import { openModel, randomSequences } from '../../../../test/native-models.ts';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { wideVocabulary, writeWideModel } from '../../../../test/wide-model.ts';
 import type { Dialogue, Policy, SampleRequest } from '../../../policy.ts';
 import { kernelLibrary } from '../../../runtime/kernels.ts';
@@ -13,8 +13,7 @@ import type { NativeModelOptions } from '../native-model.ts';
 
 const operator = kernelLibrary();
 const skip = 'missing' in operator ? operator.missing : false;
-const folder = mkdtempSync(join(tmpdir(), 'gradus-sampling-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('sampling');
 
 const sequences = randomSequences({ 7: [9, 12], 3: [10, 10] }, wideVocabulary);
 const texts = sequences.map(({ promptIds, completionIds }) => [...promptIds, ...completionIds]);

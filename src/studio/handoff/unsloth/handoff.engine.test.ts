@@ -1,11 +1,11 @@
 // Hand-offs to Unsloth, trained for a few steps by train.py on the CPU without Unsloth, and Unsloth's signatures as its files have them.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { writeTinyChatModel, writeTinyModel } from '../../../../test/tiny-model.ts';
 import { openModelText } from '../../../backends/open-renderer.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
@@ -20,8 +20,7 @@ import { TRL_VERSION, UNSLOTH_VERSION } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const python = join(root, 'python/.venv/bin/python');
-const folder = mkdtempSync(join(tmpdir(), 'gradus-unsloth-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('unsloth');
 
 /** `mine` fails for some completions and does not apply to others; `count` tells how many ids there were. */
 const rewardCode = `export function mine({ completions }) {

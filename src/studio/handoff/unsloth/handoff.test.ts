@@ -1,18 +1,17 @@
 // Hand-offs to Unsloth without Unsloth: what is written, what keys become, what is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertRefused, handoffConfig, writeHandoffInputs, writeQuantizedModel } from '../../../../test/handoffs.ts';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { readParquet } from '../../../formats/parquet.ts';
 import { handOff } from '../handoff.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-unsloth-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('unsloth');
 writeHandoffInputs(folder);
 
 let count = 0;

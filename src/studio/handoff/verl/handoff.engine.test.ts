@@ -1,11 +1,11 @@
 // Hand-offs, as verl's own code takes them: its configuration, its data set and its loaders of rewards.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../../../test/shared.ts';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { askVerl } from '../../../../test/verl.ts';
 import { openModelText, textOptions } from '../../../backends/open-renderer.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
@@ -18,8 +18,7 @@ import type { Given } from '../handoff-row.ts';
 import { hydraOverride } from './hydra-override.ts';
 import { verlOverrides } from './overrides.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-verl-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('verl');
 const skip = skipWithoutShared('models/smollm2-135m-instruct', 'models/stories260K');
 
 /** Makes a folder with all of a model but its weights, which no hand-off reads, and whose format verl does not know. */

@@ -1,19 +1,18 @@
 // Hand-offs to verl without verl: what is written, what each key becomes, what is refused.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertRefused, handoffConfig, writeHandoffInputs, writeQuantizedModel } from '../../../../test/handoffs.ts';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../../test/tiny-model.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { readParquet } from '../../../formats/parquet.ts';
 import { handOff } from '../handoff.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-handoff-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('handoff');
 writeHandoffInputs(folder);
 writeTinyModel(join(folder, 'plain'));
 mkdirSync(join(folder, 'gguf'));

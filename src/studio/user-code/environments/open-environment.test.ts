@@ -1,17 +1,16 @@
 // Environments from files: exports, settings and errors in them, data, weights, checks without a model.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { openTask } from '../../task.ts';
 import { checkEnvironment } from './check-environment.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-environment-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('environment');
 
 const library = pathToFileURL(join(import.meta.dirname, '..', '..', '..', 'index.ts')).href;
 writeFileSync(

@@ -1,16 +1,15 @@
 // The calls by which environments in Python use the model: conversations are rendered with their tools, however these are written.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { PolicyCalls } from './policy-calls.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-policy-calls-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('policy-calls');
 
 const template = join(folder, 'template.jinja');
 writeFileSync(

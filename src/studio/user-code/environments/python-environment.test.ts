@@ -1,17 +1,16 @@
 // Environments in Python, in both styles, played without a model; and whatever user code may do to the process that runs them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import type { RemoteEnv } from '../../../env-call.ts';
 import type { Message, ToolCall } from '../../../message.ts';
 import type { Env, State } from '../../../rl.ts';
 import { loadPythonEnvironment } from './python-environment.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-python-env-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('python-env');
 
 function write(text: string): string {
   const file = join(folder, 'env.py');

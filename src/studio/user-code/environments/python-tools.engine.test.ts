@@ -1,14 +1,13 @@
 // The schemas of tools in Python, compared with those of transformers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { loadPythonEnvironment } from './python-environment.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-python-tools-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('python-tools');
 const python = join(import.meta.dirname, '..', '..', '..', '..', 'python', '.venv', 'bin', 'python');
 
 const environment = `

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import type { Environment } from '../../../environment.ts';
 import type { Policy } from '../../../policy.ts';
 import type { Renderer } from '../../../rendering.ts';
@@ -16,8 +16,7 @@ import { EnvironmentSupervisor } from './environment-supervisor.ts';
 import { loadEnvironment } from './load-environment.ts';
 import { openRemoteEnvironment } from './remote-environment.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-remote-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('remote');
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 const file = join(folder, 'envs.ts');
 writeFileSync(

@@ -1,15 +1,14 @@
 // Reward functions from users' files, and the errors of files that do not load.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { GradusError } from '../../../errors.ts';
 import type { RewardInput } from '../../../rewards.ts';
 import { loadRewardFunction } from './load-reward-function.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-code-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('code');
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 
 function write(name: string, text: string): string {

@@ -1,15 +1,14 @@
 // The rewards of a configuration: built-in ones and functions of the user's, in one list.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { loadConfigFile } from '../../../config/load.ts';
 import { changedFiles, hashUserFiles } from '../user-files.ts';
 import { openRewards } from './open-rewards.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-rewards-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('rewards');
 const code = join(folder, 'mine.ts');
 writeFileSync(
   code,

@@ -1,14 +1,14 @@
 // Rewards in Python: TRL's signature, and whatever user code may do to the process that runs it.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, totalmem } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import type { RemoteReward, RewardData } from '../../../rewards.ts';
 import { loadPythonReward, type PythonRewardOptions } from './python-reward.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-python-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('python');
 
 function write(text: string, name = 'mine.py'): string {
   const file = join(folder, name);

@@ -1,17 +1,16 @@
 // A server of rewards that answers other programs, line by line.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { main } from '../../../cli/main.ts';
 import { publishedSchemas } from '../../../cli/schemas/published.ts';
 import { loadConfigObject } from '../../../config/load.ts';
 import { answerLines, type RewardAnswer, serveRewards } from './serve-rewards.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-serve-rewards-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('serve-rewards');
 writeFileSync(
   join(folder, 'mine.ts'),
   `export async function slow({ completions, completionIds, prompts }) {

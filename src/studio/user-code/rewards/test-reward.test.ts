@@ -1,13 +1,12 @@
 // One reward over given completions: scores in order, failures beside them, agreement with what was expected.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { testReward } from './test-reward.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'gradus-reward-test-'));
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('reward-test');
 
 let files = 0;
 
