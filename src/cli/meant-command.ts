@@ -1,4 +1,4 @@
-// Suggests a command in place of one that does not exist: one in a group such as `runs`, or our name for what other tools call differently.
+// Suggests a command instead of one that does not exist: one in a group such as `runs`, or our name for what other tools call differently.
 import type { Command } from 'commander';
 import { existingNames, named } from '../common/nearest.ts';
 import { listCommands } from './command-list.ts';

@@ -44,7 +44,7 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
   );
 }
 
-/** What to write in place of another system's value, or of one value where a list is expected. */
+/** What to write instead of another system's value, or of one value where a list is expected. */
 function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   // An entry of a list is looked for among the values of the list.
   const key = path.replace(/\.\d+$/, '');

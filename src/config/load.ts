@@ -166,7 +166,7 @@ function withLength(config: Config): Config {
   return { ...config, max_steps: stages.length > 0 ? stepsOfStages(config) : 100 };
 }
 
-/** Whether the source sets this key: it has the key, or a value that is not an object in place of one of its parents. */
+/** Whether the source sets this key: it has the key, or a value that is not an object instead of one of its parents. */
 function isStated(source: unknown, path: readonly string[]): boolean {
   return path.some((_, i) => {
     const value = valueAt(source, path.slice(0, i + 1));

@@ -413,7 +413,7 @@ const ofTheRun = [
 
 export type StageKey = Exclude<keyof typeof keys, (typeof ofTheRun)[number]>;
 
-/** The keys that a stage may give in place of the configuration's. */
+/** The keys that a stage may give instead of the configuration's. */
 export const stageKeys = Object.keys(keys).filter((key): key is StageKey => !ofTheRun.some((other) => other === key));
 
 const overrides = Object.fromEntries(

@@ -56,7 +56,7 @@ export interface FileLine<T> {
 }
 
 /**
- * The objects of a .jsonl file, in order; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON, no objects, or without the
+ * The objects of a .jsonl file, in order; none if it does not exist. Throws `RUN_DAMAGED` for lines that are not JSON, not objects, or without the
  * fields, except an incomplete last one.
  */
 export function readLines<T extends object>(path: string, fields: Fields = {}): T[] {

@@ -19,7 +19,7 @@ export class LineFollower<T extends object> {
     this.#offset = from;
   }
 
-  /** How often the file has been replaced or become shorter, because a run was started anew or resumed from an earlier step. */
+  /** How often the file has been replaced or become shorter, because a run was started again or resumed from an earlier step. */
   get restarts(): number {
     return this.#restarts;
   }

@@ -115,7 +115,7 @@ export class History {
     return reward.difference <= reward.margin && this.heldOut?.learning !== 'improved';
   }
 
-  /** Whether most groups are all good and hardly any all bad, so that a lack of progress is no problem. */
+  /** Whether most groups are all good and hardly any all bad, so that a lack of progress is not a problem. */
   get isSolved(): boolean {
     const good = this.lastMean('groups/frac_all_good', 10) ?? 0;
     const bad = this.lastMean('groups/frac_all_bad', 10) ?? 1;
@@ -127,7 +127,7 @@ export class History {
     return this.#evaluations.at(-1);
   }
 
-  /** How held-out accuracy changed; undefined while there are no two evaluations. */
+  /** How held-out accuracy changed; undefined before the second evaluation. */
   get heldOut(): HeldOutChange | undefined {
     this.#heldOut ??= { change: heldOutChange(this.#evaluations) };
     return this.#heldOut.change;

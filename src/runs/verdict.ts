@@ -146,7 +146,7 @@ export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
   return { before: mean(values.slice(0, window)), after: mean(values.slice(-window)), window };
 }
 
-/** Steps of other stages are no comparison: these may have other rewards and other problems. */
+/** Steps of other stages cannot be compared: they may have other rewards and other problems. */
 export function ofLastStage(metrics: readonly MetricsRecord[]): MetricsRecord[] {
   const stage = metrics.at(-1)?.stage;
   return metrics.filter((step) => step.stage === stage);

@@ -176,7 +176,7 @@ function openLog(directory: string, step: number, setup: Setup, decisive: object
   return EvaluationFile.continue(directory, `${stepName(step)}-${hash.slice(0, 8)}`);
 }
 
-/** The numbers of problems and samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` where none is and some are asked for. */
+/** The numbers of problems and samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` if some are needed and none are. */
 function evaluationSettings({ eval: configured }: Config, options: EvaluateOptions): NonNullable<Config['eval']> {
   const { problems, k, split } = options;
   if (configured === null && split !== 'train') {

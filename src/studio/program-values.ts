@@ -1,4 +1,4 @@
-// Values that a program may put into a configuration in place of names: rows, reward functions and environments.
+// Values that a program may put into a configuration instead of names: rows, reward functions and environments.
 import { isProgramReference, programReference } from '../config/references.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import type { Configurable } from '../configurable.ts';

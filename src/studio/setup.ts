@@ -29,14 +29,14 @@ export interface Setup extends Task {
   readonly template: TemplateUse;
   /** The versions of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** What a program gave in place of names. */
+  /** What a program gave instead of names. */
   readonly values: ProgramValues | undefined;
   /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
   /** Plays episodes as training does, except for `options`. */
   generator(options?: Partial<RolloutOptions>): Generator;
   /**
-   * The setup of a stage. Its model is opened anew with the settings and the initial weights; load a checkpoint to continue from one. The stage
+   * The setup of a stage. Its model is opened again with the settings and the initial weights; load a checkpoint to continue from one. The stage
    * does not train on problems that this setup holds out. Throws `CANCELLED` as opening does.
    */
   enter(stage: Stage): Promise<Setup>;
@@ -46,7 +46,7 @@ export interface Setup extends Task {
 export interface SetupOptions {
   /** Cancels loading the user's code and data, and downloads: `CANCELLED`. */
   readonly signal?: AbortSignal | undefined;
-  /** What a program gave in place of names. @default nothing */
+  /** What a program gave instead of names. @default nothing */
   readonly values?: ProgramValues | undefined;
 }
 

@@ -37,7 +37,7 @@ export interface Task {
 export interface TaskParts {
   /** The calls through which environments in Python use the model, if there will be one. */
   readonly calls?: PolicyCalls;
-  /** What a program gave in place of names. @default nothing */
+  /** What a program gave instead of names. @default nothing */
   readonly values?: ProgramValues | undefined;
 }
 

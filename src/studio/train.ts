@@ -52,7 +52,7 @@ export interface TrainOptions extends RunPlace {
  * const result = await train({ model: './models/tiny', dataset: rows, reward: ['numeric_match', short] }, { name: 'first' });
  * ```
  *
- * @param config the path of a config file, or its contents, in which rows, functions and environments may stand in place of their names
+ * @param config the path of a config file, or its contents, in which rows, functions and environments may replace their names
  */
 export async function train(config: string | ProgramConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const events = trainEvents(config, options);

@@ -89,7 +89,7 @@ export function cast(x: Tensor, type: ElementType): Tensor {
 
 /** x · sigmoid(x). Elfwing et al. 2017, arXiv:1702.03118. */
 export const silu = (x: Tensor): Tensor => mul(x, sigmoid(x));
-/** GELU, with tanh in place of the error function. Hendrycks and Gimpel 2016, arXiv:1606.08415. */
+/** GELU, with tanh instead of the error function. Hendrycks and Gimpel 2016, arXiv:1606.08415. */
 export const geluTanh = (x: Tensor): Tensor =>
   mul(x, sigmoid(mul(mul(x, add(mul(mul(x, x), 0.044715), 1)), 2 * Math.sqrt(2 / Math.PI))));
 /** x limited to a range. */

@@ -12,7 +12,7 @@ export interface PythonCodeOptions {
   readonly handlers?: Readonly<Record<string, CallHandler>>;
 }
 
-/** Puts our packages in place of the working directory, whose files could otherwise hide modules of Python's library. */
+/** Puts our packages instead of the working directory, whose files could otherwise hide modules of Python's library. */
 const PROGRAM =
   'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start(int(sys.argv.pop()))';
 

@@ -76,7 +76,7 @@ function namesOf({ name }: ParameterSpec, layout: GgufLayout, config: ModelConfi
   return (copied ? [name, OUTPUT] : [name]).map((each) => ggufName(each, layout));
 }
 
-/** A matrix whose rows are no whole blocks is stored in halves, as llama.cpp's own tools do it. */
+/** A matrix whose rows are not whole blocks is stored in halves, as llama.cpp's own tools do it. */
 function storedType({ shape }: ParameterSpec, dtype: GgufDtype): StoredType {
   if (shape.length === 1) return dtypes.float32;
   const wanted = dtypes[dtype];

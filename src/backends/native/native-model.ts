@@ -60,7 +60,7 @@ export interface NativeModelOptions {
   readonly threads?: number;
   /**
    * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
-   * rounded anew after each update. `auto`: see `rolloutDtype`. @default 'float32'
+   * rounded again after each update. `auto`: see `rolloutDtype`. @default 'float32'
    */
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**

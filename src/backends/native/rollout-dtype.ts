@@ -13,7 +13,7 @@ export interface RolloutModel {
 
 /**
  * Resolves `auto`: int8 with our custom operators, with which a run learns the same (bench/README.md); else float32.
- * Trained weights are rounded anew after each update, which the custom operators alone can do.
+ * Trained weights are rounded again after each update, which the custom operators alone can do.
  */
 export function rolloutDtype(setting: Setting, { customOperators, whole }: RolloutModel): RolloutDtype {
   if (whole && !customOperators) return 'float32';

@@ -40,7 +40,7 @@ export function handoffCommand(cli: Cli): Command {
 async function runHandoff({ output }: Cli, file: string, { to, out, set, overwrite }: HandoffFlags) {
   const { loadConfigFile } = await import('../../config/load.ts');
   const { handOff } = await import('../../studio/handoff/handoff.ts');
-  // Another engine will train, so keys that our engines refuse are no errors.
+  // Another engine will train, so keys that our engines refuse are not errors.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
   const result = await handOff(loaded, { to, out, ...given({ overwrite }) });
   output.result(result, summary(output.suggested(result)));

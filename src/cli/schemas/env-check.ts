@@ -1,4 +1,4 @@
-// env.check.result/1: what came of playing an environment without a model.
+// env.check.result/1: the results of playing an environment without a model.
 import { z } from 'zod';
 import type { PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { check } from './checks.ts';

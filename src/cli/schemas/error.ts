@@ -1,4 +1,4 @@
-// error/1: the result of any command that fails and has nothing else to show.
+// error/1: the result of a command that fails without a result of its own.
 import { z } from 'zod';
 import { failure } from './envelope.ts';
 

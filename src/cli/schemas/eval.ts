@@ -1,4 +1,4 @@
-// eval.result/1: how good a policy is on held-out problems, beside the policy that training started from.
+// eval.result/1: how good a policy is on held-out problems, compared with the policy that training started from.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 import { changedFiles, evaluationRecord, openedRun, verdict } from './records.ts';

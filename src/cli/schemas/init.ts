@@ -1,4 +1,4 @@
-// init.result/1: the project that was made.
+// init.result/1: the project that was created.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 

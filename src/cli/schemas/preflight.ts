@@ -1,4 +1,4 @@
-// preflight.result/1: whether anything stands in the way of learning.
+// preflight.result/1: whether anything would prevent learning.
 import { z } from 'zod';
 import { check } from './checks.ts';
 import { outcomeSchema } from './envelope.ts';

@@ -1,4 +1,4 @@
-// replay.result/1: what a run sampled, scored again with another reward.
+// replay.result/1: the rollouts of a run, scored again with another reward.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 

@@ -1,4 +1,4 @@
-// rewards.test.result/1: what a reward made of given completions.
+// rewards.test.result/1: the scores that a reward gives to given completions.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import { numbers } from './records.ts';

@@ -1,4 +1,4 @@
-// runs.compare.result/1: runs beside one another.
+// runs.compare.result/1: several runs side by side.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 import { comparedRun, interval } from './records.ts';

@@ -1,4 +1,4 @@
-// runs.show.result/1: how a run fared, or fares.
+// runs.show.result/1: the results of a run, or its progress.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 import {

@@ -1,4 +1,4 @@
-// runs.stop.result/1: what became of a run that was asked to stop.
+// runs.stop.result/1: the state of a run that was asked to stop.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import { runWithDirectory } from './records.ts';

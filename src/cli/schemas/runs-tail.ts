@@ -1,4 +1,4 @@
-// runs.tail.result/1: what came after a step.
+// runs.tail.result/1: the steps after a given one.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import { alert, evaluationRecord, runWithDirectory, stepRecord } from './records.ts';

@@ -1,4 +1,4 @@
-// runs.wait.result/1: how a run ended, or that it goes on.
+// runs.wait.result/1: how a run ended, or that it is still running.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import { runWithDirectory } from './records.ts';

@@ -130,7 +130,7 @@ const chatFields = z.strictObject({
   web_search_options: unset,
   functions: unset,
   function_call: unset,
-  // A field of vLLM's server: variables of the chat template, in place of the configuration's.
+  // A field of vLLM's server: variables of the chat template, instead of the configuration's.
   chat_template_kwargs: templateVariables.nullish(),
 });
 export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {

@@ -46,7 +46,7 @@ export interface SamplingJob {
   readonly topLogprobs?: number;
   /** Whether completions continue the text of their prompts, instead of starting a text. @default false */
   readonly continues?: boolean;
-  /** Tools that completions may call: pieces have text that is no part of a call. @default none */
+  /** Tools that completions may call: pieces have text that is not part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
   readonly signal: AbortSignal;
   /** Called with each piece that is added to a completion, as it grows. */

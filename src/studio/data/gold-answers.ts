@@ -183,7 +183,7 @@ function wordingsFor({ pattern }: OpenReward): typeof wordings {
   return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
 }
 
-/** A text that a simple pattern with one group matches: the pattern's literal text, with the answer in place of the group. */
+/** A text that a simple pattern with one group matches: the pattern's literal text, with the answer instead of the group. */
 function spell(pattern: string, answer: string): string {
   const [before, after] = pattern.split(/\((?!\?).*\)/s);
   const literal = (source = '') =>

@@ -64,7 +64,7 @@ export async function loadProblems(
   return problems;
 }
 
-/** The keys with which a configuration reads another column in place of one that is missing. */
+/** The keys with which a configuration reads another column instead of one that is missing. */
 function columnRemedy(column: string, { prompt_column, answer_column }: Config): string {
   const keys = Object.entries({ prompt_column, answer_column }).filter(([, name]) => name === column);
   const copies = `columns: {${column}: NAME} gives one of them this name`;

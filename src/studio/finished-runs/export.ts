@@ -213,7 +213,7 @@ function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknow
 }
 
 /**
- * Makes transformers read the tokenizer.json as it is. For the class of a family, such as GPT2Tokenizer, version 5 builds a tokenizer anew, without
+ * Makes transformers read the tokenizer.json as it is. For the class of a family, such as GPT2Tokenizer, version 5 rebuilds the tokenizer, without
  * what the model changed: SmolLM2 cuts numbers into digits. A class that comes with the model's own code stays.
  */
 function keepTokenizer(folder: string): void {
@@ -221,7 +221,7 @@ function keepTokenizer(folder: string): void {
   if (!existsSync(path) || !existsSync(join(folder, 'tokenizer.json'))) return;
   const text = readFileSync(path, 'utf8');
   if ('auto_map' in JSON.parse(text)) return;
-  // The text is changed, not written anew, since JavaScript would write other numbers.
+  // The text is edited, not written again, since JavaScript would write other numbers.
   writeFileSync(path, text.replace(/("tokenizer_class"\s*:\s*)"[^"]*"/, '$1"PreTrainedTokenizerFast"'));
 }
 

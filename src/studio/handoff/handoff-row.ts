@@ -22,7 +22,7 @@ export interface Given {
   readonly rows: number;
   /** Tokens that a prompt may have. */
   readonly promptTokens: number;
-  /** The Jinja template to apply in place of the model's own; null: the model's own. */
+  /** The Jinja template to apply instead of the model's own; null: the model's own. */
   readonly chatTemplate: string | null;
 }
 

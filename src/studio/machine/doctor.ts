@@ -9,7 +9,7 @@ type Backend = Config['backend'];
 type Compute = Config['compute'];
 
 export interface DoctorOptions {
-  /** The backend to check for, in place of the configuration's. @default the configuration's, or 'native' */
+  /** The backend to check for, instead of the configuration's. @default the configuration's, or 'native' */
   readonly backend?: Backend;
   /** The path of a configuration, to check what it needs. @default none: check what the backend needs for any configuration */
   readonly config?: string;

@@ -10,7 +10,7 @@ import { ProfileTrace } from './profile-trace.ts';
 const STEPS = 3;
 const MEMORY_INTERVAL = 5; // ms
 
-/** Writes the profile into the run directory anew after each recorded step. */
+/** Writes the profile into the run directory again after each recorded step. */
 export class StepProfile {
   readonly #profiler: Profiler;
   readonly #store: RunStore;

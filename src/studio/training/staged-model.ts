@@ -1,4 +1,4 @@
-// The model of a run, which is opened anew for each stage, with the settings of the stage.
+// The model of a run, which is opened again for each stage, with the settings of the stage.
 import type { Backend, OpenBackend } from '../../backends/backend.ts';
 import type { Stage } from '../../config/stages.ts';
 

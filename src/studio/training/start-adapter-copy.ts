@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { adapterFiles } from '../../hub/adapter-files.ts';
 import { runFiles } from '../../runs/layout.ts';
 
-/** The configuration with the adapter's folder in place of its name, and the files to copy, which are read before a new run may overwrite them. */
+/** The configuration with the adapter's folder instead of its name, and the files to copy, which are read before a new run may overwrite them. */
 export interface StartAdapter {
   readonly config: Config;
   writeTo(directory: string): void;

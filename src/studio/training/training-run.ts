@@ -245,7 +245,7 @@ export class TrainingRun {
     yield* this.#alert(this.#health.evaluation(record));
   }
 
-  /** Undefined if it was stopped: the whole evaluation is made again when the run goes on. */
+  /** Undefined if it was stopped: the whole evaluation is made again when the run continues. */
   async #measure(step: number): Promise<EvaluationRecord | undefined> {
     const { config, problems, model, generator, rewards, rewardModel, rewardNames } = this.#setup;
     const log = this.#store.beginEvaluation(step);

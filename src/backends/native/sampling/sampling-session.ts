@@ -1,4 +1,4 @@
-// The session that samples with the current weights. A session with rounded copies of trained weights is opened anew after these have changed.
+// The session that samples with the current weights. A session with rounded copies of trained weights is opened again after these have changed.
 import type { DecodingSession } from './decoding-session.ts';
 
 export interface SamplingSessionOptions {

@@ -52,7 +52,7 @@ const TOLERANCE = 1e-6;
 
 /**
  * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
- * `completion` and `expected`; `completionIds` are empty, for there is no tokenizer. Functions in Python get completions as lists of messages where
+ * `completion` and `expected`; `completionIds` are empty, since there is no tokenizer. Functions in Python get completions as lists of messages where
  * all cases give them so, else as texts; where that makes all of them fail as it does functions written for a chat template, as messages after all.
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
  */
