@@ -15,7 +15,6 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { GradusError, isObject } from '../errors.ts';
-import { readJson, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   checkpointFiles,
@@ -25,7 +24,9 @@ import {
   stepName,
   stepOf,
 } from './layout.ts';
+import { readJson } from './read-lines.ts';
 import type { CheckpointState, FileFingerprint } from './records.ts';
+import { replaceJson } from './replace-file.ts';
 
 export interface Checkpoint {
   readonly folder: string;

@@ -5,10 +5,10 @@ import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { recreateFolder } from './checkpoints.ts';
 import { claim } from './claim.ts';
-import { isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
 import { readParts, wholeProblems } from './read-evaluation.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from './records.ts';
+import { isTemporaryOf, replaceFile, replaceJson } from './replace-file.ts';
 
 export class EvaluationFile {
   readonly #paths: EvaluationPaths;

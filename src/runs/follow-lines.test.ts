@@ -4,8 +4,9 @@ import { appendFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { lastLine, linesBehind, readLines, replaceFile } from './files.ts';
 import { LineFollower } from './follow-lines.ts';
+import { lastLine, linesBehind, readLines } from './read-lines.ts';
+import { replaceFile } from './replace-file.ts';
 
 const folder = temporaryFolder('follow');
 

@@ -1,6 +1,6 @@
 // Reads lines as they are appended to a file.
 import { existsSync, statSync } from 'node:fs';
-import { eachLine, type Fields } from './files.ts';
+import { eachLine, type Fields } from './read-lines.ts';
 
 export class LineFollower<T extends object> {
   readonly #path: string;

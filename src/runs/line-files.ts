@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
-import { damaged, eachLine, fileChunks } from './files.ts';
 import { runFiles } from './layout.ts';
+import { damaged, eachLine, fileChunks } from './read-lines.ts';
 
 /** The names of these files in `runFiles`. */
 const lineFiles = ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const;

@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
 import { codeOf, GradusError, isObject } from '../errors.ts';
-import { damaged, eachLine, type Fields, readJson } from './files.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
+import { damaged, eachLine, type Fields, readJson } from './read-lines.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationRecord, Verdict } from './records.ts';
 
 /** An evaluation whose completions were kept. */

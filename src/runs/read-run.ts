@@ -4,10 +4,10 @@ import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
-import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
 import { relocated } from './moved.ts';
 import { isAlive } from './processes.ts';
+import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './read-lines.ts';
 import {
   type Alert,
   type EvaluationRecord,

@@ -3,11 +3,11 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { shellWord } from '../common/shell-word.ts';
 import { GradusError } from '../errors.ts';
-import { isTemporaryOf, replaceJson } from './files.ts';
 import { runFiles } from './layout.ts';
 import { processStart } from './processes.ts';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
+import { isTemporaryOf, replaceJson } from './replace-file.ts';
 
 /** The fields of run.json that are known before a process writes the run. */
 export type NewRunRecord = Omit<RunRecord, 'id' | 'trained_in' | 'status' | 'pid' | 'pid_start' | 'step'>;

@@ -16,7 +16,6 @@ import {
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
 import { EvaluationFile } from './evaluation-file.ts';
-import { isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   evaluationNamed,
@@ -31,6 +30,7 @@ import { bytesUpTo, cutOff, type KeptBytes, LineFiles } from './line-files.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
+import { isTemporaryOf, replaceFile, replaceJson } from './replace-file.ts';
 import {
   assertFree,
   assertInactive,

@@ -10,7 +10,7 @@ import { FormatError } from '../../formats/format-error.ts';
 import { parseWithAllDigits, splitLines } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import type { Example } from '../../rl.ts';
-import { fileChunks } from '../../runs/files.ts';
+import { fileChunks } from '../../runs/read-lines.ts';
 
 export interface LoadRowsOptions {
   /** The split to read. In folders, the data set card or the names of files say which files it has; a single file is `train`. @default 'train' */

@@ -1,7 +1,7 @@
 // The warnings of the checks before a run, which may explain why it learnt nothing, or why what it seems to have learnt is doubtful.
 import { join } from 'node:path';
-import { eachLine } from '../../runs/files.ts';
 import { runFiles } from '../../runs/layout.ts';
+import { eachLine } from '../../runs/read-lines.ts';
 import type { Check } from '../checks.ts';
 import type { TrainEvent } from '../events.ts';
 

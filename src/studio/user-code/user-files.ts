@@ -5,7 +5,7 @@ import { isProgramReference, splitReference, templateFile } from '../../config/r
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
-import { fileChunks } from '../../runs/files.ts';
+import { fileChunks } from '../../runs/read-lines.ts';
 import { dataFilesIn } from '../data/data-files.ts';
 import type { ProgramValues } from '../program-values.ts';
 

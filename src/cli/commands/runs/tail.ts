@@ -45,7 +45,7 @@ export function tailCommand(cli: Cli): Command {
 async function tail({ output }: Cli, name: string, { follow = false, timeout, since }: TailFlags) {
   const { findRun, isActive, lastStep, readAfter } = await import('../../../runs/read-run.ts');
   const { runFiles } = await import('../../../runs/layout.ts');
-  const { lastLine } = await import('../../../runs/files.ts');
+  const { lastLine } = await import('../../../runs/read-lines.ts');
   const { LineFollower } = await import('../../../runs/follow-lines.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const { join } = await import('node:path');

@@ -1,50 +1,8 @@
-// Replaces files atomically, and reads JSON lines, of which the last may be incomplete, one after the other.
-import {
-  closeSync,
-  existsSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+// Reads files of JSON lines, of which the last may be incomplete: all, one after the other, or from the end. Also files with one JSON value, and bytes.
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
-
-/**
- * Replaces a file atomically; the new contents have reached the disk by then.
- * @param pieces the contents, or their pieces, which together may be longer than a string can be
- */
-export function replaceFile(path: string, pieces: string | Iterable<string>): void {
-  const temporary = `${path}.${process.pid}.tmp`;
-  try {
-    const file = openSync(temporary, 'w');
-    try {
-      for (const piece of typeof pieces === 'string' ? [pieces] : pieces) writeFileSync(file, piece);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-}
-
-/** Whether a file is a leftover of `replaceFile`, whose process was killed. */
-export function isTemporaryOf(name: string, found: string): boolean {
-  return found.startsWith(`${name}.`) && found.endsWith('.tmp');
-}
-
-export function replaceJson(path: string, value: object): void {
-  replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
-}
 
 /** The types of the fields that a line must have, by name. */
 export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;

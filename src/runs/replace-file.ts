@@ -1,0 +1,32 @@
+// Replaces files atomically, so that no reader finds half of one.
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/**
+ * Replaces a file atomically; the new contents have reached the disk by then.
+ * @param pieces the contents, or their pieces, which together may be longer than a string can be
+ */
+export function replaceFile(path: string, pieces: string | Iterable<string>): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    const file = openSync(temporary, 'w');
+    try {
+      for (const piece of typeof pieces === 'string' ? [pieces] : pieces) writeFileSync(file, piece);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Whether a file is a leftover of `replaceFile`, whose process was killed. */
+export function isTemporaryOf(name: string, found: string): boolean {
+  return found.startsWith(`${name}.`) && found.endsWith('.tmp');
+}
+
+export function replaceJson(path: string, value: object): void {
+  replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
