@@ -130,6 +130,24 @@ test('of several objectives none is drowned by its range', () => {
   assertNear(advantagesWith(1000), advantagesWith(1), 1e-3, 'a thousand times as long');
 });
 
+test('objectives that say nothing about a group give exactly 0, whatever rounding leaves of the mean of the batch', () => {
+  const first = [
+    [0.1, 0.1, 0.1],
+    [0.3, 0.7, 0.9],
+  ];
+  const second = [
+    [0.7, 0.7, 0.7],
+    [0.2, 0.4, 0.1],
+  ];
+  const scores = first.map((group, g) => group.map((part, i) => part + second[g]![i]!));
+  const [silent, mixed] = multiObjectiveAdvantages(scores, [
+    { weight: 1, scores: first },
+    { weight: 0.3, scores: second },
+  ]);
+  assert.deepEqual(silent, [0, 0, 0]);
+  assert.ok(mixed!.every((advantage) => Math.abs(advantage) > 0.1));
+});
+
 test('rewards whose squares are infinite have the advantages of their ratios', () => {
   for (const high of [1e155, 1e308]) {
     const rewards = [
