@@ -25,7 +25,9 @@ export function conformanceDocument(report: ConformanceReport): string {
 Every loss is compared with TRL ${oracles.TRL}. \`conformance/vectors\` has what TRL's own \`GRPOTrainer\` computes from given log-probabilities,
 rewards and masks (with its scoring, its importance ratios and its \`_compute_loss\`): the loss, all metrics and dL/dlogp of every token.
 \`gradus conformance\` computes the same on your machine, with the graphs that training runs in ONNX Runtime. \`python/fixtures/losses.py\` and
-\`advantages.py\` make the vectors; \`make test-engines\` also tries random batches under random settings (\`python/oracles/random_losses.py\`).
+\`advantages.py\` make the vectors; \`make test-engines\` also tries random batches under random settings (\`python/oracles/random_losses.py\`), and
+whole trainings of random models on given completions (\`python/oracles/whole_trainings.py\`): in every update both engines measure what TRL's \`GRPOTrainer\` logs, from
+\`loss\` and \`grad_norm\` to \`learning_rate\`, \`completions/…\` and \`num_tokens\`, and they leave the weights that it leaves.
 If TRL has no counterpart, the oracle is verl ${oracles.verl} (\`python/verl.sh\` calls its core algorithms) or the
 formula of the paper, written out in PyTorch ${oracles.PyTorch}; the tables say which.
 
@@ -66,6 +68,18 @@ ${markdown([
   such as the first ones of a group, are selected together; in TRL padding may set them apart by rounding.
 - **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which cuts every ratio to 0.2.
 - \`frac_reward_zero_std\` is always counted by group, of those with two scores or more, for every value of \`scale_rewards\`.
+- **Groups about which no reward says anything** have advantages of exactly 0, also with \`multi_objective_aggregation: normalize_then_sum\`. There TRL keeps what rounding
+  leaves, some 1e-8, whose sign \`clip_ratio/…\`, \`cispo_clip_ratio\` and \`vespo/phi_seq_mean\` count.
+- **A step has one line of metrics**, the means over its \`num_iterations\` updates, where TRL logs each; \`max_steps\` and schedules count steps. What was not measured is
+  absent, where TRL writes 0 (\`completions/…_terminated_length\` without a completion that ended, \`tools/failure_frequency\` without a call).
+  \`sampling/sampling_logp_difference/mean\` is measured without a correction, too.
+- **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores it.
+- **Evaluations** play held-out problems (\`eval/accuracy\`, \`eval/sampled_reward\`, pass@k), where TRL computes its loss on them: there is no \`eval_loss\`, nor metrics of TRL with \`eval_\` before them.
+- **Dropout.** Backend native drops nothing but what \`lora.dropout\` says, where row and column have a random number each, not each value its own; \`attention_dropout\` in a model's config.json, with which TRL and
+  backend trl train, has no effect there. The tokens were sampled without it.
+- **Every name of \`lora.target_modules\` must be a layer.** PEFT asks it of one of them. Embeddings and the output layer are trained in full, by \`modules_to_save\`, not by adapters.
+- **Not here**, and refused by name with what stands in their place: updates on parts of what was sampled (\`steps_per_generation\`, \`generation_batch_size\`), a reference that
+  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers but AdamW (\`optim\`), DoRA, reward models as functions, images.
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }

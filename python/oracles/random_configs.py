@@ -1,0 +1,59 @@
+# Configurations of small models of every family, drawn at random: sizes, biases, ties, windows, heads and their groups, scaled rotary embeddings.
+from transformers import AutoConfig
+
+FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite"]
+
+
+def random_config(family, random, wide):
+    """`wide`: every matrix has rows of 256."""
+    choose = lambda *values: values[random.integers(len(values))]
+    groups, kv_heads = choose(1, 2, 3), choose(1, 2)
+    heads = 4 if wide else groups * kv_heads
+    sizes = {
+        "vocab_size": int(random.integers(30, 70)),
+        "hidden_size": 256 if wide else 2 * heads * int(random.integers(2, 6)),
+        "intermediate_size": 256 if wide else int(random.integers(9, 60)),
+        "num_hidden_layers": 1 if wide else choose(1, 2, 3),
+        "num_attention_heads": heads,
+        "num_key_value_heads": choose(1, 2, 4) if wide else kv_heads,
+        "head_dim": 64 if wide else 2 * int(random.integers(1, 12)),
+        "max_position_embeddings": 32,
+        "rms_norm_eps": choose(1e-5, 1e-6),
+        "tie_word_embeddings": choose(True, False),
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "rope_parameters": {"rope_type": "default", "rope_theta": choose(100.0, 10000.0, 1e6)},
+    }
+    if family == "llama" and not wide:
+        scaling = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+        sizes["rope_parameters"] |= choose({}, scaling | {"original_max_position_embeddings": 12})
+        sizes["attention_bias"] = choose(True, False)
+    if family in ["smollm3", "olmo2", "granite"]:
+        yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12, "beta_fast": 2.0}
+        sizes["rope_parameters"] |= choose({}, {"rope_type": "linear", "factor": 3.0}, yarn, yarn | {"truncate": False, "mscale": 1.0, "mscale_all_dim": 0.5})
+        sizes["attention_bias"] = choose(True, False) and not wide
+    if family == "smollm3":
+        sizes |= {"num_hidden_layers": 3, "no_rope_layers": [1, 0, choose(0, 1)], "pad_token_id": 0}
+        sizes |= {"use_sliding_window": choose(True, False) and not wide, "sliding_window": 5}
+    if family == "olmo2":
+        sizes["pad_token_id"] = 0
+    if family == "granite":
+        sizes |= {"embedding_multiplier": 3.0, "attention_multiplier": choose(0.1, 0.5), "residual_multiplier": 0.5, "logits_scaling": choose(0.5, 3.0)}
+    if family == "mistral":
+        sizes["sliding_window"] = None if wide else choose(None, 5)
+    if family in ["qwen2", "qwen3"] and not wide:
+        sizes |= {"use_sliding_window": choose(True, False), "sliding_window": 5, "max_window_layers": 1}
+    if family in ["gemma3_text", "granite"]:
+        sizes["tie_word_embeddings"] &= not wide  # embeddings that are scaled as much would repeat every token with certainty
+    if family == "gemma3_text":
+        sizes["num_hidden_layers"] = 3
+        sizes["sliding_window"] = int(random.integers(2, 9))
+        sizes["layer_types"] = [choose("sliding_attention", "full_attention") for _ in range(2)] + ["sliding_attention"]
+        sizes["query_pre_attn_scalar"] = choose(8, 256)
+        sizes["attention_bias"] = choose(True, False)
+        sizes["rope_parameters"] = {kind: sizes["rope_parameters"] | {"rope_theta": choose(100.0, 1e6)} for kind in ["full_attention", "sliding_attention"]}
+    if family == "qwen3":
+        sizes["attention_bias"] = choose(True, False) and not wide
+    if family == "qwen2":
+        del sizes["head_dim"]
+    return AutoConfig.for_model(family, **sizes)
