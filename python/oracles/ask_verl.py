@@ -3,7 +3,7 @@
 # usage: python ask_verl.py      stdin: {"configs": {name: [override, …]}, "prompts": {name of a config: a tokenizer's folder},
 #   "scores": {"config", "rows": [{"index", "completion_ids"}]}, "losses": [{"actor": overrides below actor_rollout_ref.actor, "correction":
 #   {"level", "threshold"}, "batch": lists of logprobs, old, reference, sampler, entropies, mask and advantages, "on_policy"}],
-#   "advantages": [{"estimator", "scaled", "rewards", "size"}], "rates": [{"type", "warmup", "steps"}]}
+#   "advantages": [{"estimator", "scaled", "rewards", "size"}], "rates": [{"type", "warmup", "steps", "least"}]}
 # stdout, on its last line: {"configs": {name: what verl has checked, or {"error"}}, "prompts": {name: {"train", "eval": token ids of each row}},
 #   "scores": [{…} or {"error"}], "losses": [{"loss", "gradient", "entropy_gradient"}], "advantages": […], "rates": [[…]]}
 import asyncio
@@ -158,12 +158,12 @@ def advantages(estimator, scaled, rewards, size):
     return values.squeeze(1).tolist()
 
 
-def rates(type, warmup, steps):
+def rates(type, warmup, steps, least):
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     schedule = (
         get_constant_schedule_with_warmup(optimizer, warmup)
         if type == "constant"
-        else get_cosine_schedule_with_warmup(optimizer, warmup, steps, min_lr_ratio=0.0)
+        else get_cosine_schedule_with_warmup(optimizer, warmup, steps, min_lr_ratio=least)
     )
     of_step = []
     for _ in range(steps):

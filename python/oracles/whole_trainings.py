@@ -68,7 +68,9 @@ def settings(rng):
     chosen["num_iterations"] = rng.choice([1, 1, 2, 3])
     # TRL's schedules count updates, and ours steps.
     if chosen["num_iterations"] == 1:
-        chosen |= some(rng, 0.6, lr_scheduler_type=["linear", "cosine"], warmup_ratio=[0.3, 0.5])
+        chosen |= some(rng, 0.6, lr_scheduler_type=["linear", "cosine", "cosine_with_min_lr"], warmup_ratio=[0.3, 0.5])
+    if chosen.get("lr_scheduler_type") == "cosine_with_min_lr":
+        chosen["lr_scheduler_kwargs"] = rng.choice([{"min_lr_rate": 0.1}, {"min_lr": 5e-5}])
     return chosen
 
 

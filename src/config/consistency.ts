@@ -128,6 +128,26 @@ const contradictions: readonly Contradiction[] = [
       (scale_rewards !== 'group' || advantage_baseline !== 'group'),
   },
   {
+    key: 'lr_scheduler_kwargs',
+    fault: 'say where cosine_with_min_lr ends, and no other schedule reads them',
+    hint: 'leave them out, or set lr_scheduler_type: cosine_with_min_lr',
+    holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
+      lr_scheduler_type !== 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length > 0,
+  },
+  {
+    key: 'lr_scheduler_kwargs',
+    fault: 'must hold one of min_lr_rate and min_lr with lr_scheduler_type: cosine_with_min_lr',
+    hint: 'set lr_scheduler_kwargs: {min_lr_rate: 0.1}',
+    holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
+      lr_scheduler_type === 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length !== 1,
+  },
+  {
+    key: 'lr_scheduler_kwargs',
+    fault: 'has a min_lr above learning_rate',
+    hint: 'lower it: learning_rate is the peak',
+    holds: ({ learning_rate, lr_scheduler_kwargs: { min_lr = 0 } }) => min_lr > learning_rate,
+  },
+  {
     key: 'entropy_coef_min',
     fault: 'is above entropy_coef_max',
     hint: 'lower it, or raise entropy_coef_max',

@@ -307,8 +307,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'cast_lm_head_to_fp32',
   ),
   ...aliases(
-    'lr_scheduler_type and warmup_ratio are all that a schedule has: leave it out',
-    ...['lr_scheduler_kwargs', 'min_lr_ratio', 'cosine_min_lr_ratio'],
+    'the rate at the end of a schedule is lr_scheduler_kwargs: {min_lr_rate: FRACTION} with lr_scheduler_type: cosine_with_min_lr',
+    ...['min_lr_ratio', 'cosine_min_lr_ratio', 'min_lr', 'min_lr_rate'],
   ),
   ...aliases(
     'it cannot be set: backend trl has the attention that transformers chooses, PyTorch’s own, and native its own: leave it out',
@@ -348,7 +348,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
 /** Key of ours → its values in other systems → what to write here. */
 export const foreignValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   scale_rewards: { true: 'group', false: 'none' },
-  lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio', cosine_with_min_lr: 'cosine' },
+  lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),
     all: '[tensorboard, mlflow, wandb], or those of them that are there',

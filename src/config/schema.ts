@@ -339,6 +339,15 @@ const keys = {
     .enum(learningRateSchedules)
     .default('constant')
     .describe('the learning rate after warm-up: linear and cosine fall to 0'),
+  lr_scheduler_kwargs: z
+    .strictObject({
+      min_lr_rate: fraction.exactOptional().describe('a fraction of learning_rate'),
+      min_lr: z.number().nonnegative().exactOptional().describe('the rate itself'),
+    })
+    .default({})
+    .describe(
+      'with cosine_with_min_lr, where it ends: {min_lr_rate: 0.1}, a fraction of learning_rate, or {min_lr: 1e-7}',
+    ),
   warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
   weight_decay: z.number().nonnegative().max(1000).default(0).describe('decoupled weight decay of AdamW'),
   adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),

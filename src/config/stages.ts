@@ -47,6 +47,7 @@ const supervisedKeys: readonly StageKey[] = [
   'prompts_per_step',
   'learning_rate',
   'lr_scheduler_type',
+  'lr_scheduler_kwargs',
   'warmup_ratio',
   'weight_decay',
   'adam_beta1',

@@ -38,6 +38,25 @@ for (const [lr_scheduler_type, max_steps, warmup_ratio, rates] of computed) {
   });
 }
 
+/** The same of `cosine_with_min_lr`, warm-up included. */
+const withLeast = {
+  min_lr_rate: [
+    2, 1.95595086, 1.82811529, 1.62900673, 1.37811529, 1.1, 0.821884705, 0.570993273, 0.371884705, 0.244049135, 0.2,
+  ],
+  min_lr: [0, 0.666666667, 1.33333333, 2, 1.92572665, 1.71761735, 1.4168907, 1.0831093, 0.782382649, 0.574273349, 0.5],
+};
+
+test('a cosine ends at a fraction of the peak, or at a rate', () => {
+  const schedule = { learning_rate: 2, lr_scheduler_type: 'cosine_with_min_lr', max_steps: 10 } as const;
+  for (const [rate, rates] of [
+    [learningRateSchedule({ ...schedule, lr_scheduler_kwargs: { min_lr_rate: 0.1 } }), withLeast.min_lr_rate],
+    [learningRateSchedule({ ...schedule, warmup_ratio: 0.25, lr_scheduler_kwargs: { min_lr: 0.5 } }), withLeast.min_lr],
+  ] as const) {
+    for (const [step, expected] of rates.entries()) assert.ok(Math.abs(rate(step) - expected) < 1e-8, `step ${step}`);
+    assert.ok(Math.abs(rate(20) - rates.at(-1)!) < 1e-8, 'beyond the last step');
+  }
+});
+
 test('the default is constant, and beyond the last step decay stays at 0', () => {
   assert.equal(learningRateSchedule({ learning_rate: 1e-5, max_steps: 5 })(4), 1e-5);
   for (const lr_scheduler_type of ['linear', 'cosine'] as const) {

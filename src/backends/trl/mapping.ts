@@ -112,6 +112,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   model: { to: 'GRPOTrainer', name: 'model' },
   learning_rate: loop,
   lr_scheduler_type: loop,
+  lr_scheduler_kwargs: loop,
   warmup_ratio: loop,
   max_steps: loop,
   num_train_epochs: loop,

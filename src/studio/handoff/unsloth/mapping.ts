@@ -152,6 +152,9 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   lr_scheduler_type: to('GRPOConfig.lr_scheduler_type', ({ config: { lr_scheduler_type: type } }) =>
     type === 'constant' ? 'constant_with_warmup' : type,
   ),
+  lr_scheduler_kwargs: to('GRPOConfig.lr_scheduler_kwargs', ({ config: { lr_scheduler_kwargs: kwargs } }) =>
+    Object.keys(kwargs).length > 0 ? kwargs : null,
+  ),
   warmup_ratio: to('GRPOConfig.warmup_steps', (given) =>
     updates(Math.ceil(given.config.warmup_ratio * given.steps), given),
   ),

@@ -1,6 +1,7 @@
 // What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
 // The table of docs/backends.md is made of it.
 import { type Config, configDefaults } from '../../../config/schema.ts';
+import { leastFraction } from '../../../grpo/schedules.ts';
 import { folderRows, problems } from '../folder-rows.ts';
 import {
   by,
@@ -208,11 +209,14 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
 
   learning_rate: to(`${ACTOR}.optim.lr`, ({ config }) => config.learning_rate),
   lr_scheduler_type: unless(
-    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config }) => config.lr_scheduler_type),
+    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config: { lr_scheduler_type: type } }) =>
+      type === 'cosine_with_min_lr' ? 'cosine' : type,
+    ),
     '`linear`',
     ({ lr_scheduler_type }) =>
       lr_scheduler_type === 'linear' ? 'verl’s rates are constant or follow a cosine' : undefined,
   ),
+  lr_scheduler_kwargs: to(`${ACTOR}.optim.min_lr_ratio`, ({ config }) => leastFraction(config)),
   warmup_ratio: to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
   weight_decay: to(`${ACTOR}.optim.weight_decay`, ({ config }) => config.weight_decay),
   adam_beta1: to(`${ACTOR}.optim.betas`, betas),

@@ -149,6 +149,7 @@ const schedules = [
   { type: 'constant', warmup_ratio: 0.25, steps: 9 },
   { type: 'cosine', warmup_ratio: 0, steps: 7 },
   { type: 'cosine', warmup_ratio: 0.3, steps: 10 },
+  { type: 'cosine_with_min_lr', warmup_ratio: 0.3, steps: 10, least: 0.1 },
 ] as const;
 
 const scored = [1, 0, 0.25, 0, 1, 1, 0, 1];
@@ -169,7 +170,10 @@ before(() => {
       { estimator: 'grpo', scaled: false, rewards: scored, size: 4 },
       { estimator: 'rloo', scaled: false, rewards: scored, size: 4 },
     ],
-    rates: schedules.map(({ type, warmup_ratio, steps }) => ({ type, warmup: Math.ceil(warmup_ratio * steps), steps })),
+    rates: schedules.map(({ type, warmup_ratio, steps, ...others }) => ({
+      ...{ type, steps, least: 0, ...others },
+      warmup: Math.ceil(warmup_ratio * steps),
+    })),
   });
 });
 
@@ -219,8 +223,11 @@ test('advantages differ by what is added to the deviation alone', () => {
 });
 
 test('learning rates are the same in every step', () => {
-  for (const [i, { type, warmup_ratio, steps }] of schedules.entries()) {
-    const rate = learningRateSchedule({ learning_rate: 1, lr_scheduler_type: type, warmup_ratio, max_steps: steps });
+  for (const [i, schedule] of schedules.entries()) {
+    const { type, warmup_ratio, steps } = schedule;
+    const least = 'least' in schedule && { lr_scheduler_kwargs: { min_lr_rate: schedule.least } };
+    const shape = { lr_scheduler_type: type, warmup_ratio, max_steps: steps, ...least };
+    const rate = learningRateSchedule({ learning_rate: 1, ...shape });
     assertAgrees(
       answer.rates[i]!,
       Array.from({ length: steps }, (_, step) => rate(step)),
