@@ -5,14 +5,17 @@ import { type Phase, type Stopwatch, stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
 import {
   type AdvantageBaseline,
+  advantageBaselines,
   groupAdvantages,
   multiObjectiveAdvantages,
+  rewardScales,
   type ScaleRewards,
 } from './grpo/advantages.ts';
-import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/group-policy.ts';
+import { type GroupPolicy, groupFate, groupMetrics, groupPolicies, groupReason } from './grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics, tokensSeen } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { assertOptions, type Demand } from './option-checks.ts';
 import { progressMetrics } from './progress-metrics.ts';
 import {
   assertAdvantageOptions,
@@ -130,12 +133,38 @@ interface RunningStep {
 /** A group whose fate is decided, but whose advantages are not yet computed. */
 type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
+/** What each option must be; their values are checked where they are used. */
+const optionDemands: Readonly<Record<keyof GrpoTrainerOptions, Demand>> = {
+  model: { methods: ['policy', 'update'], made: 'openNativeModel({ modelPath, lora })' },
+  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
+  generator: { methods: ['generate'], made: 'new RolloutGenerator(environment, renderer, { maxTokens })' },
+  rewardModel: { methods: ['score'], made: 'weightedRewards([{ name, score }])' },
+  logger: null,
+  maxSteps: null,
+  promptsPerStep: null,
+  numGenerations: null,
+  learningRate: null,
+  numIterations: null,
+  advantageBaseline: { names: advantageBaselines },
+  scaleRewards: { names: rewardScales },
+  advantages: null,
+  rewardWeights: null,
+  multiObjective: null,
+  maskTruncated: null,
+  groupPolicy: { names: groupPolicies },
+  minGroup: null,
+  resampleLimit: null,
+  useReference: null,
+  seed: null,
+};
+
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
 export class GrpoTrainer<E extends Example = Example> {
   readonly #options: CompleteOptions<E>;
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
+    assertOptions(options, optionDemands);
     this.#options = { ...options, ...defaults, ...given(options) };
     assertCount('maxSteps', this.#options.maxSteps, 0);
     assertCount('promptsPerStep', this.#options.promptsPerStep, 1);

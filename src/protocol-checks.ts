@@ -40,9 +40,10 @@ export function assertAdvantageOptions({
 
 /** The learning rate of a step. Throws `OPTION_INVALID` unless it is a finite number of at least 0. */
 export function learningRateAt(step: number, learningRate: number | ((step: number) => number)): number {
-  const value = typeof learningRate === 'number' ? learningRate : learningRate(step);
-  if (Number.isFinite(value) && value >= 0) return value;
-  const message = `learningRate: expected a finite number of at least 0, got ${String(value)}`;
+  const value: unknown = typeof learningRate === 'function' ? learningRate(step) : learningRate;
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+  const got = typeof value === 'number' || value === undefined ? String(value) : kindOf(value);
+  const message = `learningRate: expected a finite number of at least 0, got ${got}`;
   throw invalid('OPTION_INVALID', message, 'learningRate');
 }
 

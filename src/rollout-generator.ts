@@ -4,7 +4,9 @@ import { streamSeed } from './common/random.ts';
 import { converse } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
+import { assertMet, assertOptions, type Demand } from './option-checks.ts';
 import type { Dialogue, Policy, SamplingOptions } from './policy.ts';
+import { assertCount } from './protocol-checks.ts';
 import type { Renderer } from './rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from './rl.ts';
 
@@ -45,6 +47,21 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'stopT
   readonly failFast?: boolean;
 }
 
+const optionDemands: Readonly<Record<keyof RolloutOptions, Demand>> = {
+  maxTokens: null,
+  temperature: null,
+  topK: null,
+  topP: null,
+  minP: null,
+  stopWhen: null,
+  maxTurns: null,
+  maxEpisodeTokens: null,
+  stepTimeout: null,
+  episodeTimeout: null,
+  retries: null,
+  failFast: null,
+};
+
 /**
  * Plays every episode as a dialogue with the policy, which holds all of them at once. What is sampled depends only on the seed.
  * Environments receive frozen copies of their examples.
@@ -54,7 +71,12 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   readonly #renderer: Renderer;
   readonly #options: RolloutOptions;
 
+  /** Throws `OPTION_INVALID`. */
   constructor(builder: EnvBuilder<E>, renderer: Renderer, options: RolloutOptions) {
+    assertMet('builder', builder, { methods: ['build'], made: 'singleTurn, multiTurn or toolEnvironment' });
+    assertMet('renderer', renderer, { methods: ['render', 'parse'], made: "openRenderer(modelPath, 'auto')" });
+    assertOptions(options, optionDemands);
+    assertCount('maxTokens', options.maxTokens, 1);
     this.#builder = builder;
     this.#renderer = renderer;
     this.#options = options;

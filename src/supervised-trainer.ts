@@ -3,8 +3,9 @@ import { stopwatch } from './common/stopwatch.ts';
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { assertOptions, type Demand } from './option-checks.ts';
 import { progressMetrics } from './progress-metrics.ts';
-import { learningRateAt } from './protocol-checks.ts';
+import { assertCount, learningRateAt } from './protocol-checks.ts';
 import type { Example } from './rl.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
@@ -19,11 +20,23 @@ export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly learningRate: number | ((step: number) => number);
 }
 
+const optionDemands: Readonly<Record<keyof SupervisedTrainerOptions, Demand>> = {
+  model: { methods: ['updateSupervised'], made: 'openNativeModel({ modelPath, lora })' },
+  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
+  sequence: null,
+  maxSteps: null,
+  promptsPerStep: null,
+  learningRate: null,
+};
+
 /** Minimises the mean cross-entropy of the tokens of given completions. */
 export class SupervisedTrainer<E extends Example = Example> {
   readonly #options: SupervisedTrainerOptions<E>;
 
+  /** Throws `OPTION_INVALID`. */
   constructor(options: SupervisedTrainerOptions<E>) {
+    assertOptions(options, optionDemands);
+    assertCount('maxSteps', options.maxSteps, 0);
     this.#options = options;
   }
 

@@ -21,6 +21,7 @@ import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoi
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
+import { assertNativeOptions } from './native-options.ts';
 import { free } from './placement.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './planning/memory-plan.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
@@ -78,8 +79,9 @@ export interface NativeModel extends TrainableModel {
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
 }
 
-/** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
+/** Reads a model into memory. Sessions are compiled on first use. Throws `OPTION_INVALID`, `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(given: NativeModelOptions): Promise<NativeModel> {
+  assertNativeOptions(given);
   const options = withDefaults(given);
   const files = await openModelFiles(options.modelPath);
   try {
