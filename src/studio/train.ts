@@ -1,20 +1,21 @@
 // Trains a model according to a configuration: `gradus train` for programs.
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
-import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
-import type { Config, ConfigInput } from '../config/schema.ts';
+import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import { GradusError } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
-import { isRun, readResolvedConfig, runArtifacts } from '../runs/read-run.ts';
+import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
 import { endReserved, isReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import { assertValid } from './call-options.ts';
+import { openConfigFile } from './config-file.ts';
 import type { TimedEvent } from './events.ts';
 import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
@@ -236,12 +237,7 @@ async function openProfile(profiler: Profiler, store: RunStore): Promise<StepPro
 type Loaded = LoadedConfig & { readonly values?: ProgramValues };
 
 export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): Loaded {
-  if (typeof config === 'string') {
-    const folder = dirname(config);
-    if (basename(config) !== runFiles.resolvedConfig || !isRun(folder)) return loadConfigFile(config, settings);
-    // The copy that a run keeps may name files where they were before its project was moved.
-    return { ...loadConfigObject(readResolvedConfig(folder) as ConfigInput, settings, folder), file: config };
-  }
+  if (typeof config === 'string') return openConfigFile(config, settings);
   const { config: plain, values } = withoutValues(config);
   return { ...loadConfigObject(plain, settings), values };
 }

@@ -115,10 +115,10 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
 /** @param refusal why the plan is shown although it was not requested */
 async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
   const { name, out, resume, overwrite, require } = flags;
+  const { openConfigFile } = await import('../../studio/config-file.ts');
   const { planTraining } = await import('../../studio/plan.ts');
-  const { loadConfig } = await import('../../studio/train.ts');
   const { planText } = await import('../plan-text.ts');
-  const plan = await planTraining(loadConfig(file, settingsOf(flags)), {
+  const plan = await planTraining(openConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
     require,
     argv: [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])],

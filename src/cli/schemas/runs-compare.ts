@@ -34,5 +34,11 @@ export const runsCompareSchema = resultSchema(
     runs: z.array(comparedRun),
     config: z.array(z.strictObject({ key: z.string(), values: z.array(z.unknown()) })),
     held_out: z.array(heldOut),
+    next: z
+      .array(z.string())
+      .exactOptional()
+      .describe(
+        'commands that judge runs by the problems and the reward of the first; absent if all were judged alike',
+      ),
   },
 );

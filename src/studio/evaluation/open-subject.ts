@@ -1,10 +1,11 @@
 // Opens the subject of an evaluation or of sampling: a run, or a configuration alone.
 import { existsSync, statSync } from 'node:fs';
-import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
+import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { type Checkpoint, findCheckpoint } from '../../runs/checkpoints.ts';
 import { findRun, isRun, readResolvedConfig } from '../../runs/read-run.ts';
+import { openConfigFile } from '../config-file.ts';
 import { type ProgramConfig, withoutValues } from '../program-values.ts';
 import { openSetup, type Setup } from '../setup.ts';
 import { withOwnAdapter } from '../training/start-adapter-copy.ts';
@@ -65,7 +66,7 @@ export function findSubject(
       },
     );
   }
-  if (typeof subject === 'string' && isFile(subject)) return { config: loadConfigFile(subject, settings).config };
+  if (typeof subject === 'string' && isFile(subject)) return { config: openConfigFile(subject, settings).config };
   if (settings.length > 0) {
     throw new GradusError(
       'USAGE',

@@ -1,7 +1,7 @@
 // Comparisons of runs, and their cards, from what would be read from their directories.
 import assert from 'node:assert/strict';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { loadConfigObject } from '../../config/load.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
@@ -111,6 +111,10 @@ test('accuracy before the last step, or by another reward, concludes nothing', (
     const { conclusion, caveat, paired } = against(other);
     assert.deepEqual([conclusion, paired], ['inconclusive', false]);
     assert.match(caveat!, /first rewards or environments differ/);
+    assert.deepEqual(compareRuns([run('a'), run('b', { settings: [other] })]).next, [
+      'gradus eval runs/a',
+      `gradus eval runs/a/config.resolved.json --set adapter=${resolve('runs/b')}`,
+    ]);
   }
   const { conclusion, caveat, paired } = against('reward=[{name: numeric_match, weight: 1}, xml_format]');
   assert.deepEqual([conclusion, caveat, paired], ['better', undefined, true]);

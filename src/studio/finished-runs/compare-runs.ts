@@ -1,11 +1,14 @@
 // Compares runs: their metrics, the differences of their configurations, and which is better on held-out problems.
+import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Interval, pairedInterval, unpairedInterval } from '../../common/intervals.ts';
+import { shellWord } from '../../common/shell-word.ts';
 import { mean } from '../../common/statistics.ts';
 import { isProgramReference, splitReference } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { isObject } from '../../errors.ts';
+import { runFiles } from '../../runs/layout.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../../runs/verdict.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
@@ -17,6 +20,8 @@ export interface Comparison {
   readonly config: readonly { readonly key: string; readonly values: readonly unknown[] }[];
   /** Each other run compared with the first; absent for runs without evaluations. */
   readonly held_out: readonly HeldOutComparison[];
+  /** Commands that judge runs by the problems and the reward of the first; absent if all were judged alike. */
+  readonly next?: readonly string[];
 }
 
 export interface ComparedRun extends RunSummary {
@@ -73,11 +78,36 @@ const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
   const [first, ...others] = runs;
   const names = sharedMetrics(runs);
+  const held_out = others.flatMap((run) => heldOutComparison(first!, run) ?? []);
+  const judgedOtherwise = others.filter((run) => !areJudgedAlike(first!, run));
+  const next = judgedOtherwise.flatMap((run) => judging(run, first!));
   return {
     runs: runs.map((run) => comparedRun(run, names)),
     config: configDifferences(runs),
-    held_out: others.flatMap((run) => heldOutComparison(first!, run) ?? []),
+    held_out,
+    ...(next.length > 0 && { next: [`gradus eval ${shellWord(first!.directory)}`, ...next] }),
   };
+}
+
+/** Whether the same completions would be correct in both, and their held-out problems come from one source. */
+function areJudgedAlike(a: InspectedRun, b: InspectedRun): boolean {
+  return isDeepStrictEqual(decisiveReward(a), decisiveReward(b)) && otherPopulation(a, b) === undefined;
+}
+
+/** The commands that evaluate the model of a run as another run is evaluated; none if it has no model of its own. */
+function judging(run: InspectedRun, judge: InspectedRun): string[] {
+  const [ours, theirs] = [run.config, judge.config];
+  if (!ours || !theirs || ours.model === null || theirs.model === null) return [];
+  const evaluate = `gradus eval ${shellWord(join(judge.directory, runFiles.resolvedConfig))}`;
+  const fits = ours.lora !== null && isDeepStrictEqual([ours.model, ours.lora], [theirs.model, theirs.lora]);
+  // Relative paths in settings would be relative to the configuration.
+  const directory = resolve(run.directory);
+  if (fits) return [`${evaluate} --set ${shellWord(`adapter=${directory}`)}`];
+  const model = join(directory, 'model');
+  return [
+    `gradus export ${shellWord(run.directory)} --out ${shellWord(model)}`,
+    `${evaluate} --set ${shellWord(`model=${model}`)} --set adapter=null`,
+  ];
 }
 
 function sharedMetrics(runs: readonly InspectedRun[]): string[] {

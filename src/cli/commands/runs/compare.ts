@@ -31,7 +31,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const comparison = compareRuns(names.map((name) => inspectRun(findRun(name))));
   output.result(
     { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison },
-    text(comparison),
+    text(output.suggested(comparison)),
   );
   return undefined;
 }
@@ -39,7 +39,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
 /** More runs than this stand below each other, one a line. */
 const MOST_BESIDE = 3;
 
-function text({ runs, config, held_out }: Comparison): string {
+function text({ runs, config, held_out, next = [] }: Comparison): string {
   const cell = (value: unknown) =>
     oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
   const shown = ['reward', 'kl', 'entropy', 'completions/mean_length'].filter((name) => runs[0]!.metrics[name]);
@@ -71,5 +71,6 @@ function text({ runs, config, held_out }: Comparison): string {
       const why = caveat === undefined ? '' : ` (${caveat})`;
       return `${run} against ${against}: ${conclusion}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
     }),
+    ...next.map((command) => `next: ${command}`),
   ].join('\n');
 }
