@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Message, roles } from '../../message.ts';
 import { stopReasons } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
+import type { Pace } from '../../runs/pace.ts';
 import {
   type Alert,
   type EvaluatedCompletion,
@@ -147,6 +148,17 @@ const runFields = {
 
 export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> = z.strictObject(runFields);
 
+/** How long the steps of a run take. */
+export const pace: z.ZodType<Pace> = z
+  .strictObject({
+    steps: z.number().describe('all steps together'),
+    per_step: z.number().describe('the mean of the last ones'),
+    left: z.number().exactOptional().describe('what the remaining steps will take; absent if the run is over'),
+  })
+  .describe(
+    'seconds of training, without evaluations, samples and checkpoints between steps; absent before the first step',
+  );
+
 const window = { before: z.number(), after: z.number() };
 
 /** A run in lists and comparisons. */
@@ -167,6 +179,7 @@ export const comparedRun = z.strictObject({
   metrics: z
     .record(z.string(), z.strictObject(window))
     .describe('means over the first and the last window, of metrics that every run has'),
+  time: pace.exactOptional(),
   learning,
   accuracy: z
     .strictObject({ step: z.int(), value: z.number(), interval })

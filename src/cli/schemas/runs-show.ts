@@ -7,6 +7,7 @@ import {
   evaluationRecord,
   keptEvaluation,
   numbers,
+  pace,
   runWithDirectory,
   verdict,
 } from './records.ts';
@@ -18,6 +19,7 @@ export const runsShowSchema = resultSchema(
   {
     run: runWithDirectory,
     metrics: numbers.describe('the metrics of the last step'),
+    time: pace.exactOptional(),
     evals: z.array(evaluationRecord),
     evaluations: z.array(keptEvaluation).describe('whose completions were kept, those of gradus eval among them'),
     verdict,

@@ -1,7 +1,7 @@
 // runs.tail.result/1: the steps after a given one.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { alert, evaluationRecord, runWithDirectory, stepRecord } from './records.ts';
+import { alert, evaluationRecord, pace, runWithDirectory, stepRecord } from './records.ts';
 
 export const runsTailSchema = outcomeSchema(
   'runs.tail.result/1',
@@ -9,6 +9,7 @@ export const runsTailSchema = outcomeSchema(
   'What came after a step; with --follow not ok, with exit code 6, if the run goes on when the time ran out.',
   {
     run: runWithDirectory,
+    time: pace.exactOptional(),
     metrics: z.array(stepRecord),
     evals: z.array(evaluationRecord),
     alerts: z.array(alert),

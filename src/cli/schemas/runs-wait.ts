@@ -1,7 +1,7 @@
 // runs.wait.result/1: how a run ended, or that it is still running.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
+import { pace, runWithDirectory } from './records.ts';
 import { trainSchema } from './train.ts';
 
 export const runsWaitSchema = outcomeSchema(
@@ -11,6 +11,7 @@ export const runsWaitSchema = outcomeSchema(
   {
     run: runWithDirectory,
     waited: z.number().describe('seconds'),
+    time: pace.exactOptional(),
     result: trainSchema.exactOptional().describe('the result of the run, if it has completed'),
   },
 );

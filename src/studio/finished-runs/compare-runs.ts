@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { isObject } from '../../errors.ts';
 import { runFiles } from '../../runs/layout.ts';
+import type { Pace } from '../../runs/pace.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../../runs/verdict.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
@@ -28,6 +29,8 @@ export interface ComparedRun extends RunSummary {
   /** Means of the first and the last window of each metric that every run has. */
   readonly metrics: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
   readonly learning: InspectedRun['verdict']['learning'];
+  /** Absent before the first step. */
+  readonly time?: Pace;
   /** `eval/sampled_accuracy` at the last evaluation, with its interval. */
   readonly accuracy?: { readonly step: number; readonly value: number; readonly interval: Interval };
 }
@@ -126,6 +129,7 @@ function comparedRun(run: InspectedRun, names: readonly string[]): ComparedRun {
     ...summarizeRun(run),
     metrics: Object.fromEntries(metrics),
     learning: run.verdict.learning,
+    ...(run.time && { time: run.time }),
     ...(last && value !== undefined && interval && { accuracy: { step: last.step, value, interval } }),
   };
 }

@@ -1,6 +1,7 @@
 // Reads the state of a run from its directory; the run may still be training.
 import type { Config } from '../../config/schema.ts';
 import { type DiagnosedAlert, healthMonitor, openAlerts } from '../../runs/health.ts';
+import { type Pace, readPace } from '../../runs/pace.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
@@ -16,6 +17,8 @@ export interface InspectedRun {
   readonly evaluations: readonly EvaluationRecord[];
   readonly alerts: readonly DiagnosedAlert[];
   readonly verdict: Verdict;
+  /** Absent before the first step. */
+  readonly time?: Pace;
 }
 
 /** Throws `RUN_NOT_FOUND`. */
@@ -24,6 +27,7 @@ export function inspectRun(directory: string): InspectedRun {
   const config = isConfigured(directory) ? (readResolvedConfig(directory) as Config) : undefined;
   const metrics = readMetrics(directory);
   const evaluations = readEvaluations(directory);
+  const time = readPace(directory, record);
   return {
     directory,
     record,
@@ -32,6 +36,7 @@ export function inspectRun(directory: string): InspectedRun {
     ...(config && { config }),
     alerts: healthMonitor(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
     verdict: learningVerdict(metrics, evaluations, record.changed_files),
+    ...(time && { time }),
   };
 }
 

@@ -5,7 +5,7 @@ import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
 import type { Cli } from '../../cli.ts';
-import { interval95, oneLine, table } from '../../formatting.ts';
+import { duration, interval95, oneLine, table } from '../../formatting.ts';
 
 const EXAMPLES = `Examples:
   gradus runs compare first second
@@ -56,6 +56,7 @@ function text({ runs, config, held_out, next = [] }: Comparison): string {
         return `${accuracy.value.toFixed(2)} ${interval95(accuracy.interval)}${early}`;
       }),
     ],
+    ['time of steps', ...runs.map(({ time }) => (time ? duration(time.steps) : ''))],
     ...shown.map((name) => [
       name,
       ...runs.map(({ metrics }) => `${metrics[name]!.before.toFixed(3)} → ${metrics[name]!.after.toFixed(3)}`),

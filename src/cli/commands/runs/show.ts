@@ -7,6 +7,7 @@ import type { Cli } from '../../cli.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
 import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';
+import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -44,14 +45,14 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
     '../../../runs/read-evaluation.ts'
   );
   const run = inspectRun(findRun(name));
-  const { directory, record, metrics, evaluations, verdict, alerts } = run;
+  const { directory, record, metrics, evaluations, verdict, alerts, time } = run;
   const keptEvaluations = readKeptEvaluations(directory);
   const { step: _, ...last } = metrics.at(-1) ?? { step: 0 };
   const card = withCard ? runCard(run) : undefined;
   const shown = asked === undefined ? undefined : findKeptEvaluation(directory, asked === true ? undefined : asked);
   const problems = shown && readEvaluatedProblems(shown);
   const lines = [
-    `${directory}: ${statusOf(record)}`,
+    `${directory}: ${statusOf(record)}${timeLeft(time)}`,
     `reward: ${rewardLine(metrics)}`,
     ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
     ...keptEvaluations.filter(({ command }) => command === 'eval').map(keptLine),
@@ -66,6 +67,7 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
       command: 'runs show',
       run: { ...record, dir: directory },
       metrics: last,
+      ...(time && { time }),
       evals: evaluations,
       evaluations: keptEvaluations,
       verdict,

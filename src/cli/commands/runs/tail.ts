@@ -7,6 +7,7 @@ import type { Cli } from '../../cli.ts';
 import { ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { evaluationLine } from '../../progress.ts';
 import { withStopSignals } from '../../signals.ts';
+import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -47,6 +48,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   const { runFiles } = await import('../../../runs/layout.ts');
   const { lastLine } = await import('../../../runs/read-lines.ts');
   const { LineFollower } = await import('../../../runs/follow-lines.ts');
+  const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const { join } = await import('node:path');
   const directory = findRun(name);
@@ -74,6 +76,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   showNewEvents();
 
   const { metrics, evals, alerts } = readAfter(directory, from);
+  const time = readPace(directory, record);
   const isStillRunning = follow && isActive(record);
   return output.outcome(
     {
@@ -81,6 +84,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       schema: 'runs.tail.result/1',
       command: 'runs tail',
       run: { ...record, dir: directory },
+      ...(time && { time }),
       metrics,
       evals,
       alerts,
@@ -93,7 +97,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
         },
       }),
     },
-    `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
+    `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}${timeLeft(time)}`,
     isStillRunning ? (stoppedBy ? ofSignal[stoppedBy] : 6) : 0,
   );
 }

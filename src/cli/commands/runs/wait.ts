@@ -1,6 +1,7 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
+import type { Pace } from '../../../runs/pace.ts';
 import type { RunRecord } from '../../../runs/records.ts';
 import { resumeCommand } from '../../../studio/training/resume-command.ts';
 import type { TrainResult } from '../../../studio/training/train-result.ts';
@@ -10,6 +11,7 @@ import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { DescribedError } from '../../output.ts';
 import { withStopSignals } from '../../signals.ts';
+import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -29,6 +31,7 @@ export function waitCommand(cli: Cli): Command {
 
 async function wait({ output }: Cli, name: string, timeout: number | undefined) {
   const { findRun, isActive, readResult } = await import('../../../runs/read-run.ts');
+  const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
   const started = performance.now();
@@ -37,9 +40,10 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
     stoppedBy: signal.reason as StopSignal | undefined,
   }));
   const waited = (performance.now() - started) / 1000;
+  const time = readPace(directory, record);
   const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
   const error = isActive(record)
-    ? stillRunning(record, directory, waited)
+    ? stillRunning(record, directory, waited, time)
     : (failureOf(record, directory) ?? result?.error);
   const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
   const whenOver = record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : 1;
@@ -50,6 +54,7 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
       command: 'runs wait',
       run: { ...record, dir: directory },
       waited,
+      ...(time && { time }),
       ...(result && { result }),
       ...(error && { error }),
     },
@@ -72,10 +77,15 @@ function failureOf(record: RunRecord, directory: string): DescribedError | undef
 }
 
 /** @param waited seconds */
-function stillRunning({ status, step, max_steps }: RunRecord, directory: string, waited: number): DescribedError {
+function stillRunning(
+  { status, step, max_steps }: RunRecord,
+  directory: string,
+  waited: number,
+  time: Pace | undefined,
+): DescribedError {
   return {
     code: 'STILL_RUNNING',
-    message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}`,
+    message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}${timeLeft(time)}`,
     hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
   };
 }
