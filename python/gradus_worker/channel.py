@@ -5,9 +5,11 @@ import errno
 import json
 import os
 import queue
+import select
 import signal
 import sys
 import threading
+import time
 import traceback
 from concurrent.futures import Future
 
@@ -56,6 +58,7 @@ class Channel:
         self._open = {}  # calls of the other side that have no answer yet, by id
         self._asked = {}  # our calls that wait for an answer: futures by id
         self._count = 0
+        _watch(self._lines.fileno())
         threading.Thread(target=self._receive, daemon=True).start()
 
     def hello(self, worker, versions):
@@ -126,6 +129,36 @@ class Channel:
         with self._sending:
             self._out.write(line + "\n")
             self._out.flush()
+
+
+def _watch(lines):
+    """Lets a process of the worker's group end it, should the worker be unable to: no thread of Python runs while one computes 9**9**9, for example.
+    It is no child of the worker, so that user code that waits for its children does not wait for it."""
+    if not (hasattr(os, "fork") and hasattr(select, "poll")):  # on Windows
+        return
+    with contextlib.suppress(OSError):  # the limit on processes is reached
+        child = os.fork()
+        if child > 0:
+            os.waitpid(child, 0)
+            return
+        with contextlib.suppress(BaseException):
+            if os.fork() == 0:
+                _end_with(lines)
+        os._exit(0)
+
+
+def _end_with(lines):
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for output in (1, 2):
+        os.dup2(nothing, output)
+    os.closerange(3, lines)  # whoever reads what the worker says must not wait for this process
+    os.closerange(lines + 1, os.sysconf("SC_OPEN_MAX"))
+    gone = select.poll()
+    gone.register(lines, 0)  # no event but the end of the other side
+    while not gone.poll():
+        pass
+    time.sleep(1)  # a worker that can does it itself, and flushes what was printed
+    _end()
 
 
 def _end():

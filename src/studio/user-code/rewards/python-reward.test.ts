@@ -1,11 +1,14 @@
 // Rewards in Python: TRL's signature, and whatever user code may do to the process that runs it.
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import type { RemoteReward, RewardData } from '../../../rewards.ts';
+import { isAlive } from '../../../runs/processes.ts';
 import { loadPythonReward, type PythonRewardOptions } from './python-reward.ts';
 
 const folder = temporaryFolder('python');
@@ -280,4 +283,53 @@ test('several processes share the calls, each with an interpreter of its own', a
   });
   const pids = await Promise.all([scores(score, 'a'), scores(score, 'a'), scores(score, 'a')]);
   assert.equal(new Set(pids.flat()).size, 2);
+});
+
+for (const [what, code] of [
+  ['holds the lock of its interpreter', '9**9**9**9'],
+  ['waits for a process that it started', 'subprocess.run(["sleep", "60"])'],
+] as const) {
+  test(`a function that ${what} ends with the program that it works for, even if that is killed`, async () => {
+    const told = join(folder, 'told');
+    rmSync(told, { force: true });
+    const file = write(`
+import os, subprocess
+def fn(completions, **kwargs):
+    with open(${JSON.stringify(told)}, "w") as file:
+        file.write(f"{os.getpid()}.")
+    ${code}
+`);
+    const program = `
+import { loadPythonReward } from ${JSON.stringify(import.meta.resolve('./python-reward.ts'))};
+const reward = await loadPythonReward(${JSON.stringify(`${file}:fn`)});
+await reward.call(${JSON.stringify(judged('a'))}, 60_000);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'inherit' });
+    const pid = async () => {
+      for (;;) {
+        const [, found] = existsSync(told) ? (/^(\d+)\.$/.exec(readFileSync(told, 'utf8')) ?? []) : [];
+        if (found !== undefined) return Number(found);
+        await sleep(20);
+      }
+    };
+    const worker = await pid();
+    await sleep(100);
+    assert.ok(isAlive(worker));
+    parent.kill('SIGKILL');
+    for (let wait = 0; isAlive(worker) && wait < 200; wait++) await sleep(50);
+    const isLeft = isAlive(worker);
+    if (isLeft) process.kill(worker, 'SIGKILL');
+    assert.ok(!isLeft);
+  });
+}
+
+test('a function that waits for all of its children waits for none that it did not start', async () => {
+  const score = await load(`
+import os
+def fn(completions, **kwargs):
+    try:
+        os.wait()
+    except ChildProcessError:
+        return [1.0 for _ in completions]
+`);
+  assert.deepEqual(await scores(score, 'a'), [1]);
 });

@@ -58,6 +58,11 @@ export const breaks = hostile(({ completions }) => {
 });
 export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
+export const outlives = ({ completions }: Input): Scores => {
+  process.kill(process.ppid, 'SIGKILL');
+  for (const end = performance.now() + 20; performance.now() < end; );
+  return completions.map(() => 1);
+};
 export const sleeps = async ({ completions }: Input): Promise<Scores> => {
   await new Promise((done) => setTimeout(done, 300));
   return completions.map(() => 1);
@@ -221,4 +226,10 @@ test('a process in an endless loop ends with the program that it works for, even
   parent.kill('SIGKILL');
   for (let wait = 0; isAlive(pid!) && wait < 100; wait++) await new Promise((done) => setTimeout(done, 50));
   assert.ok(!isAlive(pid!));
+});
+
+test('a process whose program has gone while it was busy says nothing', () => {
+  const options = { encoding: 'utf8', timeout: 20_000 } as const;
+  const { stderr, signal } = spawnSync(process.execPath, argumentsOf('await call("outlives", "a");'), options);
+  assert.deepEqual({ stderr, signal }, { stderr: '', signal: 'SIGKILL' });
 });
