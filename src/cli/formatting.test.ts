@@ -59,3 +59,10 @@ test('sparklines', () => {
   assert.equal(sparkline([0, 0, 7, 7], 2), '▁█');
   assert.equal(sparkline([]), '');
 });
+
+test('the line of an error is one line and controls no terminal, whatever its hint quotes', () => {
+  let written = '';
+  const stream = { write: (text: string) => (written += text) };
+  new Output('text', stream, stream, {}).errorLine({ message: 'no', hint: "runs stop 'a\nb\u001b[2J'" });
+  assert.equal(written, "error: no (runs stop 'a\ufffdb\ufffd[2J')\n");
+});

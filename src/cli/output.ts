@@ -108,7 +108,8 @@ export class Output {
 
   errorLine({ message, hint }: { message: string; hint?: string }): void {
     const label = this.color ? '\u001b[31merror:\u001b[39m' : 'error:';
-    this.note(`${label} ${message}${hint ? ` (${this.suggested(hint)})` : ''}`);
+    // Hints may hold names of files and values of others, which can hold anything.
+    this.note(`${label} ${withoutControls(`${message}${hint ? ` (${this.suggested(hint)})` : ''}`)}`);
   }
 
   /** Writes an object as one line of JSON, in any mode. */

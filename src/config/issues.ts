@@ -51,7 +51,12 @@ function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   const ours = named(named(foreignValues, key) ?? {}, String(got));
   if (ours !== undefined) return `write ${key}: ${ours}`;
   const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
-  return isOne ? `write ${path}: [${String(got)}]` : undefined;
+  return isOne ? `write ${path}: [${isPlain(got) ? got : short(got)}]` : undefined;
+}
+
+/** Whether YAML reads a value as it is, within a list too. */
+function isPlain(value: unknown): boolean {
+  return typeof value !== 'string' || /^[\w./][\w./:@-]{0,99}$/.test(value);
 }
 
 /** Every key of the configuration, dotted. */

@@ -314,6 +314,8 @@ describe('a value of another system, or one where a list is expected, is told as
     'lr_scheduler_type: constant_with_warmup': 'write lr_scheduler_type: constant, with warmup_ratio',
     'trackers: wandb': 'write trackers: [wandb]',
     'trackers: none': 'write trackers: [jsonl]',
+    'stop: "a, b\\n"': 'write stop: ["a, b\\n"]',
+    [`stop: ${'a'.repeat(1000)}`]: `write stop: ["${'a'.repeat(59)}…]`,
   })) {
     test(line, () => assert.equal(refusal(withLine(line)).hint, hint));
   }
