@@ -41,6 +41,8 @@ export interface SampleRequest {
    * them, so that such completions are none to learn from. Only a policy that `adjusts` calls it. @default none
    */
   readonly adjust?: (logits: Float64Array, ids: readonly number[]) => void;
+  /** Whether a token may follow those sampled so far; others are not drawn. Without any that may, the completion ends. As for `adjust`. @default all */
+  readonly allows?: (id: number, ids: readonly number[]) => boolean;
   /** Called with each token, before `stopWhen`. A policy that samples in another process calls it for all tokens at the end. @default none */
   readonly onToken?: (token: SampledToken) => void;
 }
@@ -94,7 +96,7 @@ export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 export interface Policy {
   /** The maximum length of a prompt with its completion, in tokens. */
   readonly contextLength: number;
-  /** Whether requests may `adjust` logits. @default false */
+  /** Whether requests may `adjust` logits, and say which tokens are allowed. @default false */
   readonly adjusts?: boolean;
   /** Returns completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;

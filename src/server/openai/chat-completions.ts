@@ -15,6 +15,8 @@ import {
   usageOf,
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import type { GrammarRule } from './grammar.ts';
+import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
 import { charactersIn } from './request-size.ts';
 import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
@@ -124,7 +126,31 @@ function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: Serve
 function jobOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
-  return { prompts: [prompt], request, maxTokens, topLogprobs: top_logprobs ?? 0, tools: toolsOf(request), signal };
+  const tools = toolsOf(request);
+  return {
+    prompts: [prompt],
+    request,
+    maxTokens,
+    topLogprobs: top_logprobs ?? 0,
+    tools,
+    grammar: grammarOf(request),
+    signal,
+  };
+}
+
+/** What answers are held to. Throws an `ApiError` for a schema that they cannot be held to, and with tools, whose calls have another grammar. */
+function grammarOf({ response_format: format, ...request }: ChatRequest): GrammarRule | undefined {
+  if (!format || format.type === 'text') return undefined;
+  if (toolsOf(request).length > 0)
+    throw new ApiError(400, 'unsupported', 'This server knows no JSON beside tools', 'response_format');
+  const { schema } = format.type === 'json_schema' ? format.json_schema : {};
+  try {
+    return schema ? schemaGrammar(schema) : anyObject;
+  } catch (error) {
+    const isKnown = error instanceof SchemaUnsupported || error instanceof RangeError;
+    if (isKnown) throw new ApiError(400, 'invalid_value', error.message, 'response_format');
+    throw error;
+  }
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */

@@ -311,7 +311,11 @@ describe('what cannot be answered is refused, and says why', () => {
     'a bias of a text': [{ logit_bias: { a: 1 } }, 400, 'invalid_value', 'logit_bias.a'],
     'effort in reasoning': [{ reasoning_effort: 'low' }, 400, 'invalid_value', 'reasoning_effort'],
     'functions as they were before tools': [{ functions: [] }, 400, 'invalid_value', 'functions'],
-    'answers as JSON': [{ response_format: { type: 'json_object' } }, 400, 'invalid_value', 'response_format.type'],
+    'a format that there is not': [{ response_format: { type: 'xml' } }, 400, 'invalid_value', 'response_format.type'],
+    'JSON of a model without tokens for it': [
+      { response_format: { type: 'json_object' } },
+      ...([400, 'unsupported', 'response_format'] as const),
+    ],
     'a forced tool': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
     pictures: [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },

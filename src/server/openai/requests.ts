@@ -102,15 +102,20 @@ const tool = z.strictObject({
   }),
 });
 
-/** A model has learnt which tools to call and in which format to write: this server cannot force it with a grammar. */
+/** A model has learnt which tools to call and how it writes calls: this server cannot force it to. */
 export const toolChoice = z
   .enum(['auto', 'none'], { error: 'this server knows auto and none; vLLM can force the exported model to call' })
   .nullish();
-export const textFormat = z.strictObject({
-  type: z.literal('text', {
-    error: 'this server knows only text; vLLM and llama.cpp can hold the exported model to a schema',
-  }),
-});
+const schema = { name: z.string(), description: z.string().nullish(), strict: z.boolean().nullish() };
+export const schemaFormat = { ...schema, schema: z.record(z.string(), z.unknown()).nullish() };
+export const plainFormats = [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+] as const;
+const responseFormat = z.discriminatedUnion('type', [
+  ...plainFormats,
+  z.strictObject({ type: z.literal('json_schema'), json_schema: z.strictObject(schemaFormat) }),
+]);
 
 const chatFields = z.strictObject({
   ...sampling,
@@ -121,7 +126,7 @@ const chatFields = z.strictObject({
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  response_format: textFormat.nullish(),
+  response_format: responseFormat.nullish(),
   modalities: z.tuple([z.literal('text')]).nullish(),
   reasoning_effort: unset,
   verbosity: unset,

@@ -1,7 +1,16 @@
 // The requests of OpenAI's responses, and the chat completions that answer them. Nothing is kept between requests: each brings the whole conversation.
 // https://platform.openai.com/docs/api-reference/responses/create
 import { z } from 'zod';
-import { type ChatRequest, shared, textFormat, textOf, toolArguments, toolChoice, without } from './requests.ts';
+import {
+  type ChatRequest,
+  plainFormats,
+  schemaFormat,
+  shared,
+  textOf,
+  toolArguments,
+  toolChoice,
+  without,
+} from './requests.ts';
 
 const part = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
 const text = textOf(part, 'expected a text, or parts of type input_text and output_text');
@@ -37,6 +46,11 @@ const tool = z.strictObject({
   parameters: z.record(z.string(), z.unknown()).nullish(),
   strict: z.boolean().nullish(),
 });
+
+const textFormat = z.discriminatedUnion('type', [
+  ...plainFormats,
+  z.strictObject({ type: z.literal('json_schema'), ...schemaFormat }),
+]);
 
 const LOGPROBS = 'message.output_text.logprobs';
 const KEPT = 'this server keeps no responses: send the whole conversation as input';
@@ -76,11 +90,19 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
   return {
     ...{ model, seed, temperature, top_p, top_k, min_p, tool_choice, top_logprobs },
     messages: messagesOf(request) as ChatRequest['messages'],
+    response_format: formatOf(request),
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),
     max_completion_tokens: max_output_tokens,
     logprobs: include?.includes(LOGPROBS) ?? false,
     stream_options: { include_usage: true },
   };
+}
+
+function formatOf({ text }: ResponsesRequest): ChatRequest['response_format'] {
+  const { format } = text ?? {};
+  if (format?.type !== 'json_schema') return format;
+  const { type, ...json_schema } = format;
+  return { type, json_schema };
 }
 
 type ChatMessage = ChatRequest['messages'][number];

@@ -155,7 +155,8 @@ test('what this server cannot do is refused, and said', async () => {
     [{ input: [] }, /input: expected/],
     [{ tools: [{ type: 'web_search' }] }, /tools\.0\.type: this server knows only functions/],
     [{ tool_choice: 'required' }, /tool_choice: this server knows auto and none/],
-    [{ text: { format: { type: 'json_object' } } }, /text\.format\.type: this server knows only text/],
+    [{ text: { format: { type: 'xml' } } }, /text\.format\.type: Invalid/],
+    [{ text: { format: { type: 'json_object' } } }, /backend of this model cannot do that/],
     [{ top_logprobs: 2 }, /top_logprobs: it needs include/],
     [{ reasoning: { effort: 'low' } }, /Unrecognized request argument: reasoning/],
   ];

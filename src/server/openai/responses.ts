@@ -101,7 +101,7 @@ function headOf({ id }: ServedModel, request: ResponsesRequest): object {
     previous_response_id: null,
     store: false,
     temperature: request.temperature ?? 1,
-    text: { format: { type: 'text' } },
+    text: { format: request.text?.format ?? { type: 'text' } },
     tool_choice: request.tool_choice ?? 'auto',
     tools: request.tools ?? [],
     top_p: request.top_p ?? 1,

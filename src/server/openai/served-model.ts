@@ -9,6 +9,8 @@ import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
+import type { GrammarRule } from './grammar.ts';
+import { heldToGrammar } from './held-to-grammar.ts';
 import { adjustingField, logitAdjustment } from './logit-adjustment.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
@@ -48,6 +50,8 @@ export interface SamplingJob {
   readonly continues?: boolean;
   /** Tools that completions may call: pieces have text that is not part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
+  /** What the completions are held to. @default any text */
+  readonly grammar?: GrammarRule | undefined;
   readonly signal: AbortSignal;
   /** Called with each piece that is added to a completion, as it grows. */
   readonly onPiece?: (index: number, piece: Piece) => void;
@@ -123,14 +127,14 @@ export class ServedModel {
         onPiece(index, piece);
       });
     const behind = (prompt: readonly number[]) => (job.continues ? prompt.at(-1) : undefined);
-    this.#assertAdjusts(request);
+    this.#assertAdjusts(job);
     const requests = each.map(({ prompt, stream }, index) => ({
       promptIds: prompt,
       ...logitAdjustment(request, prompt),
       seed: streamSeed(first, stream),
       topLogprobs,
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
-      ...this.#watch(job, behind(prompt), send && ((piece) => send(index, piece))),
+      ...this.#held(job, this.#watch(job, behind(prompt), send && ((piece) => send(index, piece)))),
     }));
     const options = {
       temperature: temperature ?? 1,
@@ -188,11 +192,13 @@ export class ServedModel {
   }
 
   /** Throws an `ApiError` if the request adjusts logits that the policy does not tell, or those of tokens that there are not. */
-  #assertAdjusts(request: SamplingRequest): void {
-    const field = adjustingField(request);
+  #assertAdjusts({ request, grammar }: SamplingJob): void {
+    const field = adjustingField(request) ?? (grammar && 'response_format');
     if (field === undefined) return;
     if (!this.#policy.adjusts)
       throw new ApiError(400, 'unsupported', `The backend of this model cannot do that: ${field}`, field);
+    if (grammar && this.tokenizer.decode(this.tokenizer.encode(OF_JSON)) !== OF_JSON)
+      throw new ApiError(400, 'unsupported', 'This model has no tokens for some characters of JSON', field);
     const { vocabSize } = this.tokenizer;
     const unknown = Object.keys(request.logit_bias ?? {}).find((id) => Number(id) >= vocabSize);
     if (unknown === undefined) return;
@@ -219,12 +225,19 @@ export class ServedModel {
     return { ids, tokens, text: cut, finishReason: cut === text ? finishReason : 'stop' };
   }
 
+  /** Holds a completion to the job's grammar, in addition to what watches it. */
+  #held({ grammar }: SamplingJob, watched: Watched): Watched {
+    if (!grammar) return watched;
+    const { allows, stopWhen } = heldToGrammar({ grammar, tokenizer: this.tokenizer, stopIds: this.renderer.stopIds });
+    return { ...watched, allows, stopWhen: (ids) => watched.stopWhen?.(ids) || stopWhen(ids) };
+  }
+
   /** Ends a completion at a stop text, or because its client has gone, and sends its pieces as it grows. */
   #watch(
     { request, tools = [], signal }: SamplingJob,
     behind: number | undefined,
     send: ((piece: Piece) => void) | undefined,
-  ): Pick<SampleRequest, 'stopWhen' | 'onToken'> {
+  ): Watched {
     const stop = this.stopsOf(request);
     if (stop.length === 0 && !send) return { stopWhen: () => signal.aborted };
     const decoded = createTextStream(this.tokenizer, {
@@ -253,6 +266,12 @@ export class ServedModel {
     };
   }
 }
+
+/** What looks at the tokens of a completion. */
+type Watched = Pick<SampleRequest, 'stopWhen' | 'onToken' | 'allows'>;
+
+/** The characters without which there is no JSON. */
+const OF_JSON = '{"\\n": [-0.1e+23456789, true, false, null]}';
 
 /** The completion where no token may be sampled. */
 const nothing: ServedCompletion = {

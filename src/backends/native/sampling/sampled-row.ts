@@ -23,6 +23,9 @@ export interface SampledModel {
   readonly updated: () => boolean;
 }
 
+/** How many tokens are drawn and refused before all are asked about. */
+const MOST_TRIES = 16;
+
 export class SampledRow {
   /** The index of the dialogue that made the request. */
   readonly dialogue: number;
@@ -104,19 +107,19 @@ export class SampledRow {
   }
 
   /** Samples the next token, given its scores after all tokens before it have been read. Throws `LOGPROB_NOT_FINITE`. */
-  take({ logits, probabilities, logTotal }: Scores): void {
+  take(scores: Scores): void {
+    const { logits, logTotal } = scores;
     const { temperature = 1, stopIds, stopWhen } = this.#options;
     this.cached = this.length;
     const greedy = temperature === 0;
     // After an update, the next update reports the sampled token and saves its batch. Greedy completions never reach an update.
     if (!Number.isFinite(logTotal) && (greedy || !this.#updated())) throw scoresNotFinite();
-    const { adjust } = this.request;
-    const adjusted = adjust && Float64Array.from(logits);
-    adjust?.(adjusted!, this.#ids);
-    // A greedy choice is certain: its probability is 1.
-    const { id, logprob } = greedy
-      ? { id: likeliestToken(adjusted ?? logits), logprob: 0 }
-      : sampleToken(adjusted ? softmax(adjusted, temperature) : probabilities, this.#random, this.#options);
+    const drawn = this.#draw(scores);
+    if (!drawn) {
+      this.#finishReason = 'stop';
+      return;
+    }
+    const { id, logprob } = drawn;
     this.#ids.push(id);
     this.#logprobs.push(logprob);
     const plain = (token: number) => logits[token]! - logTotal;
@@ -128,5 +131,35 @@ export class SampledRow {
     const stopped = stopIds.has(id) || stopWhen?.(this.#ids) || this.request.stopWhen?.(this.#ids);
     if (stopped) this.#finishReason = 'stop';
     else if (this.#ids.length >= this.#limit) this.#finishReason = 'length';
+  }
+
+  /** Draws a token; undefined if the request allows none. */
+  #draw({ logits, probabilities }: Scores): TokenLogprob | undefined {
+    const { temperature = 1, topK = 0, topP = 1, minP = 0 } = this.#options;
+    const { adjust, allows } = this.request;
+    // A greedy choice is certain: its probability is 1.
+    const pick = (given: Float32Array | Float64Array, chances: () => Float32Array | Float64Array) =>
+      temperature === 0
+        ? { id: likeliestToken(given), logprob: 0 }
+        : sampleToken(chances(), this.#random, this.#options);
+    if (!adjust && !allows) return pick(logits, () => probabilities);
+    const changed = Float64Array.from(logits);
+    adjust?.(changed, this.#ids);
+    const draw = () => pick(changed, () => softmax(changed, temperature));
+    if (!allows) return draw();
+    // Mostly one of the first is allowed: asking about a whole vocabulary takes longer. Filters must not be filled with others.
+    const filters = temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
+    for (let tries = filters ? 0 : MOST_TRIES; tries > 0; tries--) {
+      const drawn = draw();
+      if (allows(drawn.id, this.#ids)) return drawn;
+      changed[drawn.id] = Number.NEGATIVE_INFINITY;
+    }
+    let any = false;
+    for (const [id, logit] of changed.entries()) {
+      if (logit === Number.NEGATIVE_INFINITY) continue;
+      if (allows(id, this.#ids)) any = true;
+      else changed[id] = Number.NEGATIVE_INFINITY;
+    }
+    return any ? draw() : undefined;
   }
 }

@@ -1,0 +1,113 @@
+// Answers that are held to JSON, as OpenAI's own client asks for them.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import OpenAI from 'openai';
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+import { characterTokenizerJson } from '../../../demo/character-tokenizer.ts';
+import { scriptedClient } from '../../../test/scripted-client.ts';
+import { writeTinyChatModel } from '../../../test/tiny-model.ts';
+import { type Serving, serve } from '../serve.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-json-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** As many as the model has tokens, special ones apart. */
+const alphabet = '{}[]",:\\.-+ \n0123456789abcdefghijklmnopqrstuvwxyzEABCDFGHIJ?';
+
+let serving: Serving;
+let client: OpenAI;
+before(async () => {
+  const model = writeTinyChatModel(join(folder, 'tiny'));
+  const path = join(model, 'tokenizer.json');
+  const { vocab_size } = JSON.parse(readFileSync(join(model, 'config.json'), 'utf8'));
+  const characters = alphabet.slice(0, vocab_size - 3);
+  writeFileSync(path, JSON.stringify(characterTokenizerJson(characters, ['<unk>', '<s>', '</s>'])));
+  serving = await serve(model, { port: 0 });
+  client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 });
+});
+after(() => serving.close());
+
+const messages = [{ role: 'user', content: 'who' }] satisfies OpenAI.ChatCompletionMessageParam[];
+const asked = { model: 'tiny', messages, max_tokens: 3000 };
+const person = z.strictObject({ name: z.string(), kind: z.enum(['ab', 'abc']), ages: z.array(z.int()).nullable() });
+
+test('a schema: parsed, whatever the model would say, by any sampling', async () => {
+  const response_format = zodResponseFormat(person, 'person');
+  for (const sampling of [
+    { seed: 1 },
+    { seed: 2, n: 3 },
+    { temperature: 0 },
+    { seed: 3, top_p: 0.5 },
+    { seed: 4, extra: 1 },
+  ]) {
+    const { extra, ...fields } = { extra: 0, ...sampling };
+    const { choices } = await client.chat.completions.parse({
+      ...{ ...asked, ...fields, response_format },
+      // The greedy answer of a random model is a string without end.
+      ...(('temperature' in fields || extra) && { frequency_penalty: 0.5 }),
+    });
+    for (const { message, finish_reason } of choices) {
+      assert.equal(finish_reason, 'stop');
+      assert.deepEqual(Object.keys(message.parsed!), ['name', 'kind', 'ages']);
+    }
+  }
+});
+
+test('a stream tells the same, and the log-probabilities are the model’s', async () => {
+  const request = { ...asked, seed: 5, logprobs: true, response_format: zodResponseFormat(person, 'person') };
+  const { choices } = await client.chat.completions.create(request);
+  const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
+  assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), choices[0]!.message.content);
+  // Its first token is a brace, which a random model hardly thinks of.
+  const [first] = choices[0]!.logprobs!.content!;
+  assert.equal(first!.token, '{');
+  assert.ok(first!.logprob < -1);
+});
+
+test('any object, and a text of responses', async () => {
+  for (const seed of [1, 2, 3]) {
+    const { choices } = await client.chat.completions.create({
+      ...asked,
+      seed,
+      response_format: { type: 'json_object' },
+    });
+    if (choices[0]!.finish_reason === 'stop') assert.equal(typeof JSON.parse(choices[0]!.message.content!), 'object');
+  }
+  const response = await client.responses.parse({
+    ...{ model: 'tiny', input: 'who', max_output_tokens: 3000, text: { format: zodTextFormat(person, 'person') } },
+  });
+  assert.equal(response.status, 'completed');
+  assert.deepEqual(Object.keys(response.output_parsed!), ['name', 'kind', 'ages']);
+  assert.equal(response.text!.format!.type, 'json_schema');
+});
+
+test('requests that are held and others share a batch', async () => {
+  const [held, free] = await Promise.all([
+    client.chat.completions.create({ ...asked, seed: 6, response_format: zodResponseFormat(person, 'person') }),
+    client.chat.completions.create({ ...asked, max_tokens: 40, seed: 6 }),
+  ]);
+  person.parse(JSON.parse(held.choices[0]!.message.content!));
+  const alone = await client.chat.completions.create({ ...asked, max_tokens: 40, seed: 6 });
+  assert.equal(free.choices[0]!.message.content, alone.choices[0]!.message.content);
+});
+
+test('a schema that answers cannot be held to is refused, and so is JSON beside tools or without tokens for it', async () => {
+  const ask = (fields: object, by = client) => by.chat.completions.create({ ...asked, ...fields });
+  const held = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema } });
+  const refused = (code: string) => ({ status: 400, code, param: 'response_format' });
+  await assert.rejects(ask({ response_format: held({ type: 'string', pattern: 'a' }) }), refused('invalid_value'));
+  const deep = `${'{"type":"array","items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
+  const body = JSON.stringify({ ...asked, response_format: held({}) }).replace('"schema":{}', `"schema":${deep}`);
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${serving.url}/v1/chat/completions`, { method: 'POST', headers, body });
+  assert.equal(answer.status, 400, await answer.text());
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  await assert.rejects(ask({ response_format: { type: 'json_object' }, tools }), refused('unsupported'));
+  await ask({ response_format: { type: 'json_object' }, tools, tool_choice: 'none', max_tokens: 4 });
+  const scripted = { model: 'scripted', response_format: { type: 'json_object' } };
+  await assert.rejects(ask(scripted, scriptedClient('5').client), refused('unsupported'));
+});
