@@ -1,5 +1,5 @@
 // The only interface between messages and tokens: nothing else in the loop knows how a chat becomes ids.
-import type { ToolSpec } from './message.ts';
+import type { ToolCall, ToolSpec } from './message.ts';
 import type { Action, State } from './rl.ts';
 
 export interface RenderedPrompt {
@@ -23,6 +23,8 @@ export interface Renderer {
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
   follow?(tools: readonly ToolSpec[]): TurnText;
+  /** A call as the model writes it, in its completion. @default unknown */
+  renderCall?(call: Pick<ToolCall, 'name' | 'arguments'>): string;
   /** The same renderer, whose chat template gets these variables in addition. @default there is no chat template */
   withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
 }

@@ -57,6 +57,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     stopIds,
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
+    renderCall: (call) => toolsOf().syntax.render(call),
     follow: () => turnText(tokenizer, toolsOf().syntax),
     withVariables: (variables) =>
       chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),

@@ -45,6 +45,7 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
     stopIds,
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
+    renderCall: plain.render,
     follow: () => turnText(tokenizer, plain),
   };
 }

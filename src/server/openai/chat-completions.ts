@@ -3,6 +3,7 @@ import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import { upToStop } from '../../stop-texts.ts';
+import { answerForm } from './answer-form.ts';
 import {
   type ChatLogprobs,
   chatLogprobs,
@@ -15,15 +16,13 @@ import {
   usageOf,
 } from './answers.ts';
 import { ApiError } from './api-error.ts';
-import type { GrammarRule } from './grammar.ts';
-import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
 import { charactersIn } from './request-size.ts';
 import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
-  const completions = await model.complete(jobOf(prompt, request, signal));
+  const completions = await model.complete(jobOf(model, prompt, request, signal));
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
@@ -89,7 +88,7 @@ export async function chatCompletionChunks(
     for (let index = 0; index < (request.n ?? 1); index++) piece(index, { role: 'assistant', content: '' });
   };
   const completions = await model.complete({
-    ...jobOf(prompt, request, signal),
+    ...jobOf(model, prompt, request, signal),
     ...(grows && {
       onPiece: (index: number, each: Piece) => {
         begin();
@@ -123,7 +122,7 @@ function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: Serve
   return { ...message, content: upToStop(message.content, model.stopsOf(request)).trimEnd() };
 }
 
-function jobOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
+function jobOf(model: ServedModel, prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
   const tools = toolsOf(request);
@@ -133,24 +132,9 @@ function jobOf(prompt: readonly number[], request: ChatRequest, signal: AbortSig
     maxTokens,
     topLogprobs: top_logprobs ?? 0,
     tools,
-    grammar: grammarOf(request),
+    form: answerForm(request, model.renderer),
     signal,
   };
-}
-
-/** What answers are held to. Throws an `ApiError` for a schema that they cannot be held to, and with tools, whose calls have another grammar. */
-function grammarOf({ response_format: format, ...request }: ChatRequest): GrammarRule | undefined {
-  if (!format || format.type === 'text') return undefined;
-  if (toolsOf(request).length > 0)
-    throw new ApiError(400, 'unsupported', 'This server knows no JSON beside tools', 'response_format');
-  const { schema } = format.type === 'json_schema' ? format.json_schema : {};
-  try {
-    return schema ? schemaGrammar(schema) : anyObject;
-  } catch (error) {
-    const isKnown = error instanceof SchemaUnsupported || error instanceof RangeError;
-    if (isKnown) throw new ApiError(400, 'invalid_value', error.message, 'response_format');
-    throw error;
-  }
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gradus-json-'));
 after(() => rmSync(folder, { recursive: true }));
 
 /** As many as the model has tokens, special ones apart. */
-const alphabet = '{}[]",:\\.-+ \n0123456789abcdefghijklmnopqrstuvwxyzEABCDFGHIJ?';
+const alphabet = '{}[]",:\\.-+ \n0123456789abcdefghijklmnopqrstuvwxyzEABCDF<>/_?';
 
 let serving: Serving;
 let client: OpenAI;
@@ -95,6 +95,44 @@ test('requests that are held and others share a batch', async () => {
   assert.equal(free.choices[0]!.message.content, alone.choices[0]!.message.content);
 });
 
+test('a call of a tool by force: of any, or of one, whole and as a stream', async () => {
+  const parameters = {
+    type: 'object',
+    properties: { a: { type: 'integer' }, b: { enum: ['x', 'y'] } },
+    required: ['a'],
+  };
+  const tools = ['add', 'sub'].map((name) => ({ type: 'function' as const, function: { name, parameters } }));
+  const given = z.strictObject({ a: z.int(), b: z.enum(['x', 'y']).optional() });
+  const called = new Set<string>();
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const tool_choice = seed < 5 ? ('required' as const) : ({ type: 'function', function: { name: 'sub' } } as const);
+    const request = { ...asked, seed, tools, tool_choice };
+    const [{ message, finish_reason }] = (await client.chat.completions.create(request)).choices as [
+      OpenAI.ChatCompletion.Choice,
+    ];
+    const [call] = message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
+    assert.deepEqual([finish_reason, message.tool_calls!.length, message.content], ['tool_calls', 1, null]);
+    given.parse(JSON.parse(call.function.arguments));
+    if (seed < 5) called.add(call.function.name);
+    else assert.equal(call.function.name, 'sub');
+    const streamed = await client.chat.completions.stream({ ...request, stream: true }).finalChatCompletion();
+    const [again] = streamed.choices[0]!.message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
+    assert.deepEqual(again.function, {
+      ...call.function,
+      ...('parsed_arguments' in again.function && { parsed_arguments: null }),
+    });
+  }
+  assert.ok(called.size > 0);
+  const response = await client.responses.create({
+    ...{ model: 'tiny', input: 'who', max_output_tokens: 3000, tool_choice: { type: 'function', name: 'add' } },
+    tools: [{ type: 'function', name: 'add', parameters, strict: false }],
+  });
+  assert.deepEqual(
+    response.output.map(({ type }) => type),
+    ['function_call'],
+  );
+});
+
 test('a schema that answers cannot be held to is refused, and so is JSON beside tools or without tokens for it', async () => {
   const ask = (fields: object, by = client) => by.chat.completions.create({ ...asked, ...fields });
   const held = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema } });
@@ -107,6 +145,11 @@ test('a schema that answers cannot be held to is refused, and so is JSON beside 
   assert.equal(answer.status, 400, await answer.text());
   const tools = [{ type: 'function', function: { name: 'f' } }];
   await assert.rejects(ask({ response_format: { type: 'json_object' }, tools }), refused('unsupported'));
+  const named = { tools, tool_choice: { type: 'function', function: { name: 'g' } } };
+  await assert.rejects(ask(named), { status: 400, code: 'invalid_value', param: 'tool_choice' });
+  const patterned = { name: 'f', parameters: { properties: { a: { type: 'string', pattern: 'x' } } } };
+  const forced = { tools: [{ type: 'function', function: patterned }], tool_choice: 'required' };
+  await assert.rejects(ask(forced), { status: 400, code: 'invalid_value', param: 'tool_choice' });
   await ask({ response_format: { type: 'json_object' }, tools, tool_choice: 'none', max_tokens: 4 });
   const scripted = { model: 'scripted', response_format: { type: 'json_object' } };
   await assert.rejects(ask(scripted, scriptedClient('5').client), refused('unsupported'));

@@ -316,7 +316,8 @@ describe('what cannot be answered is refused, and says why', () => {
       { response_format: { type: 'json_object' } },
       ...([400, 'unsupported', 'response_format'] as const),
     ],
-    'a forced tool': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
+    'a tool by force, without any': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
+    'a way that there is not': [{ tool_choice: 'any' }, 400, 'invalid_value', 'tool_choice'],
     pictures: [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
       ...([400, 'invalid_value', 'messages.0.content'] as const),

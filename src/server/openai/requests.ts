@@ -102,10 +102,9 @@ const tool = z.strictObject({
   }),
 });
 
-/** A model has learnt which tools to call and how it writes calls: this server cannot force it to. */
-export const toolChoice = z
-  .enum(['auto', 'none'], { error: 'this server knows auto and none; vLLM can force the exported model to call' })
-  .nullish();
+export const chosenWays = z.enum(['auto', 'none', 'required']);
+const chosenTool = z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) });
+export const WAYS = 'expected auto, none, required or a function';
 const schema = { name: z.string(), description: z.string().nullish(), strict: z.boolean().nullish() };
 export const schemaFormat = { ...schema, schema: z.record(z.string(), z.unknown()).nullish() };
 export const plainFormats = [
@@ -122,7 +121,7 @@ const chatFields = z.strictObject({
   messages: z.array(message).nonempty(),
   max_completion_tokens: z.int().min(1).nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: toolChoice,
+  tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),

@@ -3,12 +3,13 @@
 import { z } from 'zod';
 import {
   type ChatRequest,
+  chosenWays,
   plainFormats,
   schemaFormat,
   shared,
   textOf,
   toolArguments,
-  toolChoice,
+  WAYS,
   without,
 } from './requests.ts';
 
@@ -47,6 +48,8 @@ const tool = z.strictObject({
   strict: z.boolean().nullish(),
 });
 
+const chosenTool = z.strictObject({ type: z.literal('function'), name: z.string() });
+
 const textFormat = z.discriminatedUnion('type', [
   ...plainFormats,
   z.strictObject({ type: z.literal('json_schema'), ...schemaFormat }),
@@ -65,7 +68,7 @@ export const responsesRequest = z
     instructions: z.string().nullish(),
     max_output_tokens: z.int().min(1).nullish(),
     tools: z.array(tool).nullish(),
-    tool_choice: toolChoice,
+    tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     text: z.strictObject({ format: textFormat.nullish() }).nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
@@ -88,7 +91,9 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
   const { model, seed, temperature, top_p, top_k, min_p, tool_choice, max_output_tokens, include, top_logprobs } =
     request;
   return {
-    ...{ model, seed, temperature, top_p, top_k, min_p, tool_choice, top_logprobs },
+    ...{ model, seed, temperature, top_p, top_k, min_p, top_logprobs },
+    tool_choice:
+      tool_choice instanceof Object ? { type: 'function', function: { name: tool_choice.name } } : tool_choice,
     messages: messagesOf(request) as ChatRequest['messages'],
     response_format: formatOf(request),
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),

@@ -7,9 +7,9 @@ import type { Renderer } from '../../rendering.ts';
 import { stopTexts, upToStop } from '../../stop-texts.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import type { AnswerForm } from './answer-form.ts';
 import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
-import type { GrammarRule } from './grammar.ts';
 import { heldToGrammar } from './held-to-grammar.ts';
 import { adjustingField, logitAdjustment } from './logit-adjustment.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
@@ -51,7 +51,7 @@ export interface SamplingJob {
   /** Tools that completions may call: pieces have text that is not part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
   /** What the completions are held to. @default any text */
-  readonly grammar?: GrammarRule | undefined;
+  readonly form?: AnswerForm | undefined;
   readonly signal: AbortSignal;
   /** Called with each piece that is added to a completion, as it grows. */
   readonly onPiece?: (index: number, piece: Piece) => void;
@@ -192,12 +192,12 @@ export class ServedModel {
   }
 
   /** Throws an `ApiError` if the request adjusts logits that the policy does not tell, or those of tokens that there are not. */
-  #assertAdjusts({ request, grammar }: SamplingJob): void {
-    const field = adjustingField(request) ?? (grammar && 'response_format');
+  #assertAdjusts({ request, form }: SamplingJob): void {
+    const field = adjustingField(request) ?? form?.field;
     if (field === undefined) return;
     if (!this.#policy.adjusts)
       throw new ApiError(400, 'unsupported', `The backend of this model cannot do that: ${field}`, field);
-    if (grammar && this.tokenizer.decode(this.tokenizer.encode(OF_JSON)) !== OF_JSON)
+    if (form && this.tokenizer.decode(this.tokenizer.encode(OF_JSON)) !== OF_JSON)
       throw new ApiError(400, 'unsupported', 'This model has no tokens for some characters of JSON', field);
     const { vocabSize } = this.tokenizer;
     const unknown = Object.keys(request.logit_bias ?? {}).find((id) => Number(id) >= vocabSize);
@@ -225,10 +225,14 @@ export class ServedModel {
     return { ids, tokens, text: cut, finishReason: cut === text ? finishReason : 'stop' };
   }
 
-  /** Holds a completion to the job's grammar, in addition to what watches it. */
-  #held({ grammar }: SamplingJob, watched: Watched): Watched {
-    if (!grammar) return watched;
-    const { allows, stopWhen } = heldToGrammar({ grammar, tokenizer: this.tokenizer, stopIds: this.renderer.stopIds });
+  /** Holds a completion to the form of the job's answers, in addition to what watches it. */
+  #held({ form }: SamplingJob, watched: Watched): Watched {
+    if (!form) return watched;
+    const { allows, stopWhen } = heldToGrammar({
+      grammar: form.grammar,
+      tokenizer: this.tokenizer,
+      stopIds: this.renderer.stopIds,
+    });
     return { ...watched, allows, stopWhen: (ids) => watched.stopWhen?.(ids) || stopWhen(ids) };
   }
 
