@@ -1,8 +1,9 @@
 // Checks of sampled completions that whole preflights of a tiny model do not reach.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { configDefaults } from '../config/schema.ts';
 import type { Trajectory } from '../rl.ts';
-import { toolCallsCheck } from './sampling-checks.ts';
+import { toolCallsCheck, truncationCheck } from './sampling-checks.ts';
 
 /** What episodes with these counts of calls come to; `undefined` where the environment counts none. */
 function checked(...calls: readonly (number | undefined)[]) {
@@ -23,4 +24,12 @@ test('tools that no episode calls are a warning', () => {
 
 test('nothing is said of tools where there are none', () => {
   assert.deepEqual(checked(undefined, undefined), []);
+});
+
+test('a turn that is cut off ends its episode, which is told where there are several turns', () => {
+  const cut: Trajectory[] = [{ steps: [], stopReason: 'max_tokens' }];
+  const hint = (changes: object) => truncationCheck(cut, { ...configDefaults, ...changes }).hint ?? '';
+  assert.match(hint({ environment: 'game.ts' }), /the last of its episode$/);
+  assert.doesNotMatch(hint({}), /episode/);
+  assert.doesNotMatch(hint({ environment: 'game.ts', max_turns: 1 }), /episode/);
 });

@@ -59,12 +59,18 @@ export function episodesCheck(trajectories: readonly Trajectory[]): Check {
 }
 
 /** Whether most completions are cut off. */
-export function truncationCheck(trajectories: readonly Trajectory[], { max_completion_length }: Config): Check {
+export function truncationCheck(
+  trajectories: readonly Trajectory[],
+  { max_completion_length, max_turns, environment }: Config,
+): Check {
   const id = 'truncation';
   const cut = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
   const detail = `${share(cut, trajectories.length)} completions are cut off at ${max_completion_length} tokens`;
   if (cut <= TOLERATED_TRUNCATION * trajectories.length) return passed(id, detail);
-  return failed(id, 'warning', detail, 'raise max_completion_length, or ask for shorter answers');
+  const hint = 'raise max_completion_length, or ask for shorter answers';
+  const severalTurns = environment !== null && max_turns !== 1;
+  const shown = severalTurns ? ' and show one: a turn that is cut off is the last of its episode' : '';
+  return failed(id, 'warning', detail, hint + shown);
 }
 
 /** Where an environment counts calls of its tools, whether there are any: what is never sampled is never learnt. */

@@ -9,7 +9,7 @@ export const lengthRules: readonly HealthRule[] = [
     thresholds: { steps: 10, fraction: 0.3 },
     condition: ({ fraction, steps }) =>
       `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off`,
-    why: 'A completion that is cut off before its answer scores low because of its length.',
+    why: 'A completion that is cut off before its answer scores low because of its length, and a turn that is cut off is the last of its episode.',
     suggestion: 'Raise max_completion_length, or reward short completions.',
     check: (history, { steps, fraction }) => clippedText(history, steps, fraction),
   }),
