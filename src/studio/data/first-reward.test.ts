@@ -24,6 +24,7 @@ writeFileSync(
    export const format = each((text) => Number(said(text) !== undefined));
    export const graded = each((text) => (said(text) === undefined ? 0.1 : 0.5));
    export const correctness = each((text, answer) => (said(text) === answer.slice(5) ? 2 : 0));
+   export const points = each((text, answer) => (text === answer ? 10 : text.startsWith('####') ? 4 : 0));
    export const strict = each((text, answer) => Number(text === 'Answer: ' + answer.slice(5)));`,
 );
 const own = (name: string) => ({ name: `${file}:${name}` });
@@ -54,6 +55,12 @@ describe('the first reward', () => {
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
     assert.match(detail, /^format is the first reward, .* calls 16 of 16 \(100 %\) wrong answers right$/);
     assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
+  });
+
+  test('that gives points, of which wrong answers get 1 and more, is a warning', async () => {
+    const { level, detail, hint } = await check([own('points')]);
+    assert.deepEqual([level, hint], ['warning', 'divide it by 10: accuracy is the fraction of answers that get 1']);
+    assert.match(detail, /gives 16 of 16 \(100 %\) wrong answers at least 1, such as 4 where the right one gets 10$/);
   });
 
   test('that is graded and never gives 1 is a warning if a later one does', async () => {

@@ -1,5 +1,5 @@
 // Checks whether the first reward, which decides what is correct, tells right answers from wrong ones.
-import { type Check, failed, passed, share } from '../checks.ts';
+import { type Check, failed, passed, share, threeDigits } from '../checks.ts';
 import type { Task } from '../task.ts';
 import type { GoldVerdict } from './gold-answers.ts';
 
@@ -22,8 +22,14 @@ export function firstRewardCheck(
     return [failed(id, 'warning', `${role}, and it compares with no answer`, `put ${better.name} first`)];
   }
   if (!verdict || verdict.compares) return [passed(id, role)];
-  const { wrong, rows, full, zero, column } = verdict;
+  const { wrong, partial, rows, full, zero, column } = verdict;
   const untried = zero === rows ? ', unless it wants a wording that was not tried' : '';
+  if (partial && partial.count > (1 - MISTAKEN) * wrong.tried) {
+    const { count, score, right } = partial;
+    const detail = `${role}, and it gives ${share(count, wrong.tried)} wrong answers at least 1, such as ${threeDigits(score)} where the right one gets ${threeDigits(right)}`;
+    const hint = `divide it by ${threeDigits(right)}: accuracy is the fraction of answers that get 1`;
+    return [failed(id, 'warning', detail, hint)];
+  }
   if (wrong.tried > 0 && wrong.full >= MISTAKEN * wrong.tried) {
     const detail = `${role}, and it calls ${share(wrong.full, wrong.tried)} wrong answers right`;
     const hint = `put a reward first that compares with ${column}, unless answers do not matter here`;

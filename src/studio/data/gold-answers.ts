@@ -21,6 +21,8 @@ export interface GoldVerdict {
   readonly failed: number;
   /** Rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those score at least 1, too. */
   readonly wrong: { readonly tried: number; readonly full: number };
+  /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: 1 is then not what only right answers get. */
+  readonly partial?: { readonly count: number; readonly score: number; readonly right: number };
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
     /** The last message of the row's prompt. */
@@ -89,6 +91,7 @@ async function judge(
   const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
   const wrong = { tried: 0, full: 0 };
   const answers = rows.map((row) => answerOf(row, reward));
+  let partial: GoldVerdict['partial'];
   let example: GoldVerdict['example'];
   let alike = 0;
   for (const [i, columns] of rows.entries()) {
@@ -113,7 +116,9 @@ async function judge(
     if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
     const said = await bestScore(model, columns, prompt(columns), [ways[best!]!(other)]);
     wrong.tried++;
-    if (said.score !== null && said.score >= 1) wrong.full++;
+    if (said.score === null || said.score < 1) continue;
+    wrong.full++;
+    if (said.score < score) partial = { score: said.score, right: score, ...partial, count: (partial?.count ?? 0) + 1 };
   }
   return {
     reward: reward.name,
@@ -121,6 +126,7 @@ async function judge(
     compares: reward.judges === 'answer',
     ...counts,
     wrong,
+    ...(partial && { partial }),
     ...(example && { example }),
   };
 }
