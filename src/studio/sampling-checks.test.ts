@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configDefaults } from '../config/schema.ts';
 import type { Trajectory } from '../rl.ts';
-import { toolCallsCheck, truncationCheck } from './sampling-checks.ts';
+import { learningRateCheck, toolCallsCheck, truncationCheck } from './sampling-checks.ts';
+import type { Setup } from './setup.ts';
 
 /** What episodes with these counts of calls come to; `undefined` where the environment counts none. */
 function checked(...calls: readonly (number | undefined)[]) {
@@ -32,4 +33,13 @@ test('a turn that is cut off ends its episode, which is told where there are sev
   assert.match(hint({ environment: 'game.ts' }), /the last of its episode$/);
   assert.doesNotMatch(hint({}), /episode/);
   assert.doesNotMatch(hint({ environment: 'game.ts', max_turns: 1 }), /episode/);
+});
+
+test('a learning rate that is little for adapters is told of with every engine, and not of large models of TRL', () => {
+  const told = (backend: string, total: number) => {
+    const config = { ...configDefaults, backend, learning_rate: 1e-5, lora: { r: 16 } };
+    const setup = { config, model: { parameters: { total, trainable: 5e6 } } } as unknown as Setup;
+    return !learningRateCheck(setup, 100).ok;
+  };
+  assert.deepEqual([told('native', 135e6), told('trl', 135e6), told('trl', 8e9)], [true, true, false]);
 });

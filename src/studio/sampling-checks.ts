@@ -19,6 +19,8 @@ const LARGEST_CORRECTED_GAP = 1;
 const TOLERATED_TRUNCATION = 0.5;
 /** Models with fewer parameters are trained as from scratch: they want, and bear, much larger steps. */
 const SMALL_MODEL = 10_000_000;
+/** Models with as many parameters, which TRL trains on GPUs, are given thousands of steps, for which smaller learning rates are usual. */
+const LARGE_MODEL = 1_000_000_000;
 /** Learning rates below which 100 steps change little, and recommended ones. */
 const slowRates = {
   table: { what: 'a table of logits', below: 0.1, start: '0.5' },
@@ -140,7 +142,7 @@ export function learningRateCheck(
   const id = 'learning_rate';
   const whole = parameters.total < SMALL_MODEL ? 'small' : 'whole';
   const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
-  const slow = backend === 'trl' ? undefined : slowRates[trained];
+  const slow = backend === 'trl' && parameters.total >= LARGE_MODEL ? undefined : slowRates[trained];
   const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
   if (trained === 'whole' && learning_rate >= FAST_RATE && parameters.trainable >= SMALL_MODEL) {
