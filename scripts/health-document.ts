@@ -16,7 +16,8 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
 
 - A group is **all good** if its completions have equal scores of at least 0.5, **all bad** if they have equal scores below 0.5, and **mixed** if
   their scores differ.
-- A task is **solved** if, in the last 10 steps, at least half of the groups were all good and fewer than a tenth were all bad.
+- A task is **solved** if, in the last 10 steps, at least half of the groups were all good and fewer than a tenth were all bad,
+  unless fewer than half of the held-out answers were right when that was last evaluated.
 - The first and the last **window** of a run are each an eighth of its steps, but at least 10 and at most 100 steps.
 - The reward has **improved** if the 95 % interval of its change from the first to the last window lies above the **margin**, which is a tenth of the
   standard deviation of single rewards. The interval takes into account that steps depend on each other. It has **risen** if the change itself lies

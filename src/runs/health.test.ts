@@ -327,6 +327,20 @@ test('a task that was soon solved is no failure, however long the run goes on', 
   }
 });
 
+test('groups that are good by other rewards, or by memory, solve nothing where held-out answers are wrong', () => {
+  const good: Values = { reward: rising, ...groups(0.9, 0) };
+  const found = (before: number, after: number, values: Values = good) =>
+    rulesOf(run(60, values, { evaluations: accuracies(before, after) }));
+  assert.ok(found(0.5, 0.2).includes('reward_up_accuracy_down'));
+  assert.ok(found(0.9, 0.7).includes('reward_up_accuracy_down'));
+  assert.ok(found(0.3, 0.3).includes('reward_up_accuracy_flat'));
+  assert.ok(!found(0.9, 0.9).includes('reward_up_accuracy_flat'));
+  assert.ok(found(0.3, 0.3, { ...good, entropy: 0.001 }).includes('entropy_collapse'));
+  // What was evaluated before the groups were good refutes nothing.
+  const late = run(60, { ...good, entropy: 0.001 }, { evaluations: accuracies(0.1, 0.2, 5) });
+  assert.ok(!rulesOf(late).includes('entropy_collapse'));
+});
+
 test('a gain that is not yet certain, or that held-out problems show, is no lack of one', () => {
   // The first window contains most of what was learnt, and rewards of few prompts vary from step to step.
   const early = run(60, { reward: (t) => Math.min(0.8, 0.6 + t) + 0.15 * Math.sin(400 * t), kl: 3 });

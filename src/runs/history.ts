@@ -2,6 +2,9 @@
 import type { EvaluationRecord, HeldOutChange, MetricsRecord, RewardChange } from './records.ts';
 import { type ChangeSinceBest, changeSinceBest, heldOutChange, rewardChange } from './verdict.ts';
 
+/** The fraction of groups that are all good, and of held-out answers that are right, from which a task is solved. */
+const LEAST_SOLVED = 0.5;
+
 export interface HealthSettings {
   /** The number of tokens, in all turns together, at which completions are cut off; absent if there is no limit. */
   readonly maxTokens?: number;
@@ -22,6 +25,8 @@ export class History {
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
   #sinceBest: { readonly change: ChangeSinceBest | undefined } | undefined;
   #evaluatedReward: RewardChange | undefined;
+  /** Whether groups were good at the last evaluation, and held-out answers were not. */
+  #isRefuted = false;
   /** By metric whose highest mean was asked for: the highest mean of the windows that begin before `from`. */
   readonly #peaks = new Map<string, { readonly from: number; readonly mean: number | undefined }>();
 
@@ -35,6 +40,7 @@ export class History {
       this.#metrics.length = 0;
       this.#rewardUntil = 0;
       this.#evaluatedReward = undefined;
+      this.#isRefuted = false;
       this.#peaks.clear();
     }
     this.#metrics.push(record);
@@ -46,6 +52,8 @@ export class History {
     this.#heldOut = undefined;
     this.#sinceBest = undefined;
     this.#evaluatedReward = this.reward;
+    const isWrong = this.heldOut?.metric === 'eval/sampled_accuracy' && this.heldOut.after < LEAST_SOLVED;
+    this.#isRefuted = isWrong && this.#areGroupsGood;
   }
 
   /** The number of steps of this stage so far. */
@@ -115,11 +123,18 @@ export class History {
     return reward.difference <= reward.margin && this.heldOut?.learning !== 'improved';
   }
 
-  /** Whether most groups are all good and hardly any all bad, so that a lack of progress is not a problem. */
+  /**
+   * Whether most groups are all good and hardly any all bad, so that a lack of progress is not a problem. It is one where few held-out answers are right
+   * nevertheless: other rewards than the first make groups good, or training problems are memorised.
+   */
   get isSolved(): boolean {
+    return this.#areGroupsGood && !this.#isRefuted;
+  }
+
+  get #areGroupsGood(): boolean {
     const good = this.lastMean('groups/frac_all_good', 10) ?? 0;
     const bad = this.lastMean('groups/frac_all_bad', 10) ?? 1;
-    return good >= 0.5 && bad < 0.1;
+    return good >= LEAST_SOLVED && bad < 0.1;
   }
 
   /** The last evaluation, if there was one. */

@@ -117,7 +117,7 @@ export const accuracyRules: readonly HealthRule[] = [
 /** @param share of the reward's gain that would be no divergence: where few answers are right, a gain of the reward is less than the margin of accuracy */
 function divergence(history: History, accuracy: 'flat' | 'regressed', share = 0): string | undefined {
   const { evaluatedReward: reward, heldOut } = history;
-  if (reward?.learning !== 'improved' || history.isSolved) return undefined;
+  if (reward?.learning !== 'improved' || (accuracy === 'flat' && history.isSolved)) return undefined;
   if (heldOut?.metric !== 'eval/sampled_accuracy' || heldOut.learning !== accuracy) return undefined;
   if (heldOut.interval[1] >= share * reward.difference) return undefined;
   const up = signedDifference(reward.difference, reward.interval);
