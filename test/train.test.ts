@@ -187,6 +187,22 @@ test('a resumed run may be longer, but not another one', async () => {
   await assert.rejects(train(short, { out: place('longer') }), { code: 'RUN_EXISTS' });
 });
 
+test('a run that an older version began, without a key of this one, goes on, but not with another value of it', async () => {
+  const short = { ...config, max_steps: 2, eval: null };
+  await train(short, { out: place('older') });
+  const file = join(place('older'), 'config.resolved.json');
+  const { lr_scheduler_kwargs: _, ...resolved } = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...resolved, native: { ...resolved.native, matmul_precision: undefined } }));
+  const precise = { ...short, native: { matmul_precision: 'highest' } } as const;
+  await assert.rejects(train(precise, { out: place('older'), resume: true }), {
+    code: 'RESUME_CONFIG_CHANGED',
+    path: 'native.matmul_precision',
+    message: /^native\.matmul_precision was "high" when/,
+  });
+  const { run } = await train({ ...short, max_steps: 3 }, { out: place('older'), resume: true });
+  assert.equal(run.step, 3);
+});
+
 test('a resumed run must not lack what the run began with', async () => {
   const sums = (taskset_config: Record<string, unknown>): ConfigInput => ({
     backend: 'builtin',

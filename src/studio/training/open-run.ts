@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../../common/shell-word.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
+import { type Config, configDefaults } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import { lastCheckpoint } from '../../runs/checkpoints.ts';
@@ -138,12 +138,17 @@ function assertResumable(directory: string, config: Config): void {
       path: 'eval',
     });
   }
+  // A key that was not there when the run began, with an older version, had what is now its default.
+  const began = (path: readonly string[]) => {
+    const value = valueAt(before, path);
+    return value === undefined ? valueAt(configDefaults, path) : value;
+  };
   const differing = [...leafPaths(config), ...leafPaths(before)].filter(
     (path) =>
       !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&
-      !isDeepStrictEqual(valueAt(before, path), valueAt(config, path)),
+      !isDeepStrictEqual(began(path), valueAt(config, path)),
   );
-  const changed = new Map(differing.map((path) => [dotted(path), JSON.stringify(valueAt(before, path)) ?? 'absent']));
+  const changed = new Map(differing.map((path) => [dotted(path), JSON.stringify(began(path)) ?? 'absent']));
   if (changed.size === 0) return;
   const was = [...changed].map(([key, value]) => `${key} was ${value}`).join(', ');
   throw new GradusError('RESUME_CONFIG_CHANGED', `${was} when the run began`, {
