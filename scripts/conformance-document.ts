@@ -79,7 +79,7 @@ ${markdown([
   backend trl train, has no effect there. The tokens were sampled without it.
 - **Every name of \`lora.target_modules\` must be a layer.** PEFT asks it of one of them. Embeddings and the output layer are trained in full, by \`modules_to_save\`, not by adapters.
 - **Not here**, and refused by name with what stands in their place: updates on parts of what was sampled (\`steps_per_generation\`, \`generation_batch_size\`), a reference that
-  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers but AdamW (\`optim\`), DoRA, reward models as functions, images.
+  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers but AdamW (\`optim\`), DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }
