@@ -5,6 +5,7 @@ import { existingNames } from '../common/nearest.ts';
 import { codeOf, GradusError, isObject } from '../errors.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
 import { damaged, eachLine, type Fields, readJson } from './read-lines.ts';
+import { assertPlace } from './read-run.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationRecord, Verdict } from './records.ts';
 
 /** An evaluation whose completions were kept. */
@@ -76,8 +77,9 @@ export function findKeptEvaluation(directory: string, which?: string): KeptEvalu
   );
 }
 
-/** The same with what `gradus eval` found. Throws `RUN_DAMAGED`. */
+/** The same with what `gradus eval` found. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readKeptEvaluations(directory: string): KeptEvaluation[] {
+  assertPlace(directory);
   return listKeptEvaluations(directory).map((kept) => {
     const path = evaluationPaths(directory, kept.name).result;
     if (kept.command === 'train' || !existsSync(path)) return kept;

@@ -39,10 +39,19 @@ export function readRun(directory: string): RunRecord {
     if (!isActive(record) || isAlive(record.pid, record.pid_start)) return record;
     return { ...record, status: 'interrupted', step: lastStep(directory, 'metrics') ?? record.step };
   }
-  throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
-    hint: 'gradus runs list shows those under runs/',
+  throw notFound(directory);
+}
+
+function notFound(directory: string): GradusError {
+  return new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
+    hint: 'gradus runs list shows those under runs/, and findRun knows their directories by their names',
     path: directory,
   });
+}
+
+/** Throws `RUN_NOT_FOUND` where there is no folder. In one that is there, a run may be about to begin, which has no lines yet. */
+export function assertPlace(directory: string): void {
+  if (!existsSync(directory)) throw notFound(directory);
 }
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
@@ -90,8 +99,9 @@ export const evaluationFields: Fields = {
 const alertFields: Fields = { step: 'a number', level: 'a string', rule: 'a string', text: 'a string' };
 const sampleFields: Fields = { step: 'a number', prompt: 'an array', completion: 'a string', rewards: 'an object' };
 
-/** The metrics of every step, in order: metrics.jsonl of a run’s directory, which `findRun` knows by its name. Throws `RUN_DAMAGED`. */
+/** The metrics of every step, in order: metrics.jsonl of a run’s directory, which `findRun` knows by its name. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readMetrics(directory: string): MetricsRecord[] {
+  assertPlace(directory);
   return readLines(join(directory, runFiles.metrics), metricsFields);
 }
 
@@ -104,8 +114,9 @@ export function readTimings(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.timings), { step: 'a number' });
 }
 
-/** The evaluations on held-out problems, in order; that of step 0 is of the untrained model. */
+/** The evaluations on held-out problems, in order; that of step 0 is of the untrained model. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readEvaluations(directory: string): EvaluationRecord[] {
+  assertPlace(directory);
   return readLines(join(directory, runFiles.evals), evaluationFields);
 }
 
@@ -113,8 +124,9 @@ export function readAlerts(directory: string): Alert[] {
   return readLines(join(directory, runFiles.alerts), alertFields);
 }
 
-/** The samples that the run kept of held-out problems: see `sample_every_steps`. */
+/** The samples that the run kept of held-out problems: see `sample_every_steps`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readSamples(directory: string): SampleRecord[] {
+  assertPlace(directory);
   return readLines(join(directory, runFiles.samples), sampleFields);
 }
 
@@ -139,8 +151,9 @@ export function readEvents<T extends object>(directory: string): T[] {
   return readLines(join(directory, runFiles.events), { type: 'a string', time: 'a string', step: 'a number' });
 }
 
-/** All completions of a step, counted from 1, with their rewards and advantages: one record for each group. */
+/** All completions of a step, counted from 1, with their rewards and advantages: one record for each group. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readRollouts(directory: string, step: number): RolloutRecord[] {
+  assertPlace(directory);
   return [...eachRollout(directory, step)];
 }
 
