@@ -206,6 +206,20 @@ for (const [what, [changes, code]] of Object.entries(refused)) {
   });
 }
 
+const nearly: Record<string, [changes: object, message: RegExp, hint: RegExp]> = {
+  'a promise of rows': [{ dataset: Promise.resolve(rows) }, /dataset: .* got a Promise/, /^await it$/],
+  'rows that are made one by one': [{ eval_dataset: rows.values() }, /eval_dataset: .* list of rows/, /\[\.\.\.rows\]/],
+  'a class of an environment': [{ environment: class {} }, /environment: .* build\(\), got a function/, /instance/],
+  'a function that makes one': [{ environment: { a: () => guess } }, /a: .* build\(\)/, /what the function returns/],
+};
+
+for (const [what, [changes, message, hint]] of Object.entries(nearly)) {
+  test(`refused: ${what}`, async () => {
+    const refused = train({ ...common, ...changes } as ProgramConfig, { out: join(folder, 'nearly'), ...options });
+    await assert.rejects(refused, { code: 'CONFIG_INVALID', message, hint });
+  });
+}
+
 test('a run that this process is writing is not begun again, and ends where a listener throws', async () => {
   const out = join(folder, 'twice');
   const config: ProgramConfig = { ...common, dataset: rows, reward: digits, max_steps: 3 };

@@ -41,7 +41,10 @@ export type ProgramConfig = Omit<ConfigInput, keyof GivenParts | 'stages'> &
 /** Values by their references in the configuration. */
 export type ProgramValues = ReadonlyMap<string, unknown>;
 
-/** Replaces the values in a configuration by references. Anything that is neither a value nor a name is left for the schema to refuse. */
+/**
+ * Replaces the values in a configuration by references. Throws `CONFIG_INVALID` for what is nearly a value; anything else that is neither a value nor a
+ * name is left for the schema to refuse.
+ */
 export function withoutValues(config: ProgramConfig): { readonly config: ConfigInput; readonly values: ProgramValues } {
   if (!isObject(config)) return { config: config as ConfigInput, values: new Map() };
   const values = new Map<string, unknown>();
@@ -53,12 +56,18 @@ export function withoutValues(config: ProgramConfig): { readonly config: ConfigI
     values.set(reference, value);
     return reference;
   };
-  const rows = (value: unknown, key: string) => (Array.isArray(value) ? refer(value, key) : value);
+  const rows = (value: unknown, key: string) => {
+    if (isNearlyRows(value)) throw notRows(value, key);
+    return Array.isArray(value) ? refer(value, key) : value;
+  };
   const scorer = (value: unknown, key: string) =>
     typeof value === 'function' ? refer(value, value.name.replaceAll(/[^\w$]/g, '_') || key) : value;
   const reward = (part: unknown) =>
     isObject(part) ? { ...part, name: scorer(part.name, 'reward') } : scorer(part, 'reward');
-  const environment = (value: unknown, name: string) => (isEnvironment(value) ? refer(value, name) : value);
+  const environment = (value: unknown, name: string) => {
+    if (typeof value === 'function') throw notEnvironment(name);
+    return isEnvironment(value) ? refer(value, name) : value;
+  };
   const environments = (value: unknown) =>
     isObject(value) && !isEnvironment(value)
       ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, environment(one, name)]))
@@ -80,6 +89,27 @@ export function withoutValues(config: ProgramConfig): { readonly config: ConfigI
     ...(Array.isArray(stages) && { stages: stages.map((stage) => (isObject(stage) ? replaced(stage) : stage)) }),
   };
   return { config: plain as ConfigInput, values };
+}
+
+/** Whether a value is a promise of rows, or can be gone through only once. */
+function isNearlyRows(value: unknown): value is object {
+  return isObject(value) && ['then', Symbol.iterator, Symbol.asyncIterator].some((member) => member in value);
+}
+
+function notRows(value: object, key: string): GradusError {
+  const isPromise = 'then' in value;
+  const got = isPromise ? 'a Promise' : 'something to go through';
+  return new GradusError('CONFIG_INVALID', `configuration: ${key}: expected a list of rows or a name, got ${got}`, {
+    hint: isPromise ? 'await it' : 'give a list, [...rows], or what saveRows(path, rows) returns',
+    path: key,
+  });
+}
+
+function notEnvironment(name: string): GradusError {
+  return new GradusError('CONFIG_INVALID', `configuration: ${name}: expected an object with build(), got a function`, {
+    hint: 'give what the function returns, or an instance of the class; singleTurn, multiTurn and toolEnvironment make environments',
+    path: name,
+  });
 }
 
 /** Throws `PROGRAM_VALUE_MISSING`: a run that a program trained may be opened by another one, or by the command, which do not have its functions. */
