@@ -43,7 +43,7 @@ writeFileSync('slow.yaml', stringify({ ...config, reward_fn: 'slow.ts:digits', s
 
 type Answer = Record<string, unknown> & {
   readonly run: { readonly status: string; readonly step: number; readonly pid: number };
-  readonly error?: { readonly code: string };
+  readonly error?: { readonly code: string; readonly hint?: string };
 };
 
 async function gradus(line: string): Promise<{ code: number; answer: Answer }> {
@@ -69,6 +69,8 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 const stepsOf = (name: string) => (existsSync(join('runs', name)) ? readMetrics(join('runs', name)).length : 0);
+/** The hint of a run that has written its configuration. */
+const resuming = (name: string) => `gradus train runs/${name}/config.resolved.json --out runs/${name} --resume goes on`;
 const metricsText = (name: string) => readFileSync(join('runs', name, 'metrics.jsonl'), 'utf8');
 
 describe('interrupted', () => {
@@ -99,6 +101,7 @@ describe('interrupted', () => {
       assert.ok(stepsOf(name) < steps);
       const waited = await gradus(`runs wait ${name}`);
       assert.deepEqual([waited.code, waited.answer.error!.code], [1, error]);
+      assert.equal(waited.answer.error!.hint, resuming(name));
 
       const resumed = await gradus(`train slow.yaml --name ${name} --resume`);
       assert.deepEqual([resumed.code, resumed.answer.run.status], [0, 'completed']);
@@ -176,6 +179,7 @@ describe('in the background', () => {
     const waited = await gradus('runs wait nothing --timeout 30');
     assert.deepEqual([waited.code, waited.answer.run.status], [1, 'failed']);
     assert.equal(waited.answer.error!.code, 'MODEL_NOT_FOUND');
+    assert.match(waited.answer.error!.hint!, /; it had not begun: start it again$/);
   });
 
   test('a mistake in the command is told at once', async () => {
@@ -195,6 +199,15 @@ describe('in the background', () => {
     const waited = await gradus('runs wait low --timeout 30');
     assert.deepEqual([waited.code, waited.answer.error!.code], [5, 'BELOW_BAR']);
     assert.equal(waited.answer.run.status, 'completed');
+  });
+
+  test('those who wait for a run that failed are told what helps, and how it goes on', async () => {
+    assert.equal((await gradus('train slow.yaml --name failed --set max_steps=1')).code, 0);
+    const path = join('runs', 'failed', 'run.json');
+    const error = { code: 'DISK_FULL', message: 'no space', hint: 'free space' };
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), status: 'failed', error }));
+    const waited = await gradus('runs wait failed');
+    assert.equal(waited.answer.error!.hint, `free space; ${resuming('failed')}`);
   });
 
   test('a run that is stopped while the code of the user loads is stopped before its first step', async () => {
@@ -217,6 +230,7 @@ describe('in the background', () => {
     process.kill(answer.run.pid, 'SIGKILL');
     const waited = await gradus('runs wait early --timeout 30');
     assert.deepEqual([waited.code, waited.answer.run.status], [1, 'interrupted']);
+    assert.equal(waited.answer.error!.hint, 'it had not begun: start it again');
     assert.equal((await gradus('train slow.yaml --name early --overwrite --set max_steps=1')).code, 0);
   });
 });

@@ -30,7 +30,7 @@ export function waitCommand(cli: Cli): Command {
 }
 
 async function wait({ output }: Cli, name: string, timeout: number | undefined) {
-  const { findRun, isActive, readResult } = await import('../../../runs/read-run.ts');
+  const { findRun, isActive, isConfigured, readResult } = await import('../../../runs/read-run.ts');
   const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
@@ -44,7 +44,7 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
   const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
   const error = isActive(record)
     ? stillRunning(record, directory, waited, time)
-    : (failureOf(record, directory) ?? result?.error);
+    : (failureOf(record, directory, isConfigured(directory)) ?? result?.error);
   const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
   const whenOver = record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : 1;
   return output.outcome(
@@ -64,14 +64,16 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
 }
 
 /** Why a run that is over did not complete; `undefined` if it did. */
-function failureOf(record: RunRecord, directory: string): DescribedError | undefined {
+function failureOf(record: RunRecord, directory: string, hasConfig: boolean): DescribedError | undefined {
   const { status, error, step, max_steps, stop_reason } = record;
   const where = `at step ${step} of ${max_steps}`;
-  const resume = `${resumeCommand(directory)} goes on`;
+  // A run that ended before it wrote its configuration has nothing to go on from.
+  const hint = hasConfig ? `${resumeCommand(directory)} goes on` : 'it had not begun: start it again';
+  const failure: DescribedError = error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` };
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
-    failed: error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` },
-    stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint: resume },
-    interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint: resume },
+    failed: { ...failure, hint: failure.hint === undefined ? hint : `${failure.hint}; ${hint}` },
+    stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint },
+    interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint },
   };
   return failures[status];
 }
