@@ -4,6 +4,7 @@
 # stdout: {name: {"template": …, "texts": [text, or null where it is refused]}}
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import trl
@@ -22,6 +23,7 @@ def rendered(template, conversation):
             bos_token="<BOS>",
             eos_token="<EOS>",
             date_string="26 Jul 2024",
+            strftime_now=datetime(2024, 7, 26).strftime,
         )
     except Exception:
         return None

@@ -141,6 +141,15 @@ test('numbers that a template writes without JSON are Python’s, too', () => {
   assert.equal(template.render([{ role: 'assistant', content: '', toolCalls: [call] }]), "{'x': 1.0, 'y': [1e-07]}");
 });
 
+test('the date is the same every day, however a template asks for it', () => {
+  const asks = '{{ strftime_now("%d %B %Y, %-m/%y %A %a %b %j %H:%M %p 100%% %F") }} {{ date_string }}';
+  // What Python's strftime makes of it for the first second of that day.
+  const text = '26 July 2024, 7/24 Friday Fri Jul 208 00:00 AM 100% 2024-07-26 26 Jul 2024';
+  assert.equal(createChatTemplate(asks).render([]), text);
+  const other = { variables: { date_string: '1 Jan 2030' } };
+  assert.equal(createChatTemplate('{{ date_string }}').render([], other), '1 Jan 2030');
+});
+
 test('line ends of a template are line feeds, those of messages stay', () => {
   const lines = ['{% for m in messages %}', '{{ m.content }}', '{% endfor %}', "{{ 'a", "b' }}", ''];
   for (const end of ['\n', '\r\n', '\r']) {

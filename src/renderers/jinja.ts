@@ -1,5 +1,5 @@
 // A typed wrapper of @huggingface/jinja 0.5.11, with corrections where it renders otherwise than Python's Jinja.
-import { Environment, Interpreter, parse, Template, tokenize } from '@huggingface/jinja';
+import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { pythonEquals, pythonText } from './python-text.ts';
 import { stringMethods, strip } from './string-methods.ts';
 
@@ -85,16 +85,7 @@ const globals = {
   raise_exception(message: string) {
     throw new Error(message);
   },
-  strftime_now: (format: string) => strftimeNow([jinjaValue(format)]).value,
 };
-
-/** The library's own function, which it tells templates alone. */
-let strftimeNow: (args: readonly JinjaValue[]) => JinjaValue;
-new Template('{{ take(strftime_now) }}').render({
-  take(given: typeof strftimeNow) {
-    strftimeNow = given;
-  },
-});
 
 type ValueClass = new (value: unknown) => JinjaValue;
 
