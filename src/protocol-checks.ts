@@ -101,8 +101,8 @@ export function assertReported(
   reported: readonly (readonly Trajectory[])[],
 ): void {
   const other = groups.findIndex((group, i) => {
-    const told = reported[i];
-    return told && (told.length !== group.length || told.some((trajectory, j) => trajectory !== group[j]));
+    const before = reported[i];
+    return before && (before.length !== group.length || before.some((trajectory, j) => trajectory !== group[j]));
   });
   if (other < 0) return;
   throw invalid(

@@ -60,14 +60,9 @@ const EXAMPLES = `Examples:
  * @param streams @default the process's streams
  */
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
-  const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
-  const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
-  const name = streams ? 'gradus' : ownName(process.argv[1] ?? '', process.env);
-  const output = new Output(mode, stdout, stderr, process.env, name);
   const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
   const words = line.filter((argument) => !argument.startsWith('-'));
-  const command = words[0] ?? null;
-  const help: string[] = [];
+  const output = outputFor(argv, streams);
   let exitCode: ExitCode = 0;
   const cli: Cli = {
     output,
@@ -80,21 +75,24 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
         exitCode = (await work(...args)) ?? 0;
       },
   };
-  const program = await createProgram(cli, command, help);
+  const help: string[] = [];
+  const program = await createProgram(cli, words[0] ?? null, help);
   const subject = named(program, words);
-  // The name in results, such as `runs show`; for an unknown command, its first word.
-  const commandName = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
+  const showHelp = () => {
+    if (help.length === 0) return;
+    const text = help.join('');
+    const helped = words[0] === 'help' ? named(program, words.slice(1)) : subject;
+    output.result(helpResult(text, helped), output.suggested(text.trimEnd()));
+  };
   const fail = (error: unknown) => {
     output.trace(error);
-    return output.failure(error, commandName);
+    // For an unknown command, its first word.
+    const command = subject === program ? (words[0] ?? null) : fullName(subject).slice(`${program.name()} `.length);
+    return output.failure(error, command);
   };
   const watches = [showDownloads(output), emitDownloads(output)];
   // A caller with its own streams also handles its own failures.
   if (!streams) watches.push(watchForNoAnswer(fail));
-  const showHelp = () => {
-    const helped = command === 'help' ? named(program, words.slice(1)) : subject;
-    if (help.length > 0) output.result(helpResult(help.join(''), helped), output.suggested(help.join('').trimEnd()));
-  };
   try {
     await program.parseAsync(line, { from: 'user' });
     showHelp();
@@ -110,7 +108,17 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   }
 }
 
-/** @param name of the requested command */
+function outputFor(argv: readonly string[], streams: Streams | undefined): Output {
+  const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
+  const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
+  const name = streams ? 'gradus' : ownName(process.argv[1] ?? '', process.env);
+  return new Output(mode, stdout, stderr, process.env, name);
+}
+
+/**
+ * @param name of the requested command
+ * @param help receives the help that commander writes, in pieces
+ */
 async function createProgram(cli: Cli, name: string | null, help: string[]): Promise<Command> {
   const program = new Command('gradus')
     .description('GRPO fine-tuning of language models from TypeScript')
@@ -127,21 +135,21 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
   const makes = isKnown ? [commands[name]!] : Object.values(commands);
-  // Where the command is unknown, that is the error, not its options.
+  // An unknown command is the error, not its options.
   program.allowUnknownOption(name !== null && !isKnown);
   for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
-  settle(program, help);
+  catchOutput(program, help);
   return program;
 }
 
-/** Makes commander throw its errors, and collects the help, which it writes in pieces. */
-function settle(command: Command, help: string[]): void {
+/** Makes commander throw its errors, and collects its help. */
+function catchOutput(command: Command, help: string[]): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => help.push(text),
     writeErr: () => {},
     outputError: () => {},
   });
-  for (const child of command.commands) settle(child, help);
+  for (const child of command.commands) catchOutput(child, help);
 }
 
 /** The result of help: the commands of the program or of a group such as `runs`, or the usage of one command. */

@@ -84,7 +84,7 @@ interface GraniteFactors {
   readonly logits_scaling: number;
 }
 
-/** Keys of Gradus that tell what `ROPE_FACTORS` was computed from; without them it is recovered. */
+/** Keys of Gradus that record what `ROPE_FACTORS` was computed from; without them it is recovered. */
 export const llama3Keys = {
   factor: 'gradus.rope.llama3.factor',
   low: 'gradus.rope.llama3.low_freq_factor',
@@ -189,11 +189,11 @@ function llama3Scaling(
   factors: Float32Array,
   theta: number,
   headSize: number,
-  told: (key: string) => number | undefined,
+  read: (key: string) => number | undefined,
 ): Llama3Scaling {
-  const factor = shortest(told(llama3Keys.factor) ?? Math.max(...factors));
-  const [low, high] = [shortest(told(llama3Keys.low) ?? 1), shortest(told(llama3Keys.high) ?? 4)];
-  const context = told(llama3Keys.context) ?? 8192;
+  const factor = shortest(read(llama3Keys.factor) ?? Math.max(...factors));
+  const [low, high] = [shortest(read(llama3Keys.low) ?? 1), shortest(read(llama3Keys.high) ?? 4)];
+  const context = read(llama3Keys.context) ?? 8192;
   const expected = (lane: number) => {
     const turns = context / (2 * Math.PI * theta ** ((2 * lane) / headSize));
     const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
