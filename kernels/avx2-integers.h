@@ -6,8 +6,7 @@
 
 enum { INTEGER_ROWS = 4 }; // whose sums for 16 columns are in registers
 
-static void start_integers(int deep) {}
-static void stop_integers(void) {}
+static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return INTEGER_ROWS; }
 
 /** Two levels of each of 8 columns. */
 static inline __attribute__((always_inline)) __m256i read_levels(const uint8_t *from) {
@@ -85,20 +84,6 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   }
 }
 
-static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, long groups, Ahead ahead, const Coding c,
-                                                                const int rows, RowSums *result) {
-  for (long group = 0; group < groups; group++) {
-    for (int tile = 0; tile < 2; tile++) add_tile(left + group * eight_rows_bytes(c), first, right_at(right, group), tile, c, rows, result);
-    for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
-      __builtin_prefetch((const char *)ahead.from + 64 * line, 0, 3);
-  }
-}
-
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
-                                                             RowSums *result) {
-  for (int first = 0; first < rows; first += INTEGER_ROWS) {
-    if (rows - first == 1) add_some_rows(left, first, right, groups, ahead, c, 1, result);
-    else if (rows - first == 2) add_some_rows(left, first, right, groups, ahead, c, 2, result);
-    else add_some_rows(left, first, right, groups, ahead, c, INTEGER_ROWS, result);
-  }
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
+  for (int tile = 0; tile < 2; tile++) add_tile(left, first, right, tile, c, rows, result);
 }

@@ -5,11 +5,8 @@
 
 enum { INTEGER_ROWS = 8 }; // at most so many have their sums in registers
 
-/** How many rows are multiplied at once: those of 16 bits have two sums each. */
+/** Rows of 16 bits have two sums each. */
 static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return c.row_bytes == 2 ? 4 : INTEGER_ROWS; }
-
-static void start_integers(int deep) {}
-static void stop_integers(void) {}
 
 /** Four levels of each of 16 columns. The unit multiplies unsigned integers with signed ones, so 128 is added to levels that have signs. */
 static inline __attribute__((always_inline)) __m512i read_levels(const uint8_t *from, const Coding c) {
@@ -28,7 +25,6 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(levels), "v"(integers));
 }
 
-/** Adds the product of some of eight rows, from `first`, and a block of a panel. */
 static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
   const RowScales *scales = row_scales(left, c);
   __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
@@ -59,25 +55,5 @@ static inline __attribute__((always_inline)) void add_block(const uint8_t *left,
       if (c.offsets) sum = _mm512_fmadd_ps(_mm512_set1_ps(scales->sums[first + row]), read_scales(right.scales + scale_bytes(c), c, 16 * tile), sum);
       result->of[first + row][tile] = sum;
     }
-  }
-}
-
-static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, long groups, Ahead ahead, const Coding c,
-                                                                const int rows, RowSums *result) {
-  for (long group = 0; group < groups; group++) {
-    add_block(left + group * eight_rows_bytes(c), first, right_at(right, group), c, rows, result);
-    for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
-      _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
-  }
-}
-
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
-                                                             RowSums *result) {
-  for (int first = 0; first < rows; first += rows_at_once(c)) {
-    const long rest = rows - first;
-    if (rest == 1) add_some_rows(left, first, right, groups, ahead, c, 1, result);
-    else if (rest == 2) add_some_rows(left, first, right, groups, ahead, c, 2, result);
-    else if (rest <= 4) add_some_rows(left, first, right, groups, ahead, c, 4, result);
-    else add_some_rows(left, first, right, groups, ahead, c, rows_at_once(c), result);
   }
 }

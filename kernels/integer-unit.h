@@ -37,10 +37,8 @@ static inline void add_blocks(const uint8_t *left, long rows, Right right, long 
 
 #if defined __AMX_INT8__
 #include "amx-integers.h"
-#elif defined __AVX512F__
-#include "avx512-integers.h"
 #else
-#include "avx2-integers.h"
+#include "vector-integers.h"
 #endif
 
 static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
