@@ -70,20 +70,24 @@ export const save = z.strictObject({
   total_limit: count.nullable().default(3).describe('how many checkpoints to keep besides the best; null: all'),
 });
 
+export const devices = ['cpu', 'webgpu', 'cuda'] as const;
+export const rolloutDtypes = ['auto', 'float32', 'bfloat16', 'int8', 'int4'] as const;
+export const matmulPrecisions = ['highest', 'high', 'medium'] as const;
+
 export const native = z.strictObject({
-  device: z.enum(['cpu', 'webgpu', 'cuda']).default('cpu').describe('where sessions run'),
+  device: z.enum(devices).default('cpu').describe('where sessions run'),
   threads: z
     .union([z.literal('auto'), count.max(1024)])
     .default('auto')
     .describe('processor threads; auto: as many as there are cores'),
   rollout_dtype: z
-    .enum(['auto', 'float32', 'bfloat16', 'int8', 'int4'])
+    .enum(rolloutDtypes)
     .default('auto')
     .describe(
       'type of the weights that completions are sampled with; auto: int8 where our custom operators compute, else float32. With int8, matrices that a GGUF file has in 4 bits keep these. Where our operators do not compute, weights that are all trained are sampled as float32 whatever this says',
     ),
   matmul_precision: z
-    .enum(['highest', 'high', 'medium'])
+    .enum(matmulPrecisions)
     .default('high')
     .describe(
       'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our custom operators compute; medium: operands are rounded while training, to bfloat16 or, with AVX2 alone, to integers of 13 bits, up to 3e-3, for updates in two thirds to three quarters of the time, where our custom operators compute, but not with AVX-512 that lacks bfloat16',

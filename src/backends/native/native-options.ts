@@ -1,10 +1,10 @@
 // What each option of `openNativeModel` must be: a device that there is not, for one, would end the process.
+import { devices, matmulPrecisions, rolloutDtypes } from '../../config/sections.ts';
 import { GradusError } from '../../errors.ts';
-import type { LossType } from '../../grpo/loss-settings.ts';
+import { lossTypes } from '../../grpo/loss-settings.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 import { assertMet, assertOptions, type Demand } from '../../option-checks.ts';
 import { assertCount } from '../../protocol-checks.ts';
-import type { Device } from '../../runtime/device.ts';
 import type { NativeModelOptions } from './native-model.ts';
 import type { MemoryPlan } from './planning/memory-plan.ts';
 import type { AdamWSettings } from './training/optimizer.ts';
@@ -19,12 +19,10 @@ const optionDemands: Readonly<Record<keyof NativeModelOptions, Demand>> = {
   temperature: null,
   optimizer: null,
   seed: null,
-  device: { names: ['cpu', 'webgpu', 'cuda'] satisfies Device[] },
+  device: { names: devices },
   threads: null,
-  rolloutDtype: {
-    names: ['auto', 'float32', 'bfloat16', 'int8', 'int4'] satisfies NativeModelOptions['rolloutDtype'][],
-  },
-  matmulPrecision: { names: ['highest', 'high', 'medium'] satisfies NativeModelOptions['matmulPrecision'][] },
+  rolloutDtype: { names: rolloutDtypes },
+  matmulPrecision: { names: matmulPrecisions },
   memory: null,
 };
 
@@ -48,8 +46,6 @@ const optimizerDemands: Readonly<Record<keyof AdamWSettings, Demand>> = {
 };
 
 const memoryDemands: Readonly<Record<keyof MemoryPlan, Demand>> = { limits: null, recompute: null, cacheBudget: null };
-
-const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'] satisfies LossType[];
 
 /** Throws `OPTION_INVALID`. */
 export function assertNativeOptions(options: NativeModelOptions): void {
