@@ -90,21 +90,27 @@ function dateOfTemplates(format: string): string {
 }
 
 const dateParts: Readonly<Record<string, string>> = {
-  ...{
-    d: '26',
-    m: '07',
-    Y: '2024',
-    y: '24',
-    b: 'Jul',
-    h: 'Jul',
-    B: 'July',
-    a: 'Fri',
-    A: 'Friday',
-    j: '208',
-    w: '5',
-    u: '5',
-  },
-  ...{ H: '00', I: '12', M: '00', S: '00', p: 'AM', F: '2024-07-26', D: '07/26/24', T: '00:00:00', '%': '%' },
+  d: '26',
+  m: '07',
+  Y: '2024',
+  y: '24',
+  b: 'Jul',
+  h: 'Jul',
+  B: 'July',
+  a: 'Fri',
+  A: 'Friday',
+  j: '208',
+  w: '5',
+  u: '5',
+  H: '00',
+  I: '12',
+  M: '00',
+  S: '00',
+  p: 'AM',
+  F: '2024-07-26',
+  D: '07/26/24',
+  T: '00:00:00',
+  '%': '%',
 };
 
 /** Twice what a conversation may have. */
