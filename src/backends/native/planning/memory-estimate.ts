@@ -1,9 +1,8 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
 import type { Architecture } from '../../../models/families.ts';
-import { cacheBytesPerToken, type ModelConfig, outputName, type ParameterSpec } from '../../../models/model-config.ts';
-import { formatInMemory, storedShape } from '../../../models/stored-weights.ts';
+import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../../models/model-config.ts';
+import { formatInMemory, keepsFourBits, storedShape } from '../../../models/stored-weights.ts';
 import { avoidsLogits } from '../../../models/training-graph.ts';
-import { hasFourBits } from '../../../tensor/onnx-stored.ts';
 import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
@@ -145,8 +144,7 @@ function samplerWeights(
   };
   const typeOf = (parameter: ParameterSpec): RolloutDtype => {
     const format = full ? undefined : formatInMemory(parameter, customOperators);
-    const keepsFourBits = rolloutDtype === 'int8' && format && hasFourBits(format);
-    return keepsFourBits && parameter.name !== outputName(config) ? 'int4' : rolloutDtype;
+    return rolloutDtype === 'int8' && keepsFourBits(parameter.name, format, config) ? 'int4' : rolloutDtype;
   };
   return parameters
     .filter(({ kind }) => kind === 'linear' || kind === 'embedding')

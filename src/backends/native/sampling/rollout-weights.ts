@@ -11,10 +11,10 @@ import {
   quantizedShapes,
   scalesName,
 } from '../../../models/quantized.ts';
+import { keepsFourBits } from '../../../models/stored-weights.ts';
 import type { TrainedParameters } from '../../../models/trained-parameters.ts';
 import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
 import type { Packing } from '../../../tensor/onnx-matmul.ts';
-import { hasFourBits } from '../../../tensor/onnx-stored.ts';
 import type { Arena } from '../arena.ts';
 import type { CompileOptions } from '../compiled-graph.ts';
 import type { FrozenWeights } from '../frozen-weights.ts';
@@ -65,7 +65,7 @@ export function rolloutWeights(
     const matrices = trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
     const rounded = new Map(matrices.map(({ name }) => [name, values.tensors.get(name)!]));
     return {
-      packing: { packing: weightPackings[dtype], packings: otherPackings(dtype, output, frozen) },
+      packing: { packing: weightPackings[dtype], packings: otherPackings(dtype, architecture, frozen) },
       ...(trained.whole && dtype !== 'float32' && { rounded }),
     };
   }
@@ -76,14 +76,15 @@ export function rolloutWeights(
   return { packing, quantized: { quantization, exact: new Set(trained.own.map(({ name }) => name)) }, copies };
 }
 
-/**
- * The matrices that our operator packs with other numbers of bits than `dtype` has. The output layer has at least 8, since its errors affect the
- * scores of tokens directly. Others that the model's file has in 4 bits keep these: that is exact, and faster than 8.
- */
-function otherPackings(dtype: RolloutDtype, output: string, { asStored }: FrozenWeights): Map<string, Packing> {
-  if (dtype === 'int4') return new Map([[output, 'once_int8']]);
+/** The matrices that our operator packs with other numbers of bits than `dtype` has: see `keepsFourBits`. */
+function otherPackings(
+  dtype: RolloutDtype,
+  { config }: Architecture,
+  { asStored }: FrozenWeights,
+): Map<string, Packing> {
+  if (dtype === 'int4') return new Map([[outputName(config), 'once_int8']]);
   if (dtype !== 'int8') return new Map();
-  const kept = [...asStored].filter(([name, format]) => name !== output && hasFourBits(format));
+  const kept = [...asStored].filter(([name, format]) => keepsFourBits(name, format, config));
   return new Map(kept.map(([name]) => [name, 'once_int4']));
 }
 
