@@ -12,8 +12,6 @@ import { openArguments } from '../src/backends/trl/trl-backend.ts';
 import { openTrlModel } from '../src/backends/trl/trl-model.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { Config, ConfigInput } from '../src/config/schema.ts';
-import { bytesSource } from '../src/formats/byte-source.ts';
-import { openSafetensors } from '../src/formats/safetensors.ts';
 import { usesReference } from '../src/grpo/loss-settings.ts';
 import { learningRateSchedule } from '../src/grpo/schedules.ts';
 import { GrpoTrainer } from '../src/grpo-trainer.ts';
@@ -23,6 +21,7 @@ import type { Model } from '../src/model.ts';
 import { RewardWeights } from '../src/reward-weights.ts';
 import type { Example, Reward, Step, Trajectory } from '../src/rl.ts';
 import { startWorker, type Worker } from '../src/workers/worker.ts';
+import { readTensors } from './read-tensors.ts';
 import { oraclePython, useOraclePython } from './trl-python.ts';
 
 useOraclePython();
@@ -213,7 +212,7 @@ async function compareWeights(model: TrainableModel, number: number, { backend, 
   mkdirSync(at(backend));
   await model.save(at(backend));
   const [ours, theirs, start] = await Promise.all(
-    [backend, 'final', before].map((name) => weightsOf(join(at(name), file))),
+    [backend, 'final', before].map((name) => readTensors(join(at(name), file))),
   );
   assert.deepEqual([...ours!.keys()].toSorted(), [...theirs!.keys()].toSorted());
   for (const [name, values] of theirs!) {
@@ -222,15 +221,4 @@ async function compareWeights(model: TrainableModel, number: number, { backend, 
     const [difference, moved] = [distance(ours!.get(name)!), distance(start!.get(name)!)];
     assert.ok(difference <= 1e-6 + 2e-3 * moved, `${name} differs by ${difference}, and was moved by ${moved}`);
   }
-}
-
-async function weightsOf(path: string): Promise<Map<string, Float32Array>> {
-  const file = await openSafetensors(bytesSource(readFileSync(path)));
-  const weights = new Map<string, Float32Array>();
-  for (const [name, { shape }] of file.tensors) {
-    const values = new Float32Array(shape.reduce((product, length) => product * length, 1));
-    await file.readFloat32(name, values);
-    weights.set(name, values);
-  }
-  return weights;
 }

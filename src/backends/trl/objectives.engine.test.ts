@@ -2,17 +2,15 @@
 // and steps of some of the model's own parameters.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stepAdapter, stepSequences } from '../../../test/grpo-step.ts';
+import { readTensors } from '../../../test/read-tensors.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { bytesSource } from '../../formats/byte-source.ts';
-import { openSafetensors } from '../../formats/safetensors.ts';
 import type { TrainingSequence, UpdateResult } from '../../model.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 import type { TrainableModel } from '../backend.ts';
@@ -113,23 +111,12 @@ async function compareWeights({ native, trl }: Both, name: string, file: string)
     mkdirSync(directory);
     await model.save(directory);
   }
-  const [expected, actual] = [await weightsOf(join(ours, file)), await weightsOf(join(theirs, file))];
+  const [expected, actual] = [await readTensors(join(ours, file)), await readTensors(join(theirs, file))];
   assert.deepEqual([...actual.keys()].toSorted(), [...expected.keys()].toSorted());
   for (const [tensor, values] of expected) {
     for (const [i, value] of values.entries()) near(actual.get(tensor)![i]!, value, tensor);
   }
   return { ours, theirs, names: [...expected.keys()] };
-}
-
-async function weightsOf(path: string): Promise<Map<string, Float32Array>> {
-  const file = await openSafetensors(bytesSource(await readFile(path)));
-  const weights = new Map<string, Float32Array>();
-  for (const [name, { shape }] of file.tensors) {
-    const values = new Float32Array(shape.reduce((product, length) => product * length, 1));
-    await file.readFloat32(name, values);
-    weights.set(name, values);
-  }
-  return weights;
 }
 
 const penalties: ConfigInput[] = [
