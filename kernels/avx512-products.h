@@ -1,22 +1,12 @@
-// Products on the vector unit (AVX-512), in float32. Where the processor multiplies bfloat16 numbers (AVX512-BF16), those of rounded operands take half
-// the time.
+// Products on the vector unit (AVX-512), in float32. Those of rounded operands are products of integers (avx512-rounded-products.h).
 //
 // A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has 32 columns side by side for each
 // place in depth; where they are bfloat16 numbers, it has two halves of 16 columns, each with two numbers of a column, then two of the next one.
 #pragma once
 
+#include "avx512-rounded-products.h"
+#include "avx512-tiles.h"
 #include "unit.h"
-
-enum {
-  SUM_ROWS = 8,     // whose sums are in registers
-  DEEP = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
-  SPAN = BLOCK,     // depth of what is packed at once
-#ifdef __AVX512BF16__
-  ROUNDED_BLOCK = HIGH_BLOCK,
-#else
-  ROUNDED_BLOCK = WHOLE_BLOCK,
-#endif
-};
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
@@ -34,7 +24,7 @@ static inline __m512i round_upper(__m512 x) {
   return _mm512_mask_or_epi32(rounded, no_numbers(x), bits, _mm512_set1_epi32(0x400000));
 }
 
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
   for (long half = 0; half < 2 && 16 * half < width; half++)
     for (long part = 0; part < 2; part++) {
       __m512 square[16];
@@ -45,20 +35,21 @@ static inline void pack(const float *from, long stride, int along, int is_right,
         float *place = (float *)into + (is_right ? part : half) * 16 * BLOCK + (is_right ? half : part) * 16;
         UNROLLED
         for (int i = 0; i < 16; i++) _mm512_store_ps(place + i * BLOCK, square[i]);
-      } else if (is_right) {
+      } else {
         Packed *place = into + half * HIGH_BLOCK / 2 + part * 16 * 16;
         UNROLLED
         for (int i = 0; i < 16; i += 2) {
           const __m512i even = round_upper(square[i]), odd = round_upper(square[i + 1]);
           _mm512_store_si512(place + i * 16, _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd));
         }
-      } else {
-        Packed *place = into + half * 16 * BLOCK + part * 16;
-        UNROLLED
-        for (int i = 0; i < 16; i++)
-          _mm256_store_si256((__m256i *)(place + i * BLOCK), _mm512_cvtepi32_epi16(_mm512_srli_epi32(round_upper(square[i]), 16)));
       }
     }
+}
+
+static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+  if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
+  for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
+    pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
@@ -77,7 +68,7 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
 
 /** Adds products of some rows at two places in depth. */
 static inline __attribute__((always_inline)) void add_pair(const float *left, const Packed *right, const long size, long pair, const int rows,
-                                                           __m512 sums[SUM_ROWS][2]) {
+                                                           __m512 sums[MOST_ROWS][2]) {
   __m512 numbers[2][2];
   read_pair(right, size, 0, pair, numbers[0]);
   read_pair(right, size, 1, pair, numbers[1]);
@@ -89,47 +80,30 @@ static inline __attribute__((always_inline)) void add_pair(const float *left, co
   }
 }
 
-/** The same for operands that are rounded to bfloat16. */
-static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t *left, const Packed *right, long pair, const int rows,
-                                                                   __m512 sums[SUM_ROWS][2]) {
-#ifdef __AVX512BF16__
-  const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH_BLOCK / 2 + 32 * pair)};
-  UNROLLED
-  for (int row = 0; row < rows; row++) {
-    const __m512i two = _mm512_set1_epi32(left[row * BLOCK / 2 + pair]);
-    // For the intrinsic, compilers copy sums from register to register.
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sums[row][0]) : "v"(two), "v"(numbers[0]));
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sums[row][1]) : "v"(two), "v"(numbers[1]));
-  }
-#endif
-}
-
-/** Adds the product of some rows and blocks of these sizes to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(Factors f, const long left_size, const long right_size, const int rows, float *into) {
-  __m512 sums[SUM_ROWS][2];
+/** Adds the product of some rows and blocks of this size to sums: [rows, BLOCK]. */
+static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, const long size, long depth, const int rows, float *into) {
+  __m512 sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
-  for (; f.depth > 0; f.depth -= BLOCK, f.left += left_size, f.right += right_size)
-    for (long pair = 0, pairs = ceiling(least(BLOCK, f.depth), 2); pair < pairs; pair++)
-      if (left_size == HIGH_BLOCK) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
-      else add_pair((const float *)f.left, f.right, right_size, pair, rows, sums);
+  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right += size)
+    for (long pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) add_pair(left, right, size, pair, rows, sums);
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
 }
 
-static inline __attribute__((always_inline)) void add_product_of(Factors f, const long left_size, const long right_size, long rows, float *sums) {
-  for (long start = 0; start < f.depth; start += DEEP) {
-    Factors part = {.right = f.right + start / BLOCK * right_size, .depth = least(DEEP, f.depth - start)};
-    for (long row = 0; row < rows; row += SUM_ROWS) {
-      part.left = f.left + start / BLOCK * left_size + row * left_size / BLOCK;
-      if (rows - row > SUM_ROWS / 2) add_rows(part, left_size, right_size, SUM_ROWS, sums + row * BLOCK);
-      else add_rows(part, left_size, right_size, SUM_ROWS / 2, sums + row * BLOCK);
-    }
+static inline __attribute__((always_inline)) void add_product_of(Factors f, const long size, long rows, float *sums) {
+  for (long start = 0; start < f.depth; start += SPAN) {
+    const float *left = (const float *)(f.left + start / BLOCK * WHOLE_BLOCK);
+    const Packed *right = f.right + start / BLOCK * size;
+    const long depth = least(SPAN, f.depth - start);
+    for (long row = 0; row < rows; row += MOST_ROWS)
+      if (rows - row > FEWER_ROWS) add_rows(left + row * BLOCK, right, size, depth, MOST_ROWS, sums + row * BLOCK);
+      else add_rows(left + row * BLOCK, right, size, depth, FEWER_ROWS, sums + row * BLOCK);
   }
 }
 
-static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each pair of sizes, always over 32 columns
-  if (f.left_size == HIGH_BLOCK) add_product_of(f, HIGH_BLOCK, HIGH_BLOCK, rows, sums);
-  else if (f.right_size == HIGH_BLOCK) add_product_of(f, WHOLE_BLOCK, HIGH_BLOCK, rows, sums);
-  else add_product_of(f, WHOLE_BLOCK, WHOLE_BLOCK, rows, sums);
+static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each size, always over 32 columns
+  if (f.left_size == ROUNDED_BLOCK) add_rounded_product(f, rows, sums);
+  else if (f.right_size == HIGH_BLOCK) add_product_of(f, HIGH_BLOCK, rows, sums);
+  else add_product_of(f, WHOLE_BLOCK, rows, sums);
 }

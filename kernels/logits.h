@@ -28,7 +28,7 @@ typedef struct {
   const int64_t *targets;
   long tokens, size, vocabulary;
   float alpha; // of logits
-  int rounded; // whether operands of products are rounded, where the unit gains from that
+  int rounded; // whether operands of products are rounded, for less time
   // Results: of each token the log-probability, the entropy, and gradients of log Σ e^l and of the entropy: [tokens, size].
   float *logprobs, *entropies, *gradients[DIRECTIONS];
   long directions; // gradients that are asked for

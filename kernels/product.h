@@ -30,7 +30,7 @@ typedef struct Product {
   long rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
-  int rounded;            // whether operands are rounded, where the unit gains from that
+  int rounded;            // whether operands are rounded, for less time
   const Packed *packed;   // the right operand, if it was packed before
   long packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before

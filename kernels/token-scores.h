@@ -7,7 +7,7 @@
 typedef struct {
   float alpha;
   int64_t format;  // of the weight
-  int64_t rounded; // whether operands of products are rounded to bfloat16
+  int64_t rounded; // whether operands of products are rounded
 } TokenScoresNode;
 
 static void *create_token_scores(const Operator *operator, Api ignored, const void *info, void **created) {

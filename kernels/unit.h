@@ -41,7 +41,7 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 static void multiply(Factors first, Factors second, Target t);
 
 // A unit's file also says how deep what it packs at once is (SPAN), and the size of a packed block of operands that it rounds, to multiply them in less
-// time (ROUNDED_BLOCK), which is WHOLE_BLOCK if that gains nothing.
+// time (ROUNDED_BLOCK).
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else
@@ -50,4 +50,4 @@ static void multiply(Factors first, Factors second, Target t);
 
 /** The sizes of packed blocks of a left operand, and of a right one in some format. */
 static inline long left_size(int rounded) { return rounded ? ROUNDED_BLOCK : WHOLE_BLOCK; }
-static inline long right_size(Format format, int rounded) { return left_size(rounded) == WHOLE_BLOCK && format == BFLOAT16 ? HIGH_BLOCK : left_size(rounded); }
+static inline long right_size(Format format, int rounded) { return !rounded && format == BFLOAT16 ? HIGH_BLOCK : left_size(rounded); }

@@ -11,13 +11,9 @@ const features: Readonly<Record<Unit, readonly string[]>> = {
   avx2: ['avx2', 'fma', 'f16c'],
 };
 
-/** A feature that the vector unit's operators use where there is one: products of bfloat16 numbers. */
-const optional: Readonly<Record<Unit, readonly string[]>> = { amx: [], avx512: ['avx512_bf16'], avx2: [] };
-
-/** The compiler's flags for a unit of this machine. */
+/** The compiler's flags for a unit. */
 export function unitFlags(unit: Unit): string[] {
-  const all = [...features[unit], ...present(optional[unit], readCpuinfo())];
-  return all.map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
+  return features[unit].map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
 }
 
 /** The units that operators can be compiled for here, better ones first, or why there are none. */

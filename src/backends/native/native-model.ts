@@ -66,7 +66,7 @@ export interface NativeModelOptions {
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands while training, with one of up to 3e-3, where the processor multiplies rounded ones in less time. @default 'high'
+   * `medium` rounds operands while training, with one of up to 3e-3, for updates in less time. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */

@@ -1,0 +1,73 @@
+// Operands rounded to integers of 13 bits, which vector units multiply faster than float32 numbers: with AVX2 about 1.6 times, with AVX-512 twice.
+//
+// Of each row or column, as many numbers as a span is deep share a scale: the largest becomes ±4095, so that sums over a span fit into 32 bits. That
+// is an error of 1e-4 of the largest; rounding to bfloat16 is one of 2e-3 of each number.
+//
+// A packed block has the rows of a left operand, one after another, 32 integers of each, or two halves of 16 columns of a right one, each with two
+// integers of a column, then two of the next one. In the first block of a span the scales come after them.
+#pragma once
+
+#include <float.h>
+#include <math.h>
+#include "unit.h"
+#include "vectors.h"
+
+enum {
+  MOST_INTEGER = 4095,
+  ROUNDED_BLOCK = HIGH_BLOCK + 2 * BLOCK, // integers of 16 bits, and scales of 32
+  PAIRS = SPAN / 2,
+};
+
+static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH_BLOCK); }
+
+/** By what numbers become integers, the largest of them (see `larger_size`) ±4095, and by what, then, numbers times a factor again (`scales`). */
+static inline Vector integer_factors(Wholes largest, float factor, float *scales) {
+  const Vector most = as_numbers(largest);
+  const Mask usual = at_least(most, all(MOST_INTEGER * FLT_MIN)), finite = at_least(all(FLT_MAX), most);
+  store(scales, choose(finite, only(usual, times(most, all(factor / MOST_INTEGER))), all(NAN)));
+  return only(usual, over(all(MOST_INTEGER), most));
+}
+
+static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(even, all_wholes(0xffff)), shifted_left(odd, 16)); }
+
+/** Rounds a span of 16 rows or columns that are side by side in memory. Pairs get two integers of each, for each two places in depth. */
+static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
+  Wholes largest = all_wholes(0);
+  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
+  const Vector factors = integer_factors(largest, factor, scales);
+  for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
+    Wholes integers[2];
+    for (long i = 0; i < 2; i++) integers[i] = nearest_wholes(times(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
+    pairs[k / 2] = pair_up(integers[0], integers[1]);
+  }
+}
+
+/** The same for rows or columns that are in memory one after another. There are 16 pairs of the first one, for a block, then of the next one. */
+static inline void round_along(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
+  const long vectors = ceiling(depth, BLOCK) * 2;
+  float largest[16] = {0}, factors[16];
+  for (long line = 0; line < least(16, width); line++) {
+    Wholes most = all_wholes(0);
+    for (long i = 0; i < vectors; i++) most = larger_size(most, load_first(depth - 16 * i, from + line * stride + 16 * i));
+    largest[line] = first_of(as_numbers(all_wholes(most_of_wholes(most))));
+  }
+  store(factors, integer_factors(as_wholes(load(largest)), factor, scales));
+  for (long line = 0; line < least(16, width); line++)
+    for (long i = 0; i < vectors; i++) {
+      const Vector numbers = load_first(depth - 16 * i, from + line * stride + 16 * i);
+      store_words((int16_t *)(pairs + i / 2 * 16 + line) + 16 * (i % 2), nearest_wholes(times(all(factors[line]), numbers)));
+    }
+}
+
+static inline void pack_rounded(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
+  for (long half = 0; half < 2 && 16 * half < width; half++) {
+    Wholes pairs[PAIRS];
+    float *scales = scales_of_span(into) + 16 * half;
+    if (along) round_along(from + 16 * half * stride, stride, width - 16 * half, depth, factor, scales, pairs);
+    else round_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, pairs);
+    for (long block = 0; BLOCK * block < depth; block++) {
+      if (along == is_right) transpose(pairs + 16 * block);
+      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_numbers(pairs[16 * block + i]));
+    }
+  }
+}
