@@ -1,9 +1,11 @@
-// Products on the vector unit (AVX-512), in float32. Those of rounded operands are products of integers (avx512-rounded-products.h).
+// Products on the vector unit (AVX-512), in float32. Those of rounded operands are products of integers (avx512-rounded-products.h and
+// avx512-coarse-products.h).
 //
 // A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has 32 columns side by side for each
 // place in depth; where they are bfloat16 numbers, it has two halves of 16 columns, each with two numbers of a column, then two of the next one.
 #pragma once
 
+#include "avx512-coarse-products.h"
 #include "avx512-rounded-products.h"
 #include "avx512-tiles.h"
 #include "unit.h"
@@ -48,6 +50,7 @@ static inline void pack_block(const float *from, long stride, int along, int is_
 
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
   if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
+  if (size == COARSE_BLOCK) return pack_coarse(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
   for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
     pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
@@ -103,7 +106,8 @@ static inline __attribute__((always_inline)) void add_product_of(Factors f, cons
 }
 
 static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each size, always over 32 columns
-  if (f.left_size == ROUNDED_BLOCK) add_rounded_product(f, rows, sums);
+  if (f.left_size == COARSE_BLOCK) add_coarse_product(f, rows, sums);
+  else if (f.left_size == ROUNDED_BLOCK) add_rounded_product(f, rows, sums);
   else if (f.right_size == HIGH_BLOCK) add_product_of(f, HIGH_BLOCK, rows, sums);
   else add_product_of(f, WHOLE_BLOCK, rows, sums);
 }

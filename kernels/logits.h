@@ -28,7 +28,7 @@ typedef struct {
   const int64_t *targets;
   long tokens, size, vocabulary;
   float alpha; // of logits
-  int rounded; // whether operands of products are rounded, for less time
+  Rounding rounding; // of operands of products, except that those of gradients are rounded coarsely if any are
   // Results: of each token the log-probability, the entropy, and gradients of log Σ e^l and of the entropy: [tokens, size].
   float *logprobs, *entropies, *gradients[DIRECTIONS];
   long directions; // gradients that are asked for
@@ -40,9 +40,12 @@ typedef struct {
   atomic_int failed;
 } TokenScores;
 
-static long panel_block(const TokenScores *t) { return right_size(t->weight.format, t->rounded); }
-static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * left_size(t->rounded); }
+static long panel_block(const TokenScores *t) { return right_size(t->weight.format, t->rounding); }
+static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * left_size(t->rounding); }
 static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) * panel_block(t); }
+
+static Rounding gradient_rounding(const TokenScores *t) { return t->rounding == ROUNDED ? ROUNDED_COARSELY : t->rounding; }
+static long depth_block(const TokenScores *t) { return right_size(t->weight.format, gradient_rounding(t)); }
 
 /** A group's sums of rows of the weight for a token. */
 static float *sums_of(const TokenScores *t, long group, long direction, long token) {
@@ -53,7 +56,7 @@ static void pack_hidden_task(void *data, size_t index) {
   const TokenScores *t = data;
   const long row = (long)index * BLOCK;
   Packed *strip = t->strips + (long)index * packed_strip(t);
-  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, left_size(t->rounded), strip);
+  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, left_size(t->rounding), strip);
 }
 
 /** Logits of up to 32 tokens: [rows, CHUNK_COLUMNS]. */
@@ -61,7 +64,7 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const P
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK)
     multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), t->size,
-                       left_size(t->rounded), panel_block(t)},
+                       left_size(t->rounding), panel_block(t)},
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
 
@@ -121,7 +124,7 @@ static void add_logits(const TokenScores *t, long group, long chunk, long row, f
 /** Multiplies weights of up to 32 tokens with rows of the weight, and adds that to sums. */
 static void add_weighted_rows(const TokenScores *t, const float *weights, long columns, const Packed *depth, int is_first, long rows, Packed *strip,
                          float *sums) {
-  const long blocks = ceiling(columns, BLOCK), left = left_size(t->rounded), right = panel_block(t);
+  const long blocks = ceiling(columns, BLOCK), left = left_size(gradient_rounding(t)), right = depth_block(t);
   const Factors none = {0};
   pack_rows(weights, CHUNK_COLUMNS, rows, columns, 1, left, strip);
   for (long column = 0; column < t->size; column += BLOCK)
@@ -134,8 +137,9 @@ static void score_group_task(void *data, size_t index) {
   TokenScores *t = data;
   const long group = (long)index, begin = group * t->together, end = least(t->chunks, begin + t->together);
   const long logits_size = BLOCK * CHUNK_COLUMNS, panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
-  const long strip_size = CHUNK_COLUMNS / BLOCK * left_size(t->rounded);
-  const Scratch scratch = borrow(DIRECTIONS * logits_size * sizeof(float) + (strip_size + 2 * panels_size) * sizeof(Packed));
+  const long strip_size = CHUNK_COLUMNS / BLOCK * left_size(gradient_rounding(t));
+  const long depth_size = CHUNK_COLUMNS / BLOCK * ceiling(t->size, BLOCK) * depth_block(t);
+  const Scratch scratch = borrow(DIRECTIONS * logits_size * sizeof(float) + (strip_size + panels_size + depth_size) * sizeof(Packed));
   if (!scratch.memory) {
     t->failed = 1;
     return;
@@ -146,7 +150,7 @@ static void score_group_task(void *data, size_t index) {
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
     pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), panels);
-    if (t->directions > 0) pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), depth);
+    if (t->directions > 0) pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, depth_block(t), depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
       multiply_chunk(t, row, columns, panels, logits[0]);
       add_logits(t, group, chunk, row, logits);

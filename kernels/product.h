@@ -19,6 +19,9 @@ enum {
   AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };
 
+/** How operands are rounded, for less time. Coarsely is for gradients, and no different on some units. */
+typedef enum { NOT_ROUNDED, ROUNDED, ROUNDED_COARSELY } Rounding;
+
 /**
  * result = alpha · left · right + addend + low · up, where low may itself be left · down: a layer with its adapter (LoRA), or what comes back through
  * both. Matrices are stored row by row.
@@ -30,7 +33,7 @@ typedef struct Product {
   long rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
-  int rounded;            // whether operands are rounded, for less time
+  Rounding rounding;
   const Packed *packed;   // the right operand, if it was packed before
   long packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before

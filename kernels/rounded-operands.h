@@ -20,12 +20,12 @@ enum {
 
 static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH_BLOCK); }
 
-/** By what numbers become integers, the largest of them (see `larger_size`) ±4095, and by what, then, numbers times a factor again (`scales`). */
-static inline Vector integer_factors(Wholes largest, float factor, float *scales) {
-  const Vector most = as_numbers(largest);
-  const Mask usual = at_least(most, all(MOST_INTEGER * FLT_MIN)), finite = at_least(all(FLT_MAX), most);
-  store(scales, choose(finite, only(usual, times(most, all(factor / MOST_INTEGER))), all(NAN)));
-  return only(usual, over(all(MOST_INTEGER), most));
+/** By what numbers become integers, the largest of them (see `larger_size`) ± the most, and by what, then, numbers times a factor again (`scales`). */
+static inline Vector integer_factors(float most, Wholes largest, float factor, float *scales) {
+  const Vector size = as_numbers(largest);
+  const Mask usual = at_least(size, all(most * FLT_MIN)), finite = at_least(all(FLT_MAX), size);
+  store(scales, choose(finite, only(usual, times(size, all(factor / most))), all(NAN)));
+  return only(usual, over(all(most), size));
 }
 
 static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(even, all_wholes(0xffff)), shifted_left(odd, 16)); }
@@ -34,7 +34,7 @@ static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(
 static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
   Wholes largest = all_wholes(0);
   for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
-  const Vector factors = integer_factors(largest, factor, scales);
+  const Vector factors = integer_factors(MOST_INTEGER, largest, factor, scales);
   for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
     Wholes integers[2];
     for (long i = 0; i < 2; i++) integers[i] = nearest_wholes(times(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
@@ -51,7 +51,7 @@ static inline void round_along(const float *from, long stride, long width, long 
     for (long i = 0; i < vectors; i++) most = larger_size(most, load_first(depth - 16 * i, from + line * stride + 16 * i));
     largest[line] = first_of(as_numbers(all_wholes(most_of_wholes(most))));
   }
-  store(factors, integer_factors(as_wholes(load(largest)), factor, scales));
+  store(factors, integer_factors(MOST_INTEGER, as_wholes(load(largest)), factor, scales));
   for (long line = 0; line < least(16, width); line++)
     for (long i = 0; i < vectors; i++) {
       const Vector numbers = load_first(depth - 16 * i, from + line * stride + 16 * i);

@@ -28,7 +28,7 @@
 typedef struct {
   int64_t left_transposed, right_transposed, up_transposed, down_transposed;
   int64_t format; // of the right operand
-  enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED } packing;
+  enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED, EACH_RUN_COARSE } packing;
   float alpha, up_alpha, down_alpha;
   long count; // products, of one left operand
   Packed *packed[JOINT];
@@ -94,7 +94,7 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(COUNT_NODE_INPUTS, info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
-  for (long i = 0; !status && packing != EACH_RUN && packing != EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
+  for (long i = 0; !status && packing != EACH_RUN && packing < EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -141,7 +141,7 @@ static void *read_product(const ProductNode *node, long index, void *context, Pr
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
                  .alpha = node->alpha,
-                 .rounded = node->packing == EACH_RUN_ROUNDED,
+                 .rounding = node->packing == EACH_RUN_COARSE ? ROUNDED_COARSELY : node->packing == EACH_RUN_ROUNDED ? ROUNDED : NOT_ROUNDED,
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
                  .levels = node->levels[index]};

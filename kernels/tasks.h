@@ -102,9 +102,9 @@ static void multiply_task(void *data, size_t index) {
 static Pass plan(const Product *p, long start) {
   const long depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   Pass pass = {.product = p, .start = start, .depth = depth, .blocks = ceiling(depth, BLOCK)};
-  pass.left_block = left_size(p->rounded);
-  pass.right_block = p->packed ? p->packed_block : right_size(p->right.format, p->rounded);
-  pass.thin_block = right_size(FLOAT32, p->rounded);
+  pass.left_block = left_size(p->rounding);
+  pass.right_block = p->packed ? p->packed_block : right_size(p->right.format, p->rounding);
+  pass.thin_block = right_size(FLOAT32, p->rounding);
   if (p->up && start + depth == p->depth) {
     pass.up = p->up;
     pass.up_blocks = ceiling(p->up->depth, BLOCK);

@@ -28,7 +28,7 @@ static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores
   if (!status) status = read_input(context, 2, &t->targets, targets, 1);
   if (status) return status;
   t->alpha = node->alpha;
-  t->rounded = (int)node->rounded;
+  t->rounding = node->rounded ? ROUNDED : NOT_ROUNDED;
   t->tokens = hidden[0];
   t->size = hidden[1];
   t->vocabulary = weight[0];

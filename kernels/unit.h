@@ -14,8 +14,7 @@ typedef struct {
 } Target;
 
 /**
- * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If those of the strip are ROUNDED_BLOCK, so are those
- * of the panel.
+ * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If one is rounded, so is the other.
  */
 typedef struct { const Packed *left, *right; long depth, left_size, right_size; } Factors;
 
@@ -28,7 +27,7 @@ static void stop_unit(void);
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param is_right whether the operand is the right one
- * @param size of a packed block: WHOLE_BLOCK; HIGH_BLOCK, which rounds to bfloat16; or ROUNDED_BLOCK
+ * @param size of a packed block: WHOLE_BLOCK; HIGH_BLOCK, which rounds to bfloat16; ROUNDED_BLOCK or COARSE_BLOCK
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  * @param depth from here to the end
  */
@@ -40,8 +39,8 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
-// A unit's file also says how deep what it packs at once is (SPAN), and the size of a packed block of operands that it rounds, to multiply them in less
-// time (ROUNDED_BLOCK).
+// A unit's file also says how deep what it packs at once is (SPAN), and the sizes of packed blocks of operands that it rounds, to multiply them in less
+// time (ROUNDED_BLOCK, COARSE_BLOCK).
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else
@@ -49,5 +48,5 @@ static void multiply(Factors first, Factors second, Target t);
 #endif
 
 /** The sizes of packed blocks of a left operand, and of a right one in some format. */
-static inline long left_size(int rounded) { return rounded ? ROUNDED_BLOCK : WHOLE_BLOCK; }
-static inline long right_size(Format format, int rounded) { return !rounded && format == BFLOAT16 ? HIGH_BLOCK : left_size(rounded); }
+static inline long left_size(Rounding r) { return r == ROUNDED_COARSELY ? COARSE_BLOCK : r == ROUNDED ? ROUNDED_BLOCK : WHOLE_BLOCK; }
+static inline long right_size(Format format, Rounding r) { return r == NOT_ROUNDED && format == BFLOAT16 ? HIGH_BLOCK : left_size(r); }

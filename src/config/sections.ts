@@ -90,7 +90,7 @@ export const native = z.strictObject({
     .enum(matmulPrecisions)
     .default('high')
     .describe(
-      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our custom operators compute; medium: operands are rounded while training, to integers of 13 bits or, with AMX, to bfloat16, up to 3e-3, for updates in two thirds to three quarters of the time, where our custom operators compute',
+      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our custom operators compute; medium: operands are rounded while training, to integers of 13 bits or, with AMX, to bfloat16, up to 3e-3, and with AVX-512 in the backward pass to 8 bits, up to 2e-2, for updates in half to three quarters of the time, where our custom operators compute',
     ),
   memory_budget: z
     .string()

@@ -161,8 +161,8 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
 
   matmul: ({ inputs: [a, b, addend], attributes: { transposeA, transposeB, alpha } }, dy) => {
     const da = transposeA
-      ? matmul(b!, dy, { transposeA: transposeB, transposeB: true, alpha })
-      : matmul(dy, b!, { transposeB: !transposeB, alpha });
+      ? matmul(b!, dy, { transposeA: transposeB, transposeB: true, alpha, ofGradient: true })
+      : matmul(dy, b!, { transposeB: !transposeB, alpha, ofGradient: true });
     const db = transposeB
       ? matmul(dy, a!, { transposeA: true, transposeB: transposeA, alpha })
       : matmul(a!, dy, { transposeA: !transposeA, alpha });

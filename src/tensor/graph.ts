@@ -93,9 +93,14 @@ export interface Operators {
   // Linear algebra and neural networks.
   /**
    * (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be transposed.
-   * With two matrices, a third operand [M, N] may be added to their product: see fusion.ts.
+   * With two matrices, a third operand [M, N] may be added to their product: see fusion.ts. `ofGradient`: see `MatmulOptions`.
    */
-  matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
+  matmul: {
+    readonly transposeA: boolean;
+    readonly transposeB: boolean;
+    readonly alpha: number;
+    readonly ofGradient: boolean;
+  };
   /**
    * (x [M, K], packed uint8 [N, ⌈K/block⌉, block·bits/8], scales [N, ⌈K/block⌉]) → x Wᵀ [M, N], where W [N, K] has been quantised to
    * scale · (q − 2^(bits−1)) block by block, the first of two 4-bit numbers in the lower half of its byte. For sampling only: it has

@@ -10,7 +10,8 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
  * rounding, its relative error is about 4e-6.
  * - `each_run`: in each run, for all products. Best for many rows.
  * - `each_run_rounded`: the same, with both operands rounded, on the matrix unit to bfloat16 (a relative error of 3e-3), on vector units to integers of
- *   13 bits (3e-4), which are multiplied in less time; `tokenScores` rounds the operands of its products, too.
+ *   13 bits (3e-4), which are multiplied in less time; `tokenScores` rounds the operands of its products, too. With AVX-512, products of gradients
+ *   (`ofGradient`) have operands of 8 bits (1e-2).
  * - `once`: when the session is created, for products whose right operand is an initializer. Best for few rows.
  * - `once_bfloat16`: the same, with the right operand rounded to bfloat16.
  * - `once_int8`: the same, with the right operand rounded to 8 bits, where 64 numbers share a scale.
@@ -19,14 +20,15 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
  */
 export type Packing = 'each_run' | 'each_run_rounded' | 'once' | 'once_bfloat16' | 'once_int8' | 'once_int4';
 
-/** The same codes as `packing` of ProductNode in kernels/split-gemm.h. */
-export const packingCodes: Readonly<Record<Packing, number>> = {
+/** The same codes as `packing` of ProductNode in kernels/split-gemm.h. Coarse are products of gradients where others are rounded. */
+export const packingCodes: Readonly<Record<Packing | 'each_run_coarse', number>> = {
   each_run: 0,
   once: 1,
   once_bfloat16: 2,
   once_int8: 3,
   once_int4: 4,
   each_run_rounded: 5,
+  each_run_coarse: 6,
 };
 
 const packsInEachRun: ReadonlySet<Packing> = new Set(['each_run', 'each_run_rounded']);
@@ -49,12 +51,13 @@ export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[
 
 /** Lowers a product of two matrices, to which a third may be added. */
 function lowerProduct(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
-  const { transposeA, transposeB, alpha } = node.attributes;
+  const { transposeA, transposeB, alpha, ofGradient } = node.attributes;
   const [, b, added] = node.inputs as readonly [Tensor, Tensor, Tensor?];
   const [left, right, addend] = operands as readonly [string, string, string?];
   const factors = { left, right, transA: Number(transposeA), transB: Number(transposeB) };
-  const product: Product = { ...factors, alpha, ...formatOf(b) };
   const split = isSplit(node, emit);
+  const packing = split ? packingCode(emit.packingOf(right), ofGradient) : 0;
+  const product: Product = { ...factors, alpha, ...formatOf(b), packing };
   if (b.op === 'stored' && !split) throw new Error('only our own product of large matrices reads a stored one');
   // If the addend is a product too, and nothing else reads it, one operator can compute both.
   const canJoin = addend !== undefined && emit.isReadOnce(added!);
@@ -72,6 +75,12 @@ interface Product {
   readonly alpha: number;
   /** The format of the right operand. */
   readonly format: number;
+  /** How our operator packs it, if it computes the product. */
+  readonly packing: number;
+}
+
+function packingCode(packing: Packing, ofGradient: boolean): number {
+  return packingCodes[packing === 'each_run_rounded' && ofGradient ? 'each_run_coarse' : packing];
 }
 
 /** A product, and what is added to it. */
@@ -90,12 +99,12 @@ function emitGemm({ left, right, transA, transB, alpha }: Product, addend: strin
  * computes that as well.
  */
 function emitSplit(
-  { left, right, transA, transB, alpha, format }: Product,
+  { left, right, transA, transB, alpha, format, packing }: Product,
   addend: string | undefined,
   thin: Sum | undefined,
   emit: Emitter,
 ): string {
-  const attributes = { transA, transB, alpha: { float: alpha }, packing: packingCodes[emit.packingOf(right)], format };
+  const attributes = { transA, transB, alpha: { float: alpha }, packing, format };
   if (!thin) {
     const inputs = addend === undefined ? [left, right] : [left, right, addend];
     return emit.node('SplitGemm', inputs, { ...attributes, ...thinAttributes() }, GRADUS);
@@ -145,9 +154,10 @@ function takeDown(result: string, left: string, emit: Emitter): Product | undefi
 }
 
 function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Sum {
-  const named = attributes as { transA: number; transB: number; alpha: { float: number }; format?: number };
-  const { transA, transB, alpha, format = 0 } = named;
-  return { product: { left: left!, right: right!, transA, transB, alpha: alpha.float, format }, addend };
+  const named = attributes as Pick<Product, 'transA' | 'transB'> & Partial<Pick<Product, 'format' | 'packing'>>;
+  const { transA, transB, format = 0, packing = 0 } = named;
+  const alpha = (attributes.alpha as { float: number }).float;
+  return { product: { left: left!, right: right!, transA, transB, alpha, format, packing }, addend };
 }
 
 /** Whether our custom operators can read a weight of this shape as it is stored. */

@@ -238,11 +238,13 @@ export interface MatmulOptions {
   readonly transposeB?: boolean;
   /** Multiplies the product. @default 1 */
   readonly alpha?: number;
+  /** Whether the product carries a gradient on to the operators before it, and may be less exact than others (`Packing`). @default false */
+  readonly ofGradient?: boolean;
 }
 
 /** alpha · a b over the last two axes; all axes before the last two are broadcast. */
 export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tensor {
-  const { transposeA = false, transposeB = false, alpha = 1 } = options;
+  const { transposeA = false, transposeB = false, alpha = 1, ofGradient = false } = options;
   checkFloat('matmul', a, b);
   check(
     a.shape.length >= 2 && b.shape.length >= 2,
@@ -259,7 +261,7 @@ export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tenso
     `matmul: ${formatShape(a.shape)}${transposeA ? 'ᵀ' : ''} and ${formatShape(b.shape)}${transposeB ? 'ᵀ' : ''} do not fit`,
   );
   const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
-  return make('matmul', [a, b], { transposeA, transposeB, alpha }, [...batch, rows, columns], 'float32');
+  return make('matmul', [a, b], { transposeA, transposeB, alpha, ofGradient }, [...batch, rows, columns], 'float32');
 }
 
 /** x [M, K] times the transpose of quantised weights [N, K]; see `Operators.quantizedMatmul`. */
