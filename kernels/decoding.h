@@ -1,6 +1,7 @@
 // Attention of single tokens over a cache, for decoding.
 //
-// Time goes into reading the cache. So rows that begin with the same tokens read the keys and values of these from one place, some rows at a time.
+// Time goes into reading the cache. So rows that begin with the same tokens read the keys and values of these from one place, some rows at a time. Only that
+// place need have them.
 #pragma once
 
 #include "attention.h"
@@ -111,11 +112,12 @@ static void step_task(void *data, size_t index) {
   const long chunk = (long)index % s->chunk_count, head = (long)index / s->chunk_count, queries_per_kv = s->heads / s->kv_heads;
   const long *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * queries_per_kv;
   const long twin = (long)s->twins[rows[0]].row, slot = s->room * s->size;
-  long together = count > 1 ? s->room : 0, longest = 0; // keys that all rows have in common, and those of the longest row
+  // Keys that all rows have in common, and those of the longest row. A row that is its own twin reads its own keys without them.
+  long together = count > 1 || rows[0] != twin ? (long)s->twins[rows[0]].count : 0, longest = 0;
   for (long i = 0; i < count; i++) {
     const long keys = (long)s->last[rows[i]] + 1;
     if (keys > longest) longest = keys;
-    together = least(together, least((long)s->twins[rows[i]].count, least(keys, (long)s->last[twin] + 1)));
+    together = least(together, least(keys, (long)s->last[twin] + 1));
   }
   const long stride = ceiling(longest, 16) * 16;
   const Scratch scratch = borrow(queries * (stride * sizeof(float) + 2 * sizeof(float *)));
@@ -152,7 +154,10 @@ static void step_task(void *data, size_t index) {
   give_back(scratch);
 }
 
-/** Puts rows with the same twin side by side, and divides them into chunks. `starts` has room for a number for each row, and one more. */
+/**
+ * Puts rows with the same twin side by side, and divides them into chunks with the same number of tokens from it. `starts` has room for a number for each
+ * row, and one more.
+ */
 static void arrange(Step *s, long *starts) {
   memset(starts, 0, (s->rows + 1) * sizeof *starts);
   for (long row = 0; row < s->rows; row++) starts[s->twins[row].row + 1]++;
@@ -161,7 +166,7 @@ static void arrange(Step *s, long *starts) {
   s->chunk_count = 0;
   for (long i = 0; i < s->rows; i++) {
     const long begun = s->chunk_count > 0 ? i - s->chunks[s->chunk_count - 1] : TOGETHER;
-    if (begun >= TOGETHER || s->twins[s->order[i]].row != s->twins[s->order[i - 1]].row) s->chunks[s->chunk_count++] = i;
+    if (begun >= TOGETHER || memcmp(s->twins + s->order[i], s->twins + s->order[i - 1], sizeof(Twin))) s->chunks[s->chunk_count++] = i;
   }
   s->chunks[s->chunk_count] = s->rows;
 }

@@ -124,7 +124,8 @@ export interface Operators {
    * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B·S, heads·D],
    * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S
    * tokens starts at 0 and is padded on the right. Values at padding, and in the caches after a row's last position, are undefined.
-   * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number.
+   * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number. Where S is 1,
+   * our operator reads these from the other's cache alone.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: AttentionHeads & { readonly steps: Dimension };

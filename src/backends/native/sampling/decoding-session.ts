@@ -58,11 +58,16 @@ export class DecodingSession {
     this.device = values.layout.device;
   }
 
+  /** Whether runs of one token a row read what a row has in common with its twin from the twin's cache, so that its own need not have it. */
+  get readsTwins(): boolean {
+    return this.#graph.inputs.has('twins');
+  }
+
   /** Starts decoding one batch of rows. Several batches may decode at the same time. */
   begin(): Decoding {
     const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
-    return new Decoding(binding, this.vocabularySize, this.#graph.inputs.has('twins'));
+    return new Decoding(binding, this.vocabularySize, this.readsTwins);
   }
 
   dispose(): void {

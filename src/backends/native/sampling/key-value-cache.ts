@@ -72,21 +72,22 @@ export class KeyValueCache implements Disposable {
     return this.#views!.onDevice;
   }
 
-  /** Copies the first `length` tokens from slot `from` of a cache, which may be this one, to slot `to` of this cache. */
-  copyFrom(other: KeyValueCache, from: number, to: number, length: number): void {
+  /** Copies the tokens up to `end` from slot `from` of a cache, which may be this one, to slot `to` of this cache. */
+  copyFrom(other: KeyValueCache, from: number, to: number, end: number, start = 0): void {
+    if (start >= end) return;
     this.#copyBack();
     other.#copyBack();
-    for (const name of this.#buffers.keys()) this.#copy(name, other, from, to, length);
+    for (const name of this.#buffers.keys()) this.#copy(name, other, from, to, [start, end]);
   }
 
-  /** Returns a cache of another size with the first `lengths[i]` tokens of each slot i, and disposes of this one. */
-  resized(slots: number, room: number, lengths: readonly number[]): KeyValueCache {
+  /** Returns a cache of another size with the tokens from `ranges[i][0]` to `ranges[i][1]` of each slot i, and disposes of this one. */
+  resized(slots: number, room: number, ranges: readonly (readonly [number, number])[]): KeyValueCache {
     this.#copyBack();
     // Views hold the buffers, which are freed below.
     this.#releaseViews();
     const after = new KeyValueCache(this.#config, slots, room, this.#place);
     for (const [name, buffer] of this.#buffers) {
-      for (const [slot, length] of lengths.entries()) after.#copy(name, this, slot, slot, length);
+      for (const [slot, range] of ranges.entries()) after.#copy(name, this, slot, slot, range);
       // One by one, so that old and new buffers of the whole cache never exist at the same time.
       buffer.dispose();
     }
@@ -103,11 +104,12 @@ export class KeyValueCache implements Disposable {
     this.dispose();
   }
 
-  #copy(name: string, other: KeyValueCache, from: number, to: number, length: number): void {
+  #copy(name: string, other: KeyValueCache, from: number, to: number, range: readonly [number, number]): void {
     const [source, target] = [other.#buffers.get(name)!.data, this.#buffers.get(name)!.data];
+    const [start, end] = range.map((token) => token * this.#config.headSize) as [number, number];
     for (let head = 0; head < this.#config.keyValueHeads; head++) {
-      const start = other.#offset(from, head);
-      target.set(source.subarray(start, start + length * this.#config.headSize), this.#offset(to, head));
+      const base = other.#offset(from, head);
+      target.set(source.subarray(base + start, base + end), this.#offset(to, head) + start);
     }
   }
 

@@ -1,6 +1,7 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
 import { cacheBytesPerToken, type ModelConfig } from '../../../models/model-config.ts';
 import type { SamplingOptions } from '../../../policy.ts';
+import { CacheSlots } from './cache-slots.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import { prefillBatches } from './prefill-batches.ts';
@@ -27,22 +28,26 @@ export class RowBatch implements Disposable {
   readonly #options: RowBatchOptions;
   /** The budget in tokens. */
   readonly #capacity: number;
-  /** The rows in the batch. A row's index is its slot in the cache; when a row leaves, the last row moves to its slot. */
-  readonly #active: SampledRow[] = [];
+  /** The rows in the batch, with their keys and values. */
+  readonly #slots: CacheSlots;
   /** Rows that wait to enter, ordered by dialogue. */
   readonly #waiting: SampledRow[] = [];
   /** The caches of dialogues that have no row in the batch, oldest first. */
   readonly #kept = new Map<number, KeptCache>();
   readonly #decoding: Decoding;
-  #cache: KeyValueCache;
 
   constructor(options: RowBatchOptions) {
     const { config, cacheBudget, session } = options;
     this.#options = options;
     this.#decoding = session.begin();
     this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config));
-    const { device } = session;
-    this.#cache = new KeyValueCache(config, 0, 0, { device, onRelease: () => this.#decoding.releaseCaches() });
+    const { device, readsTwins } = session;
+    const place = { device, onRelease: () => this.#decoding.releaseCaches() };
+    this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins);
+  }
+
+  get #active(): readonly SampledRow[] {
+    return this.#slots.rows;
   }
 
   get isEmpty(): boolean {
@@ -62,11 +67,8 @@ export class RowBatch implements Disposable {
     if (this.#active.length > 0) {
       this.#makeRoom();
       const unread = this.#active.map((row) => row.unread);
-      await this.#read(
-        0,
-        unread,
-        this.#active.map((row) => [row]),
-      );
+      const groups = this.#active.map((row) => [row]);
+      await this.#read(0, unread, groups, this.#slots.twins());
       ended.push(...this.#removeEnded());
     }
     return ended.sort((a, b) => a.dialogue - b.dialogue);
@@ -74,7 +76,7 @@ export class RowBatch implements Disposable {
 
   /** Removes all rows and returns them, with what they have sampled so far. */
   cancel(): SampledRow[] {
-    return [...this.#active.splice(0), ...this.#waiting.splice(0)];
+    return [...this.#slots.removeAll(), ...this.#waiting.splice(0)];
   }
 
   /** Frees the kept cache of a dialogue. */
@@ -85,13 +87,13 @@ export class RowBatch implements Disposable {
 
   [Symbol.dispose](): void {
     for (const dialogue of [...this.#kept.keys()]) this.forget(dialogue);
-    this.#cache.dispose();
+    this.#slots[Symbol.dispose]();
     this.#decoding.dispose();
   }
 
   /** Tokens that slots and kept caches have room for. */
   get size(): number {
-    return this.#cache.size + this.#keptSize;
+    return this.#slots.size + this.#keptSize;
   }
 
   get #keptSize(): number {
@@ -115,7 +117,7 @@ export class RowBatch implements Disposable {
 
   /** The room that slots must have for the rows in the batch, which is at most what they have. */
   get #roomInUse(): number {
-    return Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
+    return Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#slots.room)));
   }
 
   /** The waiting rows that fit into the budget together with those in the batch, in order. A row always fits into an empty batch. */
@@ -137,45 +139,35 @@ export class RowBatch implements Disposable {
   #makeRoomFor(entering: readonly SampledRow[]): void {
     const slots = this.#active.length + entering.length;
     const room = Math.max(this.#roomInUse, ...entering.map(roomFor));
-    const isLargeEnough = slots <= this.#cache.slots && room <= this.#cache.room;
+    const isLargeEnough = slots <= this.#slots.count && room <= this.#slots.room;
     if (isLargeEnough && this.size <= this.#capacity) return;
     this.#forgetUntilFits(slots, room);
-    this.#resize(slots, room);
+    this.#slots.resize(slots, room);
   }
 
   /**
-   * Adds the row to the batch with keys and values copied from its dialogue's last turn, or from a row with the same prompt.
-   * Returns false, and does not add it, if there is nothing to copy.
+   * Adds the row to the batch with keys and values from its dialogue's last turn, or of a row with the same prompt.
+   * Returns false, and does not add it, if there are none.
    */
   #reuseCache(row: SampledRow): boolean {
-    const slot = this.#active.length;
     const kept = this.#kept.get(row.dialogue);
     const twin = this.#active.find(({ promptKey }) => promptKey === row.promptKey);
-    if (kept) {
-      row.cached = commonLength(kept.tokens, row.tokens.slice(0, -1));
-      this.#cache.copyFrom(kept.cache, 0, slot, row.cached);
-      this.forget(row.dialogue);
-    } else if (twin) {
-      row.cached = Math.min(row.request.promptIds.length, twin.cached, row.length - 1);
-      this.#cache.copyFrom(this.#cache, this.#active.indexOf(twin), slot, row.cached);
-    }
-    if (row.cached === 0) return false;
-    this.#active.push(row);
-    return true;
+    if (kept) row.cached = commonLength(kept.tokens, row.tokens.slice(0, -1));
+    else if (twin) row.cached = Math.min(row.request.promptIds.length, twin.cached, row.length - 1);
+    if (kept && row.cached > 0) this.#slots.addCopied(row, kept.cache, row.cached);
+    else if (twin && row.cached > 0) this.#slots.addSharing(row, twin, row.cached, row.length - row.cached === 1);
+    this.forget(row.dialogue);
+    return row.cached > 0;
   }
 
-  /** Adds groups of rows with equal tokens: the tokens are read for the first row of each group, and the others copy its slot. */
+  /** Adds groups of rows with equal tokens, which are read for the first row of each group. */
   async #prefill(groups: readonly (readonly SampledRow[])[]): Promise<void> {
     const first = this.#active.length;
     const tokenLists = groups.map(([row]) => row!.tokens);
     await this.#read(first, tokenLists, groups);
-    this.#active.push(...groups.map(([row]) => row!));
-    for (const [i, [, ...others]] of groups.entries()) {
-      for (const row of others) {
-        this.#cache.copyFrom(this.#cache, first + i, this.#active.length, tokenLists[i]!.length);
-        this.#active.push(row);
-      }
-    }
+    for (const [row] of groups) this.#slots.add(row!);
+    for (const [i, [reader, ...others]] of groups.entries())
+      for (const row of others) this.#slots.addSharing(row, reader!, tokenLists[i]!.length, true);
   }
 
   /**
@@ -186,15 +178,16 @@ export class RowBatch implements Disposable {
     first: number,
     tokenLists: readonly (readonly number[])[],
     groups: readonly (readonly SampledRow[])[],
+    twins = groups.map((_, i): [number, number] => [i, 0]),
   ): Promise<void> {
     const width = Math.max(...tokenLists.map(({ length }) => length));
     const step = {
-      caches: this.#cache.tensors(first, tokenLists.length),
+      caches: this.#slots.tensors(first, tokenLists.length),
       rows: tokenLists.length,
       width,
       ids: tokenLists.flatMap((tokens) => Array.from({ length: width }, (_, i) => tokens[i] ?? 0)),
       last: groups.map(([row]) => row!.length - 1),
-      twins: twinsOf(groups.map(([row]) => row!)),
+      twins,
       temperature: this.#options.sampling.temperature ?? 1,
     };
     await this.#decoding.run(step, (i, scores) => {
@@ -207,7 +200,7 @@ export class RowBatch implements Disposable {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {
       if (row.request.mayContinue) this.#keepCache(row);
-      this.#freeSlot(row);
+      this.#slots.remove(row);
     }
     this.#trim();
     return ended;
@@ -216,10 +209,10 @@ export class RowBatch implements Disposable {
   /** Gives every row room for its next token. If the budget is too small, kept caches go first, then the longest rows leave and wait. */
   #makeRoom(): void {
     const longest = () => this.#active.reduce((a, b) => (b.length > a.length ? b : a));
-    while (longest().length > this.#cache.room) {
+    while (longest().length > this.#slots.room) {
       const slots = this.#active.length;
       const room = Math.max(...this.#active.map(roomFor));
-      if (this.#forgetUntilFits(slots, room) || slots === 1) this.#resize(slots, room);
+      if (this.#forgetUntilFits(slots, room) || slots === 1) this.#slots.resize(slots, room);
       else this.#sendToWait(longest());
     }
     this.#trim();
@@ -227,30 +220,21 @@ export class RowBatch implements Disposable {
 
   #sendToWait(row: SampledRow): void {
     this.#keepCache(row);
-    this.#freeSlot(row);
+    this.#slots.remove(row);
     this.add(row);
   }
 
   #keepCache(row: SampledRow): void {
     const cache = new KeyValueCache(this.#options.config, 1, row.cached);
-    cache.copyFrom(this.#cache, this.#active.indexOf(row), 0, row.cached);
+    this.#slots.copyTo(cache, row);
     this.#kept.set(row.dialogue, { tokens: row.tokens.slice(0, row.cached), cache });
-  }
-
-  /** Removes a row from the batch and moves the last row to its slot. */
-  #freeSlot(row: SampledRow): void {
-    const slot = this.#active.indexOf(row);
-    const moved = this.#active.pop()!;
-    if (moved === row) return;
-    this.#active[slot] = moved;
-    this.#cache.copyFrom(this.#cache, this.#active.length, slot, moved.cached);
   }
 
   /** Frees memory until the budget is met: first slots without a row, then kept caches. */
   #trim(): void {
     if (this.size <= this.#capacity) return;
     const room = this.#roomInUse;
-    this.#resize(this.#active.length, room);
+    this.#slots.resize(this.#active.length, room);
     this.#forgetUntilFits(this.#active.length, room);
   }
 
@@ -266,21 +250,6 @@ export class RowBatch implements Disposable {
     }
     return this.#fits(slots, room);
   }
-
-  #resize(slots: number, room: number): void {
-    const held = this.#active.map(({ cached }) => cached);
-    this.#cache = this.#cache.resized(slots, room, held);
-  }
-}
-
-/** Finds for each row the first with the same prompt, and how many of its tokens both have in their caches. */
-function twinsOf(rows: readonly SampledRow[]): [row: number, count: number][] {
-  const firsts = new Map<string, number>();
-  return rows.map((row, i) => {
-    const first = firsts.get(row.promptKey) ?? i;
-    firsts.set(row.promptKey, first);
-    return [first, Math.min(row.request.promptIds.length, rows[first]!.cached, row.cached)];
-  });
 }
 
 /** The number of tokens that a row's slot should have room for; at most the row's maximum length. */

@@ -1,0 +1,148 @@
+// The rows of a batch, each with a slot of the cache. Rows with the same prompt can have its keys and values in the slot of one of them alone.
+import type { KeyValueCache } from './key-value-cache.ts';
+import type { SampledRow } from './sampled-row.ts';
+
+/** The first tokens of a row, which only the slot of another row has. That one has no loan itself. */
+interface Loan {
+  readonly lender: SampledRow;
+  readonly count: number;
+}
+
+export class CacheSlots implements Disposable {
+  /** A row's index is its slot. */
+  readonly #rows: SampledRow[] = [];
+  readonly #loans = new Map<SampledRow, Loan>();
+  readonly #lends: boolean;
+  #cache: KeyValueCache;
+
+  /**
+   * @param cache without slots
+   * @param lends whether decoding steps read what a row has in common with its twin from the twin's slot
+   */
+  constructor(cache: KeyValueCache, lends: boolean) {
+    this.#cache = cache;
+    this.#lends = lends;
+  }
+
+  get rows(): readonly SampledRow[] {
+    return this.#rows;
+  }
+
+  /** How many rows there are slots for, how many tokens each has room for, and both together. */
+  get count(): number {
+    return this.#cache.slots;
+  }
+
+  get room(): number {
+    return this.#cache.room;
+  }
+
+  get size(): number {
+    return this.#cache.size;
+  }
+
+  /** See `KeyValueCache.tensors`. */
+  tensors(first: number, count: number): ReturnType<KeyValueCache['tensors']> {
+    return this.#cache.tensors(first, count);
+  }
+
+  /** Gives a row the next slot, which has its tokens already. */
+  add(row: SampledRow): void {
+    this.#rows.push(row);
+  }
+
+  /** Gives a row the next slot, and copies its first `count` tokens from a cache with a single slot. */
+  addCopied(row: SampledRow, from: KeyValueCache, count: number): void {
+    this.#cache.copyFrom(from, 0, this.#rows.length, count);
+    this.#rows.push(row);
+  }
+
+  /**
+   * Gives a row the next slot. Its first `count` tokens are those of another row, which lends them.
+   * @param decodes whether the row is read by decoding steps alone from here on. Otherwise its tokens are copied
+   */
+  addSharing(row: SampledRow, other: SampledRow, count: number, decodes: boolean): void {
+    const lender = this.#holderOf(other);
+    if (this.#lends && decodes) this.#loans.set(row, { lender, count });
+    else this.#cache.copyFrom(this.#cache, this.#slotOf(lender), this.#rows.length, count);
+    this.#rows.push(row);
+  }
+
+  /** Takes its slot from a row; what it lent passes to another, which moves there. The last row moves to the slot that is left over. */
+  remove(row: SampledRow): void {
+    let free = this.#slotOf(row);
+    this.#loans.delete(row);
+    const heir = this.#heirOf(row);
+    if (heir) {
+      const left = this.#slotOf(heir);
+      this.#move(heir, left, free);
+      this.#loans.delete(heir);
+      for (const [other, { lender, count }] of this.#loans)
+        if (lender === row) this.#loans.set(other, { lender: heir, count });
+      free = left;
+    }
+    const last = this.#rows.length - 1;
+    if (free !== last) this.#move(this.#rows[last]!, last, free);
+    this.#rows.pop();
+  }
+
+  removeAll(): SampledRow[] {
+    this.#loans.clear();
+    return this.#rows.splice(0);
+  }
+
+  /** Copies all tokens of a row into slot 0 of a cache. */
+  copyTo(cache: KeyValueCache, row: SampledRow): void {
+    const { lender, count } = this.#loans.get(row) ?? { lender: row, count: 0 };
+    cache.copyFrom(this.#cache, this.#slotOf(lender), 0, count);
+    cache.copyFrom(this.#cache, this.#slotOf(row), 0, row.cached, count);
+  }
+
+  resize(slots: number, room: number): void {
+    const held = this.#rows.map((row) => [this.#lentTo(row), row.cached] as const);
+    this.#cache = this.#cache.resized(slots, room, held);
+  }
+
+  /** For each row the slot of the first with the same prompt that holds it, and how many tokens both have in common. */
+  twins(): [slot: number, count: number][] {
+    const holders = new Map<string, number>();
+    for (const [slot, row] of this.#rows.entries())
+      if (!this.#loans.has(row) && !holders.has(row.promptKey)) holders.set(row.promptKey, slot);
+    return this.#rows.map((row) => {
+      const loan = this.#loans.get(row);
+      const slot = loan ? this.#slotOf(loan.lender) : holders.get(row.promptKey)!;
+      const prompt = Math.min(row.request.promptIds.length, this.#rows[slot]!.cached, row.cached);
+      return [slot, Math.max(loan?.count ?? 0, prompt)];
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#cache.dispose();
+  }
+
+  #slotOf(row: SampledRow): number {
+    return this.#rows.indexOf(row);
+  }
+
+  #holderOf(row: SampledRow): SampledRow {
+    return this.#loans.get(row)?.lender ?? row;
+  }
+
+  #lentTo(row: SampledRow): number {
+    return this.#loans.get(row)?.count ?? 0;
+  }
+
+  /** Of the rows that borrow from a row, one that borrows most, so that others need no more; one that stays, if there is any. */
+  #heirOf(row: SampledRow): SampledRow | undefined {
+    const borrowers = [...this.#loans.keys()].filter((other) => this.#holderOf(other) === row);
+    const most = Math.max(...borrowers.map((other) => this.#lentTo(other)));
+    const heirs = borrowers.filter((other) => this.#lentTo(other) === most);
+    return heirs.find(({ hasEnded }) => !hasEnded) ?? heirs[0];
+  }
+
+  /** Copies what a slot holds of a row to another slot, and puts the row there. */
+  #move(row: SampledRow, from: number, to: number): void {
+    this.#cache.copyFrom(this.#cache, from, to, row.cached, this.#lentTo(row));
+    this.#rows[to] = row;
+  }
+}
