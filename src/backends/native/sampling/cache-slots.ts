@@ -116,8 +116,12 @@ export class CacheSlots implements Disposable {
     });
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.#cache.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 
   #slotOf(row: SampledRow): number {

@@ -87,7 +87,7 @@ export class RowBatch implements Disposable {
 
   [Symbol.dispose](): void {
     for (const dialogue of [...this.#kept.keys()]) this.forget(dialogue);
-    this.#slots[Symbol.dispose]();
+    this.#slots.dispose();
     this.#decoding.dispose();
   }
 
