@@ -39,9 +39,30 @@ describe('allocate', () => {
     assert.ok(process.memoryUsage.rss() - before < 50e6);
   });
 
+  test('what is sparse costs nothing before it is written, in memory that was written and freed before either', () => {
+    for (const length of [1e3, 1e6, 2e6]) {
+      using written = allocate('float32', length);
+      written.data.fill(1);
+    }
+    const before = process.memoryUsage.rss();
+    const buffers = Array.from({ length: 50 }, () => allocate('float32', 2e6, { sparse: true }));
+    for (const { data, address } of buffers) {
+      assert.equal(address % 64n, 0n);
+      assert.equal(data[1e6], 0);
+      data[1_999_999] = 7;
+    }
+    assert.ok(process.memoryUsage.rss() - before < 20e6);
+    for (const buffer of buffers) {
+      assert.equal(buffer.data[1_999_999], 7);
+      buffer.dispose();
+    }
+  });
+
   test('nothing is a length, too', () => {
-    using buffer = allocate('float32', 0);
-    assert.equal(buffer.data.length, 0);
+    for (const sparse of [false, true]) {
+      using buffer = allocate('float32', 0, { sparse });
+      assert.equal(buffer.data.length, 0);
+    }
   });
 
   test('what cannot be had is an error', () => {

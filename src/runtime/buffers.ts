@@ -1,6 +1,7 @@
 // Native memory for tensors, which V8 neither moves nor frees, accessible from JavaScript as typed arrays.
 import { GradusError } from '../errors.ts';
 import koffi from './koffi.ts';
+import { mapPages } from './pages.ts';
 
 interface ArrayOf {
   float32: Float32Array<ArrayBuffer>;
@@ -47,16 +48,17 @@ const free: (pointer: bigint) => void = c.func('void free(void *)');
 class Memory {
   readonly address: bigint;
   readonly bytes: ArrayBuffer;
-  readonly #allocation: bigint;
+  readonly #free: () => void;
   #holders = 1;
 
-  constructor(byteLength: number) {
-    const allocation = calloc(byteLength + ALIGNMENT, 1);
+  constructor(byteLength: number, sparse: boolean) {
+    const pages = sparse ? mapPages(byteLength) : undefined;
+    const allocation = pages?.address ?? calloc(byteLength + ALIGNMENT, 1);
     if (allocation === null) {
       throw new GradusError('OUT_OF_MEMORY', `${byteLength} bytes could not be allocated`, { kind: 'failed' });
     }
-    this.#allocation = allocation;
-    this.address = allocation + BigInt(ALIGNMENT) - (allocation % BigInt(ALIGNMENT));
+    this.#free = pages ? pages.free : () => free(allocation);
+    this.address = pages ? allocation : allocation + BigInt(ALIGNMENT) - (allocation % BigInt(ALIGNMENT));
     this.bytes = koffi.view(this.address, byteLength);
   }
 
@@ -67,7 +69,7 @@ class Memory {
   release(): void {
     if (--this.#holders > 0) return;
     this.bytes.transfer(0); // detaches all typed arrays over these bytes, so that none of them dangles
-    free(this.#allocation);
+    this.#free();
   }
 }
 
@@ -151,10 +153,19 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
   }
 }
 
+export interface AllocateOptions {
+  /** Whether much of the buffer may never be written and should take no memory then, as far as the system allows. @default false */
+  readonly sparse?: boolean;
+}
+
 /** Allocates a buffer of `length` zeros, aligned to 64 bytes. Throws `OUT_OF_MEMORY`, `BUFFER_RANGE`. */
-export function allocate<E extends ElementType>(type: E, length: number): NativeBuffer<E> {
+export function allocate<E extends ElementType>(
+  type: E,
+  length: number,
+  { sparse = false }: AllocateOptions = {},
+): NativeBuffer<E> {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new GradusError('BUFFER_RANGE', `a buffer cannot have ${length} elements`);
   }
-  return new NativeBuffer(type, new Memory(length * arrayTypes[type].BYTES_PER_ELEMENT), 0, length);
+  return new NativeBuffer(type, new Memory(length * arrayTypes[type].BYTES_PER_ELEMENT, sparse), 0, length);
 }

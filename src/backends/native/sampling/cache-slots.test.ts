@@ -56,7 +56,18 @@ function decode(slots: CacheSlots): void {
       for (const [data, i] of numbersOf(slots, position < common ? twin : slot, position))
         assert.equal(data[i], heldFor(tokens.slice(0, position + 1)), `slot ${slot}, position ${position}`);
   }
+  const unwritten = slots.rows.reduce((sum, _, slot) => sum + unwrittenAtFirst(slots, slot), 0);
+  assert.ok(slots.lent <= unwritten, 'what is lent takes no memory');
   for (const row of slots.rows) row.take(scores);
+}
+
+/** How many tokens at the beginning of a slot have never been written. */
+function unwrittenAtFirst(slots: CacheSlots, slot: number): number {
+  for (let position = 0; position < slots.room; position++) {
+    const [data, i] = numbersOf(slots, slot, position).next().value!;
+    if (data[i] !== 0) return position;
+  }
+  return slots.room;
 }
 
 /** Reads the prompt of a group, as rows enter a batch. */
@@ -118,11 +129,10 @@ test('a prompt that is lent stays in one slot until the last row with it leaves'
   prefill(slots, group);
   prefill(slots, [newRow(4, [2, 2])]);
   for (const row of group) {
-    const rows = slots.rows.filter(({ request }) => request.promptIds === row.request.promptIds);
-    assert.deepEqual(
-      slots.twins().slice(0, rows.length),
-      rows.map(() => [0, 3]),
-    );
+    const twins = slots.twins().filter((_, slot) => slots.rows[slot]!.promptKey === row.promptKey);
+    assert.ok(twins.every(([slot, count]) => slot === 0 && count === 3));
+    assert.equal(slots.lent, 3 * (twins.length - 1));
+    assert.equal(slots.size, 8 * 40 - slots.lent);
     decode(slots);
     slots.remove(row);
   }

@@ -12,8 +12,10 @@ export class CacheSlots implements Disposable {
   /** A row's index is its slot. */
   readonly #rows: SampledRow[] = [];
   readonly #loans = new Map<SampledRow, Loan>();
-  readonly #lends: boolean;
+  /** How many tokens at the beginning of each slot have never been written since the cache was made, so that they take no memory. */
+  #unwritten: number[] = [];
   #cache: KeyValueCache;
+  readonly lends: boolean;
 
   /**
    * @param cache without slots
@@ -21,24 +23,31 @@ export class CacheSlots implements Disposable {
    */
   constructor(cache: KeyValueCache, lends: boolean) {
     this.#cache = cache;
-    this.#lends = lends;
+    this.lends = lends;
   }
 
   get rows(): readonly SampledRow[] {
     return this.#rows;
   }
 
-  /** How many rows there are slots for, how many tokens each has room for, and both together. */
+  /** How many rows there are slots for. */
   get count(): number {
     return this.#cache.slots;
   }
 
+  /** How many tokens each slot has room for. */
   get room(): number {
     return this.#cache.room;
   }
 
+  /** How many tokens there is memory for in all slots together. */
   get size(): number {
-    return this.#cache.size;
+    return this.#cache.size - this.lent;
+  }
+
+  /** The tokens that rows have on loan, without memory of their own. */
+  get lent(): number {
+    return this.#rows.reduce((sum, row, slot) => sum + Math.min(this.#unwritten[slot]!, this.#lentTo(row)), 0);
   }
 
   /** See `KeyValueCache.tensors`. */
@@ -48,13 +57,13 @@ export class CacheSlots implements Disposable {
 
   /** Gives a row the next slot, which has its tokens already. */
   add(row: SampledRow): void {
-    this.#rows.push(row);
+    this.#place(row, this.#rows.length);
   }
 
   /** Gives a row the next slot, and copies its first `count` tokens from a cache with a single slot. */
   addCopied(row: SampledRow, from: KeyValueCache, count: number): void {
     this.#cache.copyFrom(from, 0, this.#rows.length, count);
-    this.#rows.push(row);
+    this.#place(row, this.#rows.length);
   }
 
   /**
@@ -63,9 +72,9 @@ export class CacheSlots implements Disposable {
    */
   addSharing(row: SampledRow, other: SampledRow, count: number, decodes: boolean): void {
     const lender = this.#holderOf(other);
-    if (this.#lends && decodes) this.#loans.set(row, { lender, count });
+    if (this.lends && decodes) this.#loans.set(row, { lender, count });
     else this.#cache.copyFrom(this.#cache, this.#slotOf(lender), this.#rows.length, count);
-    this.#rows.push(row);
+    this.#place(row, this.#rows.length);
   }
 
   /** Takes its slot from a row; what it lent passes to another, which moves there. The last row moves to the slot that is left over. */
@@ -101,6 +110,7 @@ export class CacheSlots implements Disposable {
   resize(slots: number, room: number): void {
     const held = this.#rows.map((row) => [this.#lentTo(row), row.cached] as const);
     this.#cache = this.#cache.resized(slots, room, held);
+    this.#unwritten = held.map(([lent]) => lent);
   }
 
   /** For each row the slot of the first with the same prompt that holds it, and how many tokens both have in common. */
@@ -147,6 +157,11 @@ export class CacheSlots implements Disposable {
   /** Copies what a slot holds of a row to another slot, and puts the row there. */
   #move(row: SampledRow, from: number, to: number): void {
     this.#cache.copyFrom(this.#cache, from, to, row.cached, this.#lentTo(row));
-    this.#rows[to] = row;
+    this.#place(row, to);
+  }
+
+  #place(row: SampledRow, slot: number): void {
+    this.#rows[slot] = row;
+    this.#unwritten[slot] = Math.min(this.#unwritten[slot] ?? this.room, this.#lentTo(row));
   }
 }

@@ -44,7 +44,8 @@ export class KeyValueCache implements Disposable {
     this.slots = slots;
     this.room = room;
     const names = Array.from({ length: config.layers }, (_, layer) => [keyCacheName(layer), valueCacheName(layer)]);
-    this.#buffers = new Map(names.flat().map((name) => [name, allocate('float32', this.#offset(slots))]));
+    const length = this.#offset(slots);
+    this.#buffers = new Map(names.flat().map((name) => [name, allocate('float32', length, { sparse: true })]));
   }
 
   /** The number of tokens that all slots together have room for. */

@@ -91,7 +91,7 @@ export class RowBatch implements Disposable {
     this.#decoding.dispose();
   }
 
-  /** Tokens that slots and kept caches have room for. */
+  /** Tokens that there is memory for in slots and kept caches. */
   get size(): number {
     return this.#slots.size + this.#keptSize;
   }
@@ -101,9 +101,9 @@ export class RowBatch implements Disposable {
   }
 
   async #admit(): Promise<void> {
-    const entering = this.#chooseEntering();
+    const { entering, lent } = this.#chooseEntering();
     if (entering.length === 0) return;
-    this.#makeRoomFor(entering);
+    this.#makeRoomFor(entering, lent);
     const unread: SampledRow[] = [];
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
@@ -120,28 +120,43 @@ export class RowBatch implements Disposable {
     return Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#slots.room)));
   }
 
-  /** The waiting rows that fit into the budget together with those in the batch, in order. A row always fits into an empty batch. */
-  #chooseEntering(): SampledRow[] {
+  /**
+   * The waiting rows that fit into the budget together with those in the batch, in order, and the tokens that all of these will have on loan. A row always
+   * fits into an empty batch.
+   */
+  #chooseEntering(): { readonly entering: SampledRow[]; readonly lent: number } {
     const entering: SampledRow[] = [];
     let slots = this.#active.length;
     let room = this.#roomInUse;
+    let lent = this.#slots.lent;
     for (const row of this.#waiting) {
       const wider = Math.max(room, roomFor(row));
-      if (slots > 0 && !this.#fits(slots + 1, wider)) continue;
+      const shared = this.#lentTo(row, entering);
+      if (slots > 0 && !this.#fits(slots + 1, wider, lent + shared)) continue;
       entering.push(row);
       slots++;
       room = wider;
+      lent += shared;
     }
-    return entering;
+    return { entering, lent };
+  }
+
+  /** How many tokens other rows will lend to one that enters after some others: most of its prompt, if one of them has the same. */
+  #lentTo(row: SampledRow, entering: readonly SampledRow[]): number {
+    const isNew = ({ dialogue, request, length }: SampledRow) =>
+      length === request.promptIds.length && !this.#kept.has(dialogue);
+    if (!this.#slots.lends || !isNew(row)) return 0;
+    const sameAs = (other: SampledRow) => other.promptKey === row.promptKey;
+    return this.#active.some(sameAs) || entering.some((other) => sameAs(other) && isNew(other)) ? row.length - 1 : 0;
   }
 
   /** Resizes the cache for rows that enter, if it is too small for them or, with kept caches, over the budget. */
-  #makeRoomFor(entering: readonly SampledRow[]): void {
+  #makeRoomFor(entering: readonly SampledRow[], lent: number): void {
     const slots = this.#active.length + entering.length;
     const room = Math.max(this.#roomInUse, ...entering.map(roomFor));
     const isLargeEnough = slots <= this.#slots.count && room <= this.#slots.room;
     if (isLargeEnough && this.size <= this.#capacity) return;
-    this.#forgetUntilFits(slots, room);
+    this.#forgetUntilFits(slots, room, lent);
     this.#slots.resize(slots, room);
   }
 
@@ -238,17 +253,18 @@ export class RowBatch implements Disposable {
     this.#forgetUntilFits(this.#active.length, room);
   }
 
-  #fits(slots: number, room: number): boolean {
-    return slots * room + this.#keptSize <= this.#capacity;
+  /** Whether slots with so much room, of which rows have some tokens on loan, fit the budget. */
+  #fits(slots: number, room: number, lent = this.#slots.lent): boolean {
+    return slots * room - lent + this.#keptSize <= this.#capacity;
   }
 
-  /** Frees kept caches, oldest first, until `slots` slots with room for `room` tokens each fit the budget. Returns whether they do. */
-  #forgetUntilFits(slots: number, room: number): boolean {
+  /** Frees kept caches, oldest first, until slots fit the budget. Returns whether they do. */
+  #forgetUntilFits(slots: number, room: number, lent?: number): boolean {
     for (const dialogue of this.#kept.keys()) {
-      if (this.#fits(slots, room)) return true;
+      if (this.#fits(slots, room, lent)) return true;
       this.forget(dialogue);
     }
-    return this.#fits(slots, room);
+    return this.#fits(slots, room, lent);
   }
 }
 
