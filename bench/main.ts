@@ -5,6 +5,7 @@ import { benchmarkGeneration } from './generation/generation.ts';
 import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkPasses } from './passes/passes.ts';
+import { benchmarkPrecision } from './precision/precision.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
 import { benchmarkStartUp } from './start-up/start-up.ts';
 import { benchmarkTimeToReward } from './time-to-reward/time-to-reward.ts';
@@ -33,6 +34,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   passes: {
     about: 'forward and backward alone, against PyTorch and ONNX Runtime’s bare products',
     run: benchmarkPasses,
+  },
+  precision: {
+    about: 'how far rounded products are from float32, next to PyTorch in bfloat16',
+    run: benchmarkPrecision,
   },
   shapes: {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',

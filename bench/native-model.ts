@@ -3,7 +3,7 @@ import { type NativeModel, type NativeModelOptions, openNativeModel } from '../s
 
 export function openWithAdapters(
   modelPath: string,
-  options: Pick<NativeModelOptions, 'rolloutDtype' | 'threads'>,
+  options: Pick<NativeModelOptions, 'adapter' | 'matmulPrecision' | 'rolloutDtype' | 'threads'>,
 ): Promise<NativeModel> {
   return openNativeModel({
     modelPath,
