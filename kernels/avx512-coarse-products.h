@@ -5,8 +5,7 @@
 // −128 · Σ of each column: the unit multiplies unsigned integers with signed ones, so 128 is added to those of the left operand.
 #pragma once
 
-#include "avx512-tiles.h"
-#include "rounded-operands.h"
+#include "avx512-rounded-products.h"
 
 enum {
   COARSE_SPAN = 2 * BLOCK,
@@ -20,9 +19,8 @@ static inline int32_t *column_offsets(const Packed *span) { return (int32_t *)(s
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. `fours` get four integers of each, for each four places in depth. */
 static inline Wholes bytes_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes fours[FOURS]) {
-  Wholes largest = all_wholes(0), sums = all_wholes(0);
-  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
-  const Vector factors = integer_factors(MOST_BYTE, largest, factor, scales);
+  const Vector factors = factors_across(from, stride, width, depth, MOST_BYTE, factor, scales);
+  Wholes sums = all_wholes(0);
   for (long four = 0; four < FOURS; four++) {
     fours[four] = all_wholes(0);
     for (int i = 0; i < 4; i++) {
@@ -37,14 +35,9 @@ static inline Wholes bytes_across(const float *from, long stride, long width, lo
 
 /** The same for rows or columns that are in memory one after another: all `fours` of the first one, then of the next one. Returns sums of integers too. */
 static inline Wholes bytes_along(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes lines[16]) {
-  float largest[16] = {0}, factors[16];
+  float factors[16];
   int32_t sums[16] = {0};
-  for (long line = 0; line < least(16, width); line++) {
-    Wholes most = all_wholes(0);
-    for (long i = 0; i < COARSE_SPAN; i += 16) most = larger_size(most, load_first(depth - i, from + line * stride + i));
-    largest[line] = first_of(as_numbers(all_wholes(most_of_wholes(most))));
-  }
-  store(factors, integer_factors(MOST_BYTE, as_wholes(load(largest)), factor, scales));
+  store(factors, factors_along(from, stride, width, depth, MOST_BYTE, factor, scales));
   for (long line = 0; line < least(16, width); line++) {
     Wholes sum = all_wholes(0);
     for (long i = 0; i < COARSE_SPAN; i += 16) {
@@ -114,11 +107,7 @@ static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *
       UNROLLED
       for (int row = 0; row < rows; row++) add_fours((const int32_t *)(left + row * BLOCK / 2) + four, columns, sums[row]);
     }
-  UNROLLED
-  for (int i = 0; i < 2 * rows; i++) {
-    const Vector product = times(load(column_scales + i % 2 * 16), from_wholes(sums[i / 2][i % 2]));
-    store(into + 16 * i, times_plus(all(row_scales[i / 2]), product, load(into + 16 * i)));
-  }
+  add_scaled_sums(sums, row_scales, column_scales, rows, into);
 }
 
 static void add_coarse_product(Factors f, long rows, float *sums) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "avx512-coarse-products.h"
-#include "avx512-rounded-products.h"
 #include "avx512-tiles.h"
 #include "unit.h"
 

@@ -11,6 +11,16 @@ static inline __attribute__((always_inline)) void add_pairs(const int32_t *left,
   __asm__("vpdpwssd %2, %1, %0" : "+v"(sums[1]) : "v"(two), "v"(columns[1]));
 }
 
+/** Adds sums of integers, of some rows and 32 columns, times both scales. */
+static inline __attribute__((always_inline)) void add_scaled_sums(__m512i sums[MOST_ROWS][2], const float *row_scales, const float *column_scales,
+                                                                  const int rows, float *into) {
+  UNROLLED
+  for (int i = 0; i < 2 * rows; i++) {
+    const Vector product = times(load(column_scales + i % 2 * 16), from_wholes(sums[i / 2][i % 2]));
+    store(into + 16 * i, times_plus(all(row_scales[i / 2]), product, load(into + 16 * i)));
+  }
+}
+
 /** Adds the product of some rows and 32 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right, const float *column_scales,
                                                                    long depth, const int rows, float *into) {
@@ -25,11 +35,7 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
       UNROLLED
       for (int row = 0; row < rows; row++) add_pairs((const int32_t *)(left + row * BLOCK) + pair, columns, sums[row]);
     }
-  UNROLLED
-  for (int i = 0; i < 2 * rows; i++) {
-    const Vector product = times(load(column_scales + i % 2 * 16), from_wholes(sums[i / 2][i % 2]));
-    store(into + 16 * i, times_plus(all(row_scales[i / 2]), product, load(into + 16 * i)));
-  }
+  add_scaled_sums(sums, row_scales, column_scales, rows, into);
 }
 
 static void add_rounded_product(Factors f, long rows, float *sums) {

@@ -28,13 +28,29 @@ static inline Vector integer_factors(float most, Wholes largest, float factor, f
   return only(usual, over(all(most), size));
 }
 
+/** The factors of 16 rows or columns that are side by side in memory. */
+static inline Vector factors_across(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
+  Wholes largest = all_wholes(0);
+  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
+  return integer_factors(most, largest, factor, scales);
+}
+
+/** Those of rows or columns that are in memory one after another. */
+static inline Vector factors_along(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
+  float sizes[16] = {0};
+  for (long line = 0; line < least(16, width); line++) {
+    Wholes largest = all_wholes(0);
+    for (long i = 0; i < depth; i += 16) largest = larger_size(largest, load_first(depth - i, from + line * stride + i));
+    sizes[line] = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
+  }
+  return integer_factors(most, as_wholes(load(sizes)), factor, scales);
+}
+
 static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(even, all_wholes(0xffff)), shifted_left(odd, 16)); }
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. Pairs get two integers of each, for each two places in depth. */
 static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
-  Wholes largest = all_wholes(0);
-  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
-  const Vector factors = integer_factors(MOST_INTEGER, largest, factor, scales);
+  const Vector factors = factors_across(from, stride, width, depth, MOST_INTEGER, factor, scales);
   for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
     Wholes integers[2];
     for (long i = 0; i < 2; i++) integers[i] = nearest_wholes(times(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
@@ -45,13 +61,8 @@ static inline void round_across(const float *from, long stride, long width, long
 /** The same for rows or columns that are in memory one after another. There are 16 pairs of the first one, for a block, then of the next one. */
 static inline void round_along(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
   const long vectors = ceiling(depth, BLOCK) * 2;
-  float largest[16] = {0}, factors[16];
-  for (long line = 0; line < least(16, width); line++) {
-    Wholes most = all_wholes(0);
-    for (long i = 0; i < vectors; i++) most = larger_size(most, load_first(depth - 16 * i, from + line * stride + 16 * i));
-    largest[line] = first_of(as_numbers(all_wholes(most_of_wholes(most))));
-  }
-  store(factors, integer_factors(MOST_INTEGER, as_wholes(load(largest)), factor, scales));
+  float factors[16];
+  store(factors, factors_along(from, stride, width, depth, MOST_INTEGER, factor, scales));
   for (long line = 0; line < least(16, width); line++)
     for (long i = 0; i < vectors; i++) {
       const Vector numbers = load_first(depth - 16 * i, from + line * stride + 16 * i);
