@@ -129,25 +129,20 @@ export class RowBatch implements Disposable {
     let slots = this.#active.length;
     let room = this.#roomInUse;
     let lent = this.#slots.lent;
+    // Rows with one of these prompts borrow most of it, unless they have tokens of their own already.
+    const prompts = new Set(this.#active.map(({ promptKey }) => promptKey));
     for (const row of this.#waiting) {
       const wider = Math.max(room, roomFor(row));
-      const shared = this.#lentTo(row, entering);
+      const isNew = row.length === row.request.promptIds.length && !this.#kept.has(row.dialogue);
+      const shared = this.#slots.lends && isNew && prompts.has(row.promptKey) ? row.length - 1 : 0;
       if (slots > 0 && !this.#fits(slots + 1, wider, lent + shared)) continue;
       entering.push(row);
+      if (isNew) prompts.add(row.promptKey);
       slots++;
       room = wider;
       lent += shared;
     }
     return { entering, lent };
-  }
-
-  /** How many tokens other rows will lend to one that enters after some others: most of its prompt, if one of them has the same. */
-  #lentTo(row: SampledRow, entering: readonly SampledRow[]): number {
-    const isNew = ({ dialogue, request, length }: SampledRow) =>
-      length === request.promptIds.length && !this.#kept.has(dialogue);
-    if (!this.#slots.lends || !isNew(row)) return 0;
-    const sameAs = (other: SampledRow) => other.promptKey === row.promptKey;
-    return this.#active.some(sameAs) || entering.some((other) => sameAs(other) && isNew(other)) ? row.length - 1 : 0;
   }
 
   /** Resizes the cache for rows that enter, if it is too small for them or, with kept caches, over the budget. */
