@@ -1,4 +1,5 @@
 // Tokens to measure passes with, where what they say does not matter: sizes do, and which prompts are the same.
+import type { TrainingSequence } from '../src/model.ts';
 
 export interface SequenceSizes {
   /** Tokens of a prompt. */
@@ -17,4 +18,14 @@ export function sequences({ prompt, generations, tokens, shared }: SequenceSizes
     promptIds: ids(prompt, shared ? 0 : row),
     completionIds: ids(tokens, 100 + row),
   }));
+}
+
+/** A batch in which every completion has something to teach, every other one to be avoided. */
+export function alternating(
+  texts: readonly Pick<TrainingSequence, 'promptIds' | 'completionIds'>[],
+): TrainingSequence[] {
+  return texts.map(({ promptIds, completionIds }, i) => {
+    const mask = completionIds.map(() => true);
+    return { promptIds, completionIds, mask, advantage: i % 2 === 0 ? 1 : -1 };
+  });
 }

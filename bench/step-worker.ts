@@ -2,6 +2,7 @@
 import type { NativeModelOptions } from '../src/backends/native/native-model.ts';
 import { openWithAdapters } from './native-model.ts';
 import { secondsOfProducts } from './products.ts';
+import { alternating } from './sequences.ts';
 import { median } from './watched.ts';
 
 /** What the worker is told, as JSON, in its only argument. */
@@ -26,11 +27,7 @@ const model = await openWithAdapters(path, { threads, rolloutDtype });
 
 const tokens = sequences[0]!.completionIds.length;
 const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
-const batch = sequences.map((sequence, i) => ({
-  ...sequence,
-  mask: sequence.completionIds.map(() => true),
-  advantage: i % 2 === 0 ? 1 : -1,
-}));
+const batch = alternating(sequences);
 const seconds = async (run: () => Promise<unknown>) => {
   const times: number[] = [];
   for (let i = 0; i <= repeats; i++) {

@@ -21,7 +21,7 @@ import {
   smollm2,
   table,
 } from '../peers.ts';
-import { sequences } from '../sequences.ts';
+import { alternating, sequences } from '../sequences.ts';
 import { watched } from '../watched.ts';
 
 const { values: flags } = parseArgs({
@@ -61,7 +61,7 @@ export async function benchmarkPrecision(): Promise<void> {
     const distances = [...(await ours(model, folder, texts)), ...(await pyTorchs(model, folder, texts))];
     const kinds = Object.keys(texts);
     const rows = Map.groupBy(distances, ({ system }) => system);
-    const sizes = `2 prompts × ${flags.generations} completions × ${flags.tokens} tokens`;
+    const sizes = `${flags.generations} completions of each prompt × ${flags.tokens} tokens`;
     console.log(`${machine}; ${sizes}\n`);
     console.log(
       table(
@@ -87,21 +87,15 @@ async function prepare(path: string, folder: string): Promise<Texts> {
     Array.from({ length: generations }, (_, seed) => ({ promptIds, seed })),
   );
   const completions = await model.policy().sample(requests, { maxTokens: tokens, stopIds: new Set() });
-  const sampled = completions.map(({ ids }, i) => sequence(requests[i]!.promptIds, ids, i));
-  const random = [0, 1].flatMap(() => sequences({ prompt: 110, generations, tokens, shared: true }));
-  const unexpected = random.map(({ promptIds, completionIds }, i) => sequence(promptIds, completionIds, i));
+  const sampled = completions.map(({ ids }, i) => ({ promptIds: requests[i]!.promptIds, completionIds: ids }));
+  const unexpected = alternating(sequences({ prompt: 110, generations, tokens, shared: true }));
   for (let step = 0; step < 2; step++) await model.update({ sequences: unexpected }, { learningRate: 1e-3 });
   await model.save(folder);
   model.dispose();
-  return { 'sampled texts': sampled, 'texts not expected': unexpected };
+  return { 'sampled texts': alternating(sampled), 'texts not expected': unexpected };
 }
 
 const settings = { threads: availableParallelism(), rolloutDtype: 'float32' } as const;
-
-function sequence(promptIds: readonly number[], completionIds: readonly number[], index: number): TrainingSequence {
-  const mask = completionIds.map(() => true);
-  return { promptIds, completionIds, mask, advantage: index % 2 === 0 ? 1 : -1 };
-}
 
 async function ours(path: string, folder: string, texts: Texts): Promise<Distance[]> {
   const distances: Distance[] = [];
