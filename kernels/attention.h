@@ -7,7 +7,8 @@
 //
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
 // segment, a part, is a task. A part's scores have a column for each key: first those of the prefix, then those of its own segment up to its last
-// row, each padded to whole blocks. Gradients of keys and values are summed for each part, transposed, and then over parts, in their order.
+// row, each padded to whole blocks. 32 rows are multiplied at a time, with the keys up to the last of them. Gradients of keys and values are summed
+// for each part, transposed, and then over parts, in their order.
 #pragma once
 
 #include <math.h>
@@ -75,12 +76,15 @@ static void pack_segment_task(void *data, size_t index) {
   pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->key_depth + place);
 }
 
-/** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
+/** The blocks of a part's keys up to that of this row, one of its own segment. */
+static long blocks_up_to(const Part *part, long row) { return part->prefix_blocks + row / BLOCK + 1; }
+
+/** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
 static void multiply_columns(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
-                             float *into) {
+                             long blocks, float *into) {
   const long segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
-  for (long block = 0; block < part->blocks; block++) {
+  for (long block = 0; block < blocks; block++) {
     const int own = block >= part->prefix_blocks;
     const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (long)a->segments[segment].prefix);
     const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE_BLOCK;
@@ -88,11 +92,11 @@ static void multiply_columns(const Attention *a, const Part *part, long kv_head,
   }
 }
 
-/** Multiplies a packed strip, with a number for each key of a part, with keys or values as depth. */
+/** Multiplies a packed strip, with a number for each key of the prefix and of so many of its own segment, with keys or values as depth. */
 static void multiply_depth(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
-                           float *into) {
+                           long own_keys, float *into) {
   const Segment *own = a->segments + part->segment;
-  const long own_keys = part->start + part->count, all_own = ceiling(own->count, BLOCK);
+  const long all_own = ceiling(own->count, BLOCK);
   const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
   const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, kv_head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
@@ -111,8 +115,7 @@ static inline Mask attended(const Attention *a, const Part *part, long row, long
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
-static float soften(const Attention *a, const Part *part, long row, float *scores) {
-  const long columns = part->blocks * BLOCK;
+static float soften(const Attention *a, const Part *part, long row, long columns, float *scores) {
   Vector highest = all(-INFINITY), sum = all(0);
   for (long column = 0; column < columns; column += 16)
     highest = choose(attended(a, part, row, column), maximum(highest, load(scores + column)), highest);
@@ -162,13 +165,14 @@ static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *me
 /** Up to 32 rows of a part and one query head. */
 static void attend(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
   const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
+  const long last = row + rows - 1, blocks = blocks_up_to(part, last);
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
   pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
-  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, b->weights);
-  for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, b->weights + i * columns);
-  pack_rows(b->weights, columns, rows, columns, 1, WHOLE_BLOCK, b->weight_strip);
-  multiply_depth(a, part, kv_head, b->weight_strip, a->value_depth, rows, a->output + place);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, blocks, b->weights);
+  for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, blocks * BLOCK, b->weights + i * columns);
+  pack_rows(b->weights, columns, rows, blocks * BLOCK, 1, WHOLE_BLOCK, b->weight_strip);
+  multiply_depth(a, part, kv_head, b->weight_strip, a->value_depth, rows, last + 1, a->output + place);
   for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
 
@@ -192,30 +196,33 @@ static void differentiate(long columns, float sum, float scale, float *weights, 
 /** Up to 32 rows of a part and one query head: their weights, gradients of scores and of queries. */
 static void attend_backward(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
   const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
+  const long last = row + rows - 1, blocks = blocks_up_to(part, last);
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
   pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
   pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE_BLOCK, b->gradient_strip);
-  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, weights);
-  multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, rows, gradients);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, blocks, weights);
+  multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, rows, blocks, gradients);
   for (long i = 0; i < rows; i++) {
-    const float sum = soften(a, part, row + i, weights + i * columns);
-    differentiate(columns, sum, a->scale, weights + i * columns, gradients + i * columns);
+    const float sum = soften(a, part, row + i, blocks * BLOCK, weights + i * columns);
+    differentiate(blocks * BLOCK, sum, a->scale, weights + i * columns, gradients + i * columns);
   }
-  pack_rows(gradients, columns, rows, columns, 1, WHOLE_BLOCK, b->weight_strip);
-  multiply_depth(a, part, kv_head, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
+  pack_rows(gradients, columns, rows, blocks * BLOCK, 1, WHOLE_BLOCK, b->weight_strip);
+  multiply_depth(a, part, kv_head, b->weight_strip, a->key_depth, rows, last + 1, a->query_gradient + place);
 }
 
-/** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. */
+/** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. Rows before a block of keys have none. */
 static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first,
                      float *sums) {
   const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE_BLOCK, panel);
+    const long key = column - part->prefix_blocks * BLOCK, before = key > part->start ? (key - part->start) / BLOCK : 0; // blocks of rows
+    const long count = part->count - before * BLOCK;
+    pack_as_depth(floats(numbers + before * BLOCK * columns + column, columns), count, BLOCK, 1, WHOLE_BLOCK, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
-      multiply((Factors){transposed + strip * deep * WHOLE_BLOCK, panel, part->count, WHOLE_BLOCK, WHOLE_BLOCK}, none,
+      multiply((Factors){transposed + (strip * deep + before) * WHOLE_BLOCK, panel, count, WHOLE_BLOCK, WHOLE_BLOCK}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
     }
   }
