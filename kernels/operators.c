@@ -6,8 +6,9 @@
 //   token-scores.h       logits.h             log-probabilities and entropies of tokens, with their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
 //   stored-rows.h        stored.h             embeddings in formats of weight files
+//   tall-gemm.h                               gradients of adapters
 //
-// All but the last two multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
+// All but the last three multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,10 +17,11 @@
 #include "segment-attention.h"
 #include "split-gemm.h"
 #include "stored-rows.h"
+#include "tall-gemm.h"
 #include "token-scores.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &token_scores, &row_program, &stored_rows};
+                                            &token_scores, &row_program, &stored_rows, &tall_gemm};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

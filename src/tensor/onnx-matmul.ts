@@ -1,5 +1,6 @@
 // Lowers matrix products to ONNX Runtime's operators, or large ones to our custom operator SplitGemm, which is faster. One SplitGemm computes
-// result = alpha * left * right + addend + low * up, where low may itself be left * down (a LoRA adapter).
+// result = alpha * left * right + addend + low * up, where low may itself be left * down (a LoRA adapter). Gradients of down and up are products of
+// TallGemm.
 import type { StorageFormat, Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
 import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
@@ -35,6 +36,8 @@ const packsInEachRun: ReadonlySet<Packing> = new Set(['each_run', 'each_run_roun
 
 /** A matrix is large if no known size is smaller than this. Named sizes, such as the number of rows, are not known. */
 const LARGE = 128;
+/** A matrix is thin if it has at most so many columns: MOST_THIN in kernels/tall-gemm.h. */
+const THIN = 64;
 
 export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
   const { transposeA, transposeB, alpha } = node.attributes;
@@ -63,6 +66,8 @@ function lowerProduct(node: TensorOf<'matmul'>, operands: readonly string[], emi
   const canJoin = addend !== undefined && emit.isReadOnce(added!);
   if (split) return emitSplit(product, addend, canJoin ? takeThin(addend, emit) : undefined, emit);
   const joint = canJoin ? addedToLarge(product, addend, emit) : undefined;
+  if (!joint && addend === undefined && isTall(node, emit))
+    return emit.node('TallGemm', [left, right], { alpha: { float: alpha } }, GRADUS);
   return joint ?? emitGemm(product, addend, emit);
 }
 
@@ -169,6 +174,14 @@ export function readsStored(shape: readonly number[], format: StorageFormat): bo
 function isSplit({ inputs: [a, b] }: TensorOf<'matmul'>, emit: Emitter): boolean {
   const { packing } = emit;
   return packing !== undefined && isLarge(a!) && isLarge(b!) && (packsInEachRun.has(packing) || emit.isInitializer(b!));
+}
+
+/** Whether our operator TallGemm (kernels/tall-gemm.h) computes a product: that of the columns of two matrices, of which one is thin. */
+function isTall({ inputs, attributes }: TensorOf<'matmul'>, emit: Emitter): boolean {
+  const isThin = ({ shape: [, columns] }: Tensor) => typeof columns === 'number' && columns <= THIN;
+  const isMany = ({ shape: [rows] }: Tensor) => typeof rows !== 'number';
+  const ofColumns = attributes.transposeA && !attributes.transposeB;
+  return emit.packing !== undefined && ofColumns && isMany(inputs[0]!) && inputs.some(isThin);
 }
 
 function isLarge({ shape }: Pick<Tensor, 'shape'>): boolean {
