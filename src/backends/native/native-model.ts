@@ -330,7 +330,7 @@ class OnnxRuntimeModel implements NativeModel {
       layout: this.#values.layout,
       limits:
         this.#options.memory?.limits ??
-        microBatchLimits(this.architecture.config, { avoidsLogits: avoidsLogits({ customOperators, trainsOutput }) }),
+        microBatchLimits(this.architecture, { avoidsLogits: avoidsLogits({ customOperators, trainsOutput }) }),
       recompute: this.#options.memory?.recompute ?? false,
       trainsOutput,
     };

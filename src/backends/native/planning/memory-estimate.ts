@@ -7,7 +7,7 @@ import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
 import type { RolloutDtype } from '../rollout-dtype.ts';
-import { type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
+import { linearOutputs, type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
 import type { MemoryPlan } from './memory-plan.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -78,22 +78,18 @@ export function memoryEstimate(
 }
 
 /** Bytes that one run of the training graph needs for its activations, attention and logits. */
-function trainingBytes(
-  { config, parameters }: Architecture,
-  { sizes, slots }: MicroBatch,
-  settings: MemorySettings,
-): number {
+function trainingBytes(architecture: Architecture, { sizes, slots }: MicroBatch, settings: MemorySettings): number {
+  const { config } = architecture;
   const { customOperators } = settings;
   const { recompute } = settings.plan;
   const { U, P, C } = sizes;
   const completionRows = slots.length * C;
-  const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
   const layerRows = U * P + completionRows;
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
   // With recomputation, two layers hold their activations at the same time: the one being recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
   const copies = customOperators ? measured.customActivationCopies : measured.activationCopies;
-  const activations = (copies * outputs * layerRows * layers) / config.layers;
+  const activations = (copies * linearOutputs(architecture) * layerRows * layers) / config.layers;
   // Prompts attend to themselves; completions attend to their prompt and to themselves. The custom operator keeps no attention weights.
   const pairs = U * P * P + completionRows * (P + C);
   const attention = customOperators ? 0 : measured.attentionCopies * layers * config.heads * pairs;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fixturePath } from '../../../../test/native-models.ts';
 import { loadConfigObject } from '../../../config/load.ts';
 import { readArchitecture } from '../../model-files/model-files.ts';
+import { microBatchLimits } from '../training/micro-batches.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
 
@@ -30,6 +31,20 @@ function planned(memory_budget: string | null) {
 test('without a budget nothing is given up', () => {
   assert.equal(planned(null).plan.recompute, false);
   assert.equal(planned('64GB').plan.limits.activationRows, planned(null).plan.limits.activationRows);
+});
+
+test('small models learn from larger micro-batches, unless they need logits', () => {
+  const shaped = (outputs: number) => ({
+    config: { ...architecture.config, vocabularySize: 150_000 },
+    parameters: [{ name: 'layer', shape: [outputs, 64], kind: 'linear' as const }],
+  });
+  const tokens = (outputs: number, avoidsLogits = true) =>
+    microBatchLimits({ ...architecture, ...shaped(outputs) }, { avoidsLogits }).completionTokens;
+  assert.deepEqual(
+    [10_000, 155_520, 200_000, 304_128, 2_000_000].map((outputs) => tokens(outputs)),
+    [2048, 2048, 1600, 1052, 1024],
+  );
+  assert.equal(tokens(10_000, false), 223);
 });
 
 test('less memory is first smaller micro-batches, then layers that are computed again; the estimate keeps to every budget', () => {

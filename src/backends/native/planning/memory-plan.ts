@@ -35,6 +35,7 @@ const plans = [
   { fraction: 1 / 4, recompute: true },
   { fraction: 1 / 8, recompute: true },
   { fraction: 1 / 16, recompute: true },
+  { fraction: 1 / 32, recompute: true },
 ] as const;
 
 /** The part of a configuration that memory depends on. */
@@ -55,7 +56,7 @@ export function memorySettings(
 /** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */
 export function memoryPlan(architecture: Architecture, config: Config): MemoryPlan {
   const settings = memorySettings(architecture, config);
-  const limits = microBatchLimits(architecture.config, { avoidsLogits: avoidsLogits(settings) });
+  const limits = microBatchLimits(architecture, { avoidsLogits: avoidsLogits(settings) });
   const budget = config.native.memory_budget === null ? undefined : bytesOf(config.native.memory_budget);
   if (budget === undefined) return { limits, recompute: false, cacheBudget: CACHE_BUDGET };
   const workload: Workload = {

@@ -1,7 +1,7 @@
 // Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
 // C tokens. The layout of models/prefix-attention.ts pads all of them to these sizes, the layout of models/segment-attention.ts pads none.
 import type { TrainingSequence } from '../../../model.ts';
-import type { ModelConfig } from '../../../models/model-config.ts';
+import type { Architecture } from '../../../models/families.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {
@@ -37,18 +37,32 @@ const LOGITS_PER_PASS = 2 ** 25;
 
 /** Passes are not limited to fewer completion tokens than this: without logits in memory, and with them. */
 const leastTokens = { withoutLogits: 1024, withLogits: 64 };
+/** The most outputs of linear layers in one pass that is larger than need be. */
+const OUTPUTS_PER_PASS = 320e6;
+/** Longer passes are no faster: by then what weights cost, which are laid out for each pass, has become little. */
+const ENOUGH_TOKENS = 2048;
 
 /**
  * Limits that bound the working memory of a pass for any size of vocabulary.
  * @param options see `avoidsLogits`
  */
 export function microBatchLimits(
-  { vocabularySize }: Pick<ModelConfig, 'vocabularySize'>,
+  architecture: Architecture,
   options: { readonly avoidsLogits: boolean },
 ): MicroBatchLimits {
-  const least = options.avoidsLogits ? leastTokens.withoutLogits : leastTokens.withLogits;
-  const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / vocabularySize));
+  const least = options.avoidsLogits ? tokensWithoutLogits(architecture) : leastTokens.withLogits;
+  const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / architecture.config.vocabularySize));
   return { completionTokens: Math.min(completionTokens, 8192), activationRows: Math.min(4 * completionTokens, 8192) };
+}
+
+function tokensWithoutLogits(architecture: Architecture): number {
+  const affordable = Math.floor(OUTPUTS_PER_PASS / linearOutputs(architecture));
+  return Math.min(Math.max(leastTokens.withoutLogits, affordable), ENOUGH_TOKENS);
+}
+
+/** How many numbers all linear layers put out for a row, which is about what its backward pass keeps. */
+export function linearOutputs({ parameters }: Pick<Architecture, 'parameters'>): number {
+  return parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
 }
 
 /**
