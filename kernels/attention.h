@@ -35,8 +35,9 @@ typedef struct {
 } Part;
 
 typedef struct {
-  const float *query, *key, *value; // a query is [rows, heads · size]
-  long key_stride, head_stride;     // from a row of keys or values to the next, and from a head to the next
+  const float *query;               // [rows, heads · size]
+  Matrix key, value;                // from their first row and head on
+  long head_stride;                 // from a head of keys or values to the next
   const float *gradient;            // of the output
   float *output, *query_gradient, *key_gradient, *value_gradient;
   long rows, heads, kv_heads, size;
@@ -64,16 +65,17 @@ static long packed_place(const Attention *a, long kv_head, long segment) {
 
 static void pack_segment_task(void *data, size_t index) {
   const Attention *a = data;
-  const long segment = (long)index / a->kv_heads, kv_head = (long)index % a->kv_heads, stride = a->key_stride;
+  const long segment = (long)index / a->kv_heads, kv_head = (long)index % a->kv_heads;
   const Segment *s = a->segments + segment;
-  const long place = packed_place(a, kv_head, segment), from = s->row * stride + kv_head * a->head_stride;
-  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->key_columns + place);
+  const long place = packed_place(a, kv_head, segment);
+  const Matrix key = part_of(a->key, s->row, kv_head * a->head_stride), value = part_of(a->value, s->row, kv_head * a->head_stride);
+  pack_as_columns(key, s->count, a->size, 1, WHOLE_BLOCK, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->value_depth + place);
+    pack_as_depth(value, s->count, a->size, 1, WHOLE_BLOCK, a->value_depth + place);
     return;
   }
-  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->value_columns + place);
-  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, WHOLE_BLOCK, a->key_depth + place);
+  pack_as_columns(value, s->count, a->size, 1, WHOLE_BLOCK, a->value_columns + place);
+  pack_as_depth(key, s->count, a->size, 1, WHOLE_BLOCK, a->key_depth + place);
 }
 
 /** The blocks of a part's keys up to that of this row, one of its own segment. */

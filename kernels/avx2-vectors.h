@@ -186,6 +186,10 @@ static inline Vector all_half(const void *from) {
 }
 static inline float half_at(const void *from) { return first_of(all_half(from)); }
 static inline uint16_t half_of(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
+static inline void store_halves(void *into, Vector x) {
+  _mm_storeu_si128((__m128i *)into, _mm256_cvtps_ph(x.low, _MM_FROUND_TO_NEAREST_INT));
+  _mm_storeu_si128((__m128i *)into + 1, _mm256_cvtps_ph(x.high, _MM_FROUND_TO_NEAREST_INT));
+}
 static inline Vector from_halves(const void *from) {
   const __m128i *eights = from;
   return (Vector){_mm256_cvtph_ps(_mm_loadu_si128(eights)), _mm256_cvtph_ps(_mm_loadu_si128(eights + 1))};

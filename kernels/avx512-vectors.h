@@ -85,6 +85,7 @@ static inline Vector all_half(const void *from) {
 }
 static inline float half_at(const void *from) { return first_of(all_half(from)); }
 static inline uint16_t half_of(float x) { return (uint16_t)_mm256_extract_epi16(_mm512_cvtps_ph(all(x), _MM_FROUND_TO_NEAREST_INT), 0); }
+static inline void store_halves(void *into, Vector x) { _mm256_storeu_si256((__m256i *)into, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
 static inline Vector from_halves(const void *from) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from)); }
 static inline Vector from_bfloat16(const void *from) {
   return (Vector)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from)), 16);

@@ -1,5 +1,5 @@
 // CachedAttention, the operator that ONNX Runtime calls for attention over a cache: of one token of each row (decoding.h), or of several
-// (attention.h). It rotates queries and keys, and appends keys and values to the cache.
+// (attention.h). It rotates queries and keys, and appends keys and values to the cache, which is in float32 or float16.
 #pragma once
 
 #include "decoding.h"
@@ -9,7 +9,9 @@ typedef struct {
   const float *query, *key, *value, *cos, *sin;
   const int64_t *last;
   const Twin *twins;
-  float *output, *keys, *values, *rotated; // the caches, and rotated queries
+  float *output, *rotated; // and rotated queries
+  void *keys, *values;     // the caches
+  Format format;           // of the caches, FLOAT32 or FLOAT16
   long rows, steps, heads, kv_heads, size, room, positions, window;
 } Cached;
 
@@ -27,10 +29,17 @@ static void rotate(const Cached *c, long position, const float *from, float *int
   }
 }
 
+/** Writes the numbers of a head into a cache. */
+static void append(const Cached *c, const float *numbers, void *cache, long place) {
+  if (c->format == FLOAT32) memcpy((float *)cache + place, numbers, c->size * sizeof *numbers);
+  else for (long k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
+}
+
 /** Rotates a row's tokens, and appends their keys and values to its cache. */
 static void append_task(void *data, size_t index) {
   const Cached *c = data;
   const long row = (long)index, first = first_position(c, row);
+  float key[c->size];
   for (long step = 0; step < c->steps && first + step <= c->last[row]; step++) {
     const long token = row * c->steps + step, position = first + step;
     for (long head = 0; head < c->heads; head++) {
@@ -39,8 +48,9 @@ static void append_task(void *data, size_t index) {
     }
     for (long head = 0; head < c->kv_heads; head++) {
       const long from = (token * c->kv_heads + head) * c->size, into = ((row * c->kv_heads + head) * c->room + position) * c->size;
-      rotate(c, position, c->key + from, c->keys + into);
-      memcpy(c->values + into, c->value + from, c->size * sizeof(float));
+      rotate(c, position, c->key + from, key);
+      append(c, key, c->keys, into);
+      append(c, c->value + from, c->values, into);
     }
   }
 }
@@ -52,12 +62,12 @@ static void *read_texts(const Cached *c, float scale, void *context) {
   for (long row = 0; row < c->rows && !status; row++) {
     const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
     const Segment whole = {0, c->last[row] + 1, -1};
+    const Matrix caches[2] = {{c->keys, c->size, c->format, 0}, {c->values, c->size, c->format, 0}};
     // Its queries are those of the last tokens, and begin where that of the first one would be.
     Attention a = {.query = c->rotated + (row * c->steps - first) * width,
                    .output = c->output + (row * c->steps - first) * width,
-                   .key = c->keys + slot,
-                   .value = c->values + slot,
-                   .key_stride = c->size,
+                   .key = part_of(caches[0], 0, slot),
+                   .value = part_of(caches[1], 0, slot),
                    .head_stride = c->room * c->size,
                    .rows = whole.count,
                    .heads = c->heads,
@@ -84,7 +94,7 @@ static void *compute_cached(Cached *c, float scale, void *context) {
   else for (long row = 0; row < c->rows; row++) append_task(c, (size_t)row);
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {
-    Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .output = c->output, .last = c->last, .twins = c->twins,
+    Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .format = c->format, .output = c->output, .last = c->last, .twins = c->twins,
                  .rows = c->rows, .heads = c->heads, .kv_heads = c->kv_heads, .size = c->size, .room = c->room, .window = c->window, .scale = scale};
     status = compute_step(&step, context);
   }
@@ -101,10 +111,9 @@ static int positions_fit(const Cached *c) {
   return 1;
 }
 
-static void *run_cached_attention(void *data, void *context) {
-  const AttentionNode *node = data;
-  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (long)node->window};
-  const float *key_cache, *value_cache;
+static void *run_with_caches(const AttentionNode *node, Format format, void *context) {
+  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (long)node->window, .format = format};
+  const void *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   void *status = read_input(context, 0, &c.query, query, 2);
   if (!status) status = read_input(context, 1, &c.key, key, 2);
@@ -125,26 +134,33 @@ static void *run_cached_attention(void *data, void *context) {
   const int64_t cache[4] = {c.rows, c.kv_heads, c.room, c.size}, tables[2] = {c.positions, c.size / 2};
   const int fit = !memcmp(query, wide, sizeof wide) && !memcmp(key, narrow, sizeof narrow) && !memcmp(value, narrow, sizeof narrow) &&
                   !memcmp(keys, cache, sizeof cache) && !memcmp(values, cache, sizeof cache) && !memcmp(cos, tables, sizeof tables) &&
-                  !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2;
+                  !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2 && (format == FLOAT32 || c.size % STORED_BLOCK == 0);
   if (!fit || !positions_fit(&c)) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "CachedAttention: the sizes of the operands do not fit");
   status = make_output(context, 0, wide, 2, &c.output);
-  if (!status) status = make_output(context, 1, cache, 4, &c.keys);
-  if (!status) status = make_output(context, 2, cache, 4, &c.values);
+  if (!status) status = make_output(context, 1, cache, 4, (float **)&c.keys);
+  if (!status) status = make_output(context, 2, cache, 4, (float **)&c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;
   // Where the caller has bound inputs and outputs to the same memory, the caches are updated in place.
-  const size_t bytes = c.rows * c.kv_heads * c.room * c.size * sizeof(float);
+  const size_t bytes = c.rows * c.kv_heads * c.room * c.size * (format == FLOAT16 ? 2 : 4);
   if (c.keys != key_cache) memcpy(c.keys, key_cache, bytes);
   if (c.values != value_cache) memcpy(c.values, value_cache, bytes);
   return compute_cached(&c, node->scale, context);
 }
 
-static const Operator cached_attention = {
-    COMMON_FIELDS,
-    .called = "CachedAttention",
-    .all_inputs = 9,
-    .all_outputs = 3,
-    .integers = 1 << 5 | 1 << 8, // last positions and twins
-    .create = create_attention,
-    .compute = run_cached_attention,
-    .destroy = free,
+static void *run_cached_attention(void *node, void *context) { return run_with_caches(node, FLOAT32, context); }
+static void *run_cached_attention_in_halves(void *node, void *context) { return run_with_caches(node, FLOAT16, context); }
+
+#define CACHED_ATTENTION_FIELDS \
+  COMMON_FIELDS, .all_inputs = 9, .all_outputs = 3, .create = create_attention, .destroy = free, \
+  .integers = 1 << 5 | 1 << 8 // last positions and twins
+
+static const Operator cached_attention = {CACHED_ATTENTION_FIELDS, .called = "CachedAttention", .compute = run_cached_attention};
+
+/** With caches in float16, and heads made of whole blocks. */
+static const Operator cached_attention_in_halves = {
+    CACHED_ATTENTION_FIELDS,
+    .called = "CachedAttentionInHalves",
+    .halves = 1 << 3 | 1 << 4,
+    .half_outputs = 1 << 1 | 1 << 2,
+    .compute = run_cached_attention_in_halves,
 };

@@ -8,6 +8,7 @@
 #include "thin-product.h"
 
 enum {
+  KEYS_AHEAD = 16,      // of those that are multiplied, keys that are prefetched
   TOGETHER = 4,         // rows at most that read the keys of one place together
   WIDE = REGISTERS / 8, // vectors of a value whose sums stay in registers
 };
@@ -17,7 +18,8 @@ typedef struct { int64_t row, count; } Twin;
 
 typedef struct {
   const float *query;         // rotated: [rows, heads · size]
-  const float *keys, *values; // [rows, kv_heads, room, size], with those of the current token
+  const void *keys, *values;  // [rows, kv_heads, room, size], with those of the current token
+  Format format;              // of these, FLOAT32 or FLOAT16
   float *output;              // [rows, heads · size]
   const int64_t *last;        // the position of each row's token
   const Twin *twins;
@@ -31,67 +33,97 @@ typedef struct {
 } Step;
 
 /** Scores of up to four queries for up to four keys: scores[query · stride + key]. */
-static inline __attribute__((always_inline)) void score_square(const Step *s, const long size, const float *const *queries, long query_count,
-                                                               const float *keys, long key_count, float *scores, long stride) {
-  const float *query[SIDE], *key[SIDE];
+static inline __attribute__((always_inline)) void score_square(const Step *s, const Format format, const long size, const float *const *queries,
+                                                               long query_count, const void *keys, long key_count, float *scores, long stride) {
+  const float *query[SIDE];
+  const void *key[SIDE];
   for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
     query[i] = queries[least(i, query_count - 1)];
-    key[i] = keys + least(i, key_count - 1) * size;
+    key[i] = place_at(format, keys, least(i, key_count - 1) * size);
   }
-  write_square(times(all(s->scale), multiply_rows(query, key, size)), query_count, key_count, scores, stride);
+  write_square(times(all(s->scale), multiply_rows(query, key, format, size)), query_count, key_count, scores, stride);
 }
 
-static inline __attribute__((always_inline)) void score_sized(const Step *s, const long size, const float *const *queries, long count,
-                                                              const float *keys, long key_count, float *scores, long stride) {
-  for (long key = 0; key < key_count; key += SIDE)
+/** Keys some squares ahead, which the processor would not foresee where a row's begin, and the values of these keys, which are read next. */
+static inline __attribute__((always_inline)) void prefetch_square(const Step *s, const Format format, const long size, long place) {
+  const char *keys = place_at(format, s->keys, place + KEYS_AHEAD * size), *values = place_at(format, s->values, place);
+  const long bytes = (const char *)place_at(format, values, SIDE * size) - values;
+  for (long i = 0; i < bytes; i += 64) {
+    __builtin_prefetch(keys + i, 0, 3);
+    __builtin_prefetch(values + i, 0, 2);
+  }
+}
+
+static inline __attribute__((always_inline)) void score_sized(const Step *s, const Format format, const long size, const float *const *queries,
+                                                              long count, long place, long key_count, float *scores, long stride) {
+  for (long key = 0; key < key_count; key += SIDE, place += SIDE * size) {
+    prefetch_square(s, format, size, place);
     for (long query = 0; query < count; query += SIDE)
-      score_square(s, size, queries + query, count - query, keys + key * size, key_count - key, scores + query * stride + key, stride);
+      score_square(s, format, size, queries + query, count - query, place_at(format, s->keys, place), key_count - key,
+                   scores + query * stride + key, stride);
+  }
 }
 
-/** Scores of some queries for keys one after the other: scores[query · stride + key]. */
-static void score(const Step *s, const float *const *queries, long count, const float *keys, long key_count, float *scores, long stride) {
+static inline __attribute__((always_inline)) void score_as(const Step *s, const Format format, const float *const *queries, long count,
+                                                           long place, long key_count, float *scores, long stride) {
   switch (s->size) { // loops over common sizes are unrolled
-    case 64: score_sized(s, 64, queries, count, keys, key_count, scores, stride); break;
-    case 128: score_sized(s, 128, queries, count, keys, key_count, scores, stride); break;
-    default: score_sized(s, s->size, queries, count, keys, key_count, scores, stride);
+    case 64: score_sized(s, format, 64, queries, count, place, key_count, scores, stride); break;
+    case 128: score_sized(s, format, 128, queries, count, place, key_count, scores, stride); break;
+    default: score_sized(s, format, s->size, queries, count, place, key_count, scores, stride);
   }
+}
+
+/** Scores of some queries for keys one after the other, from number `place` of all keys on: scores[query · stride + key]. */
+static void score(const Step *s, const float *const *queries, long count, long place, long key_count, float *scores, long stride) {
+  if (s->format == FLOAT16) score_as(s, FLOAT16, queries, count, place, key_count, scores, stride);
+  else score_as(s, FLOAT32, queries, count, place, key_count, scores, stride);
 }
 
 /** Adds values with their weights, for up to four queries and so many numbers of each: output += Σ weights[query · stride + key] · value. */
-static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, const long size, const float *values,
-                                                          long stride_of_values, long key_count, const float *weights, long stride) {
+static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, const Format format, const long size,
+                                                          const void *values, long stride_of_values, long key_count, const float *weights,
+                                                          long stride) {
   Vector sums[SIDE][WIDE];
   for (int i = 0; i < count; i++)
     for (int part = 0; part < WIDE; part++) sums[i][part] = load_first(size - 16 * part, outputs[i] + 16 * part);
-  for (long key = 0; key < key_count; key++, values += stride_of_values)
+  for (long key = 0; key < key_count; key++)
     for (int part = 0; part < WIDE; part++) {
-      const Vector value = load_first(size - 16 * part, values + 16 * part);
+      const Vector value = numbers_at(format, size - 16 * part, values, key * stride_of_values + 16 * part);
       for (int i = 0; i < count; i++) sums[i][part] = times_plus(all(weights[i * stride + key]), value, sums[i][part]);
     }
   for (int i = 0; i < count; i++)
     for (int part = 0; part < WIDE; part++) store_first(size - 16 * part, outputs[i] + 16 * part, sums[i][part]);
 }
 
-static inline __attribute__((always_inline)) void add_some(long count, float *const *outputs, const long size, const float *values,
-                                                           long stride_of_values, long key_count, const float *weights, long stride) {
+static inline __attribute__((always_inline)) void add_some(long count, float *const *outputs, const Format format, const long size,
+                                                           const void *values, long stride_of_values, long key_count, const float *weights,
+                                                           long stride) {
   switch (count) { // loops over queries are unrolled
-    case 1: add_few(1, outputs, size, values, stride_of_values, key_count, weights, stride); break;
-    case 2: add_few(2, outputs, size, values, stride_of_values, key_count, weights, stride); break;
-    case 3: add_few(3, outputs, size, values, stride_of_values, key_count, weights, stride); break;
-    default: add_few(SIDE, outputs, size, values, stride_of_values, key_count, weights, stride);
+    case 1: add_few(1, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+    case 2: add_few(2, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+    case 3: add_few(3, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+    default: add_few(SIDE, outputs, format, size, values, stride_of_values, key_count, weights, stride);
   }
 }
 
-static void add_values(const Step *s, float *const *outputs, long count, const float *values, long key_count, const float *weights,
-                       long stride) {
+static inline __attribute__((always_inline)) void add_values_as(const Step *s, const Format format, float *const *outputs, long count,
+                                                                const void *values, long key_count, const float *weights, long stride) {
   for (long k = 0; k < s->size; k += 16 * WIDE)
     for (long query = 0; query < count; query += SIDE) {
       float *places[SIDE];
       const float *from = weights + query * stride;
       for (long i = 0; i < least(SIDE, count - query); i++) places[i] = outputs[query + i] + k;
-      if (s->size - k >= 16 * WIDE) add_some(count - query, places, 16 * WIDE, values + k, s->size, key_count, from, stride);
-      else add_some(count - query, places, s->size - k, values + k, s->size, key_count, from, stride);
+      const void *numbers = place_at(format, values, k);
+      if (s->size - k >= 16 * WIDE) add_some(count - query, places, format, 16 * WIDE, numbers, s->size, key_count, from, stride);
+      else add_some(count - query, places, format, s->size - k, numbers, s->size, key_count, from, stride);
     }
+}
+
+/** Adds values one after the other, from number `place` of all values on, with their weights, for some queries. */
+static void add_values(const Step *s, float *const *outputs, long count, long place, long key_count, const float *weights, long stride) {
+  const void *values = place_at(s->format, s->values, place);
+  if (s->format == FLOAT16) add_values_as(s, FLOAT16, outputs, count, values, key_count, weights, stride);
+  else add_values_as(s, FLOAT32, outputs, count, values, key_count, weights, stride);
 }
 
 /** Replaces scores by weights that sum to 1. */
@@ -135,21 +167,21 @@ static void step_task(void *data, size_t index) {
     memset(output[i], 0, s->size * sizeof(float));
   }
   const long common = (twin * s->kv_heads + head) * slot;
-  score(s, query, queries, s->keys + common, together, scores, stride);
+  score(s, query, queries, common, together, scores, stride);
   for (long i = 0; i < count; i++) {
     const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
     float *own_scores = scores + i * queries_per_kv * stride;
-    score(s, query + i * queries_per_kv, queries_per_kv, s->keys + own, keys - together, own_scores + together, stride);
+    score(s, query + i * queries_per_kv, queries_per_kv, own, keys - together, own_scores + together, stride);
     const long hidden = s->window && s->window < keys ? keys - s->window : 0;
     for (long k = 0; k < queries_per_kv; k++) {
       memset(own_scores + k * stride, 0, hidden * sizeof(float));
       normalize(own_scores + k * stride + hidden, keys - hidden);
     }
   }
-  add_values(s, output, queries, s->values + common, together, scores, stride);
+  add_values(s, output, queries, common, together, scores, stride);
   for (long i = 0; i < count; i++) {
     const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
-    add_values(s, output + i * queries_per_kv, queries_per_kv, s->values + own, keys - together, scores + i * queries_per_kv * stride + together, stride);
+    add_values(s, output + i * queries_per_kv, queries_per_kv, own, keys - together, scores + i * queries_per_kv * stride + together, stride);
   }
   give_back(scratch);
 }

@@ -56,17 +56,19 @@ typedef struct Operator {
   const char *called;
   size_t all_inputs, all_outputs, optional_inputs, optional_outputs; // the optional ones come last
   unsigned integers; // a bit for each input that has int64 numbers,
-  unsigned stored;   // and for each matrix that may have bytes instead; all others, and the outputs, have float32 numbers
+  unsigned stored;   // for each matrix that may have bytes instead,
+  unsigned halves, half_outputs; // and for each input and output that has float16 numbers; all others have float32 numbers
 } Operator;
 
 static const char *operator_name(const Operator *operator) { return operator->called; }
 static const char *operator_provider(const Operator *operator) { return "CPUExecutionProvider"; }
+enum { ANY = 0, FLOATS = 1, INTEGERS = 7, HALVES = 10 }; // types of elements
 static int operator_input_type(const Operator *operator, size_t index) {
-  enum { ANY = 0, FLOATS = 1, INTEGERS = 7 };
-  return operator->integers >> index & 1 ? INTEGERS : operator->stored >> index & 1 ? ANY : FLOATS;
+  const unsigned bit = 1u << index;
+  return operator->integers & bit ? INTEGERS : operator->stored & bit ? ANY : operator->halves & bit ? HALVES : FLOATS;
 }
 static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
-static int operator_output_type(const Operator *operator, size_t index) { return 1; }
+static int operator_output_type(const Operator *operator, size_t index) { return operator->half_outputs >> index & 1 ? HALVES : FLOATS; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
 static int operator_input_kind(const Operator *operator, size_t index) { return index + operator->optional_inputs >= operator->all_inputs; }
 static int operator_output_kind(const Operator *operator, size_t index) { return index + operator->optional_outputs >= operator->all_outputs; }

@@ -21,7 +21,7 @@
 #include "token-scores.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &token_scores, &row_program, &stored_rows, &tall_gemm};
+                                            &cached_attention_in_halves, &token_scores, &row_program, &stored_rows, &tall_gemm};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

@@ -22,8 +22,8 @@ static void *create_attention(const Operator *operator, Api ignored, const void 
 static void *read_attention(const AttentionNode *node, void *context, Attention *a) {
   int64_t query[2], key[2], value[2], segments[2];
   void *status = read_input(context, 0, &a->query, query, 2);
-  if (!status) status = read_input(context, 1, &a->key, key, 2);
-  if (!status) status = read_input(context, 2, &a->value, value, 2);
+  if (!status) status = read_matrix_input(context, 1, FLOAT32, &a->key, key);
+  if (!status) status = read_matrix_input(context, 2, FLOAT32, &a->value, value);
   if (!status) status = read_input(context, 3, &a->segments, segments, 2);
   if (status) return status;
   a->rows = query[0];
@@ -32,7 +32,6 @@ static void *read_attention(const AttentionNode *node, void *context, Attention 
   a->size = query[1] / node->heads;
   a->scale = node->scale;
   a->window = (long)node->window;
-  a->key_stride = a->kv_heads * a->size;
   a->head_stride = a->size;
   a->segment_count = segments[0];
   const int fit = query[1] == a->heads * a->size && a->heads % a->kv_heads == 0 && key[0] == a->rows && key[1] == a->kv_heads * a->size &&

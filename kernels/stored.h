@@ -25,6 +25,12 @@ typedef struct {
   long block;
 } Matrix;
 
+/** 16 numbers in float16, or the first `count` of 16 in float32, of some that begin here. */
+static inline Vector numbers_at(const Format format, long count, const void *from, long index) {
+  return format == FLOAT16 ? from_halves((const char *)from + 2 * index) : load_first(count, (const float *)from + index);
+}
+static inline const void *place_at(const Format format, const void *from, long index) { return (const char *)from + (format == FLOAT16 ? 2 : 4) * index; }
+
 static inline Matrix floats(const float *numbers, long stride) { return (Matrix){numbers, stride, FLOAT32, 0}; }
 static inline long row_bytes(const Matrix *m) { return m->stride / STORED_BLOCK / units[m->format].blocks * units[m->format].bytes; }
 

@@ -8,8 +8,9 @@ enum {
   SUM_COLUMNS = REGISTERS / 8 // of these the columns whose sums are in registers
 };
 
-/** Products of four rows and four other ones: number 4 · i + j is that of left[i] and right[j]. */
-static inline __attribute__((always_inline)) Vector multiply_rows(const float *const left[SIDE], const float *const right[SIDE], const long depth) {
+/** Products of four rows and four other ones, in float32 or float16: number 4 · i + j is that of left[i] and right[j]. */
+static inline __attribute__((always_inline)) Vector multiply_rows(const float *const left[SIDE], const void *const right[SIDE], const Format format,
+                                                                  const long depth) {
   Vector sums[SIDE * SIDE];
   UNROLLED
   for (int i = 0; i < SIDE * SIDE; i++) sums[i] = all(0);
@@ -18,7 +19,7 @@ static inline __attribute__((always_inline)) Vector multiply_rows(const float *c
     for (long k = 0; k < depth; k += 16) {
       Vector numbers[SUM_COLUMNS];
       UNROLLED
-      for (int j = 0; j < SUM_COLUMNS; j++) numbers[j] = load_first(depth - k, right[first + j] + k);
+      for (int j = 0; j < SUM_COLUMNS; j++) numbers[j] = numbers_at(format, depth - k, right[first + j], k);
       UNROLLED
       for (int i = 0; i < SIDE; i++) {
         const Vector x = load_first(depth - k, left[i] + k);
@@ -42,12 +43,13 @@ static inline void write_square(Vector square, long rows, long columns, float *i
 
 /** Up to 4 × 4 numbers of a product whose right operand is stored transposed. */
 static void multiply_square(const Product *p, long row, long rows, long column, long columns) {
-  const float *left[SIDE], *right[SIDE];
+  const float *left[SIDE];
+  const void *right[SIDE];
   for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
     left[i] = p->left + (row + least(i, rows - 1)) * p->depth;
     right[i] = (const float *)p->right.numbers + (column + least(i, columns - 1)) * p->depth;
   }
-  const Vector square = times(all(p->alpha), multiply_rows(left, right, p->depth));
+  const Vector square = times(all(p->alpha), multiply_rows(left, right, FLOAT32, p->depth));
   write_square(square, rows, columns, p->result + row * p->columns + column, p->columns);
 }
 

@@ -15,7 +15,7 @@
 //   as_wholes         the bits of numbers; nearest_wholes: the integers that are nearest to them
 //   bit_for_each      one of 16 bits in each lane
 //   store_lowest_bytes  the lowest byte of each integer
-//   from_halves       16 numbers that are stored as float16; from_bfloat16: as bfloat16; all_half: one of them 16 times
+//   from_halves       16 numbers that are stored as float16; from_bfloat16: as bfloat16; all_half: one of them 16 times; store_halves: stores them as float16
 //   transpose         16 × 16 numbers of 32 bits, in place
 //   sum_each          the sums of 16 vectors
 #pragma once

@@ -5,7 +5,7 @@ import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
-import { attentionHeads, EMBEDDING, outputName } from './model-config.ts';
+import { attentionHeads, type CacheType, EMBEDDING, outputName } from './model-config.ts';
 import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 
@@ -32,6 +32,8 @@ export interface DecodingGraphOptions {
   readonly asStored?: ReadonlyMap<string, StorageFormat>;
   /** Whether the graph may have custom operators, which the library of runtime/kernels.ts implements. @default false */
   readonly customOperators?: boolean;
+  /** The type of keys and values in the caches. `float16` needs custom operators. @default 'float32' */
+  readonly cacheType?: CacheType;
   /** How many positions the rotary tables hold. */
   readonly positions: number;
 }
@@ -48,6 +50,7 @@ export interface DecodingGraphOptions {
  */
 export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
   const { keyValueHeads, headSize, hiddenSize } = config;
+  const { cacheType = 'float32' } = options;
   const tables = rotaryInputs(config, options.positions);
   const lastPositions = input('last_positions', 'int64', [B]);
   const twins = options.customOperators && input('twins', 'int64', [B, 2]);
@@ -55,7 +58,7 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const layers = createLayers({
     ...options,
     attention: (layer, query, key, value) => {
-      const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
+      const cache = (name: string) => input(name, cacheType, [B, keyValueHeads, M, headSize]);
       const attended = cachedAttention(
         {
           query,

@@ -58,11 +58,13 @@ export function attentionHeads(config: ModelConfig, layer: number): AttentionHea
   return { heads, keyValueHeads, scale, ...(sliding?.layers[layer] && { window: sliding.window }) };
 }
 
+/** The type of the keys and values in a cache. */
+export type CacheType = 'float32' | 'float16';
+
 /** Bytes of the keys and values of one token in a cache, over all layers. */
-export function cacheBytesPerToken({
-  layers,
-  keyValueHeads,
-  headSize,
-}: Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>): number {
-  return layers * 2 * keyValueHeads * headSize * Float32Array.BYTES_PER_ELEMENT;
+export function cacheBytesPerToken(
+  { layers, keyValueHeads, headSize }: Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>,
+  type: CacheType,
+): number {
+  return layers * 2 * keyValueHeads * headSize * (type === 'float16' ? 2 : 4);
 }

@@ -5,6 +5,7 @@ import { assertClose } from '../../test/assert-close.ts';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { type RandomStream, randomStream } from '../common/random.ts';
+import type { CacheType } from '../models/model-config.ts';
 import { allocate } from '../runtime/buffers.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
@@ -24,7 +25,11 @@ interface Heads {
 const LONGEST = 12;
 
 /** Attention with the batch, and the tokens of a call, left open; angles as in a real model. */
-function attention({ heads, keyValueHeads, width, window }: Heads, steps: Dimension = size('S'), hasTwins = false) {
+function attention(
+  { heads, keyValueHeads, width, window }: Heads,
+  steps: Dimension = size('S'),
+  { hasTwins = false, cacheType = 'float32' }: { hasTwins?: boolean; cacheType?: CacheType } = {},
+) {
   const batch = size('B');
   const angles = Array.from({ length: LONGEST }, (_, position) =>
     Array.from({ length: width / 2 }, (_, lane) => position / 100 ** ((2 * lane) / width)),
@@ -37,8 +42,8 @@ function attention({ heads, keyValueHeads, width, window }: Heads, steps: Dimens
       query: tokens('query', heads),
       key: tokens('key', keyValueHeads),
       value: tokens('value', keyValueHeads),
-      keyCache: input('keyCache', 'float32', cache),
-      valueCache: input('valueCache', 'float32', cache),
+      keyCache: input('keyCache', cacheType, cache),
+      valueCache: input('valueCache', cacheType, cache),
       lastPositions: input('lastPositions', 'int64', [batch]),
       ...(hasTwins && { twins: input('twins', 'int64', [batch, 2]) }),
       tables: {
@@ -63,11 +68,12 @@ interface Call {
 }
 
 /** Overwrites what rows lose of a cache [rows, keyValueHeads, LONGEST, width]. */
-function lose({ lost = [] }: Call, { keyValueHeads, width }: Heads, cache: Float32Array) {
+function lose({ lost = [] }: Call, { keyValueHeads, width }: Heads, cache: Float32Array | Uint16Array) {
+  const noNumber = cache instanceof Float32Array ? Number.NaN : 0x7e00;
   for (const [row, count] of lost.entries())
     for (let head = 0; head < keyValueHeads; head++) {
       const start = (row * keyValueHeads + head) * LONGEST * width;
-      cache.fill(Number.NaN, start, start + count * width);
+      cache.fill(noNumber, start, start + count * width);
     }
 }
 
@@ -121,15 +127,21 @@ const inInterpreter: Engine = (heads, calls) => {
 
 const inOnnxRuntime: Engine = (heads, calls, steps) => inSession(heads, calls, steps);
 
-function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | undefined, operators?: string): Value[] {
+function inSession(
+  heads: Heads,
+  calls: readonly Call[],
+  steps: Dimension | undefined,
+  { operators, cacheType = 'float32' }: { operators?: string; cacheType?: CacheType } = {},
+): Value[] {
   const isOurs = operators !== undefined;
-  const { output, keyCache, valueCache } = attention(heads, steps, isOurs);
+  const { output, keyCache, valueCache } = attention(heads, steps, { hasTwins: isOurs, cacheType });
   using stack = new DisposableStack();
   const model = lowerToOnnx(
     { output, keysAfter: keyCache, valuesAfter: valueCache },
     isOurs ? { packing: 'once' } : {},
   );
-  if (isOurs) assert.ok(onnxOperators(model.bytes).includes('CachedAttention'));
+  const operator = cacheType === 'float16' ? 'CachedAttentionInHalves' : 'CachedAttention';
+  if (isOurs) assert.ok(onnxOperators(model.bytes).includes(operator));
   const session = stack.use(createSession(model, { threads: isOurs ? 2 : 1, ...(isOurs && { operators }) }));
   const float32 = (shape: readonly number[], data?: ArrayLike<number>) => {
     const buffer = stack.use(allocate('float32', volume(shape)));
@@ -137,7 +149,8 @@ function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | unde
     return stack.use(tensor(buffer, shape));
   };
   const shape = [calls[0]!.query.shape[0]!, heads.keyValueHeads, LONGEST, heads.width];
-  const [keys, values] = [float32(shape), float32(shape)];
+  const cache = () => stack.use(tensor(stack.use(allocate(cacheType, volume(shape))), shape));
+  const [keys, values] = [cache(), cache()];
   const binding = stack.use(session.bind());
   binding.input('keyCache', keys).output('keysAfter', keys).input('valueCache', values).output('valuesAfter', values);
   return calls.map((call) => {
@@ -159,11 +172,16 @@ function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | unde
   });
 }
 
-const ours = kernelLibraries().map(({ unit, library, skip }) => {
-  const engine: Engine = (heads, calls, steps) => inSession(heads, calls, steps, library);
-  return { unit, engine, suffix: `, our operator, ${unit}`, tolerance: 5e-5, skip };
-});
-const engines = [{ engine: inOnnxRuntime, suffix: '', tolerance: 1e-5, skip: false }, ...ours];
+/** Our operator with caches of either type, and for which heads. */
+const ours = kernelLibraries().flatMap(({ unit, library, skip }) =>
+  (['float32', 'float16'] as const).map((cacheType) => {
+    const engine: Engine = (heads, calls, steps) => inSession(heads, calls, steps, { operators: library, cacheType });
+    const [tolerance, multiple] = cacheType === 'float16' ? [2e-3, 32] : [5e-5, 1];
+    const reads = ({ width }: Pick<Heads, 'width'>) => width % multiple === 0;
+    return { engine, suffix: `, our operator, ${unit}, ${cacheType}`, tolerance, reads, skip };
+  }),
+);
+const engines = [{ engine: inOnnxRuntime, suffix: '', tolerance: 1e-5, reads: () => true, skip: false }, ...ours];
 
 /** A row's tokens in an output, without its padding. */
 function row(output: Value, index: number, tokens: number): Value {
@@ -178,7 +196,7 @@ function volume(shape: readonly number[]): number {
 
 const lengths = [3, 6, 1];
 
-for (const width of [64, 16, 8, 6, 2]) {
+for (const width of [96, 64, 16, 8, 6, 2]) {
   for (const [heads, keyValueHeads] of [
     [4, 4],
     [4, 2],
@@ -187,7 +205,8 @@ for (const width of [64, 16, 8, 6, 2]) {
     for (const { padding, window } of [{ padding: 0 }, { padding: 2 }, { padding: 2, window: 4 }]) {
       const shape = { heads, keyValueHeads, width, ...(window !== undefined && { window }) };
       const seen = window === undefined ? '' : `, a window of ${window}`;
-      for (const { engine, suffix, tolerance, skip } of engines) {
+      for (const { engine, suffix, tolerance, reads, skip } of engines) {
+        if (!reads({ width })) continue;
         test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}${seen}: prompts, then steps${suffix}`, {
           skip,
         }, () => {
@@ -224,9 +243,15 @@ for (const { width, window } of [{ width: 64 }, { width: 16 }, { width: 8 }, { w
       const { query, key, value: values } = whole;
       return { query: part(query), key: part(key), value: part(values), lastPositions: value([to - 1], [1]) };
     });
-    const interpreter = { engine: inInterpreter, suffix: 'the interpreter', tolerance: 1e-5, skip: false };
-    for (const { engine, suffix, tolerance, skip } of [interpreter, ...engines]) {
-      if (skip) continue;
+    const interpreter = {
+      engine: inInterpreter,
+      suffix: 'the interpreter',
+      tolerance: 1e-5,
+      reads: () => true,
+      skip: false,
+    };
+    for (const { engine, suffix, tolerance, reads, skip } of [interpreter, ...engines]) {
+      if (skip || !reads({ width })) continue;
       const [expected] = inInterpreter(heads, [whole]);
       const read = engine(heads, calls).flatMap(({ data }) => [...data]);
       assertClose(value(read, expected!.shape), expected!, tolerance, suffix);
@@ -257,9 +282,9 @@ test('a row depends neither on its neighbours nor on its padding', () => {
   }
 });
 
-for (const { engine: inOurOperator, unit, skip } of ours)
-  test(`our operator reads what twins have in common once, ${unit}`, { skip }, () => {
-    for (const size of [{ width: 64 }, { width: 10 }, { width: 64, window: 4 }]) {
+for (const { engine: inOurOperator, suffix, tolerance, reads, skip } of ours)
+  test(`what twins have in common is read once${suffix}`, { skip }, () => {
+    for (const size of [{ width: 64 }, { width: 10 }, { width: 64, window: 4 }].filter(reads)) {
       const heads = { heads: 6, keyValueHeads: 2, ...size };
       const random = randomStream(5);
       // Rows 0 to 5, 7 and 8 begin with the same five tokens; row 6 with others.
@@ -289,21 +314,25 @@ for (const { engine: inOurOperator, unit, skip } of ours)
       const losing = calls.map((call, i) => ({ ...call, lost: i === 0 ? [] : [0, 5, 3, 0, 0, 5, 0, 5, 5] }));
       for (const given of [calls, losing])
         for (const [step, output] of inOurOperator(heads, given).entries())
-          assertClose(output, expected[step]!, 5e-5, `${step}`);
+          assertClose(output, expected[step]!, tolerance, `${step}`);
     }
   });
 
-for (const { engine: inOurOperator, unit, skip } of ours)
-  test(`our operator refuses positions beyond the cache and twins that do not exist, ${unit}`, {
+for (const { engine: inOurOperator, suffix, reads, skip } of ours)
+  test(`positions beyond the cache, twins that do not exist and heads that are not read are refused${suffix}`, {
     skip,
   }, () => {
-    const heads = { heads: 2, keyValueHeads: 1, width: 8 };
+    const heads = { heads: 2, keyValueHeads: 1, width: 32 };
     const call = draw(heads, 1, [3, 3], randomStream(5));
     for (const changed of [{ lastPositions: value([3, LONGEST], [2]) }, { twins: value([0, 0, 2, 0], [2, 2]) }])
       assert.throws(
         () => inOurOperator(heads, [{ ...call, ...changed }]),
         /CachedAttention: the sizes of the operands/,
       );
+    const narrow = { ...heads, width: 8 };
+    const inNarrow = () => inOurOperator(narrow, [draw(narrow, 1, [3, 3], randomStream(5))]);
+    if (reads(narrow)) inNarrow();
+    else assert.throws(inNarrow, /CachedAttention: the sizes of the operands/);
   });
 
 test('one token a call, known when the graph is built', () => {
@@ -320,6 +349,11 @@ test('heads of 64 are one GroupQueryAttention with its own rotation', () => {
   const text = new TextDecoder('latin1').decode(model);
   assert.match(text, /GroupQueryAttention/);
   for (const operator of ['RotaryEmbedding', 'Pad', 'Slice', 'Range']) assert.doesNotMatch(text, new RegExp(operator));
+});
+
+test('without our operator there are no caches in float16', () => {
+  const { output } = attention({ heads: 2, keyValueHeads: 1, width: 64 }, 1, { cacheType: 'float16' });
+  assert.throws(() => lowerToOnnx({ output }), /only our own attention reads caches in float16/);
 });
 
 test('what does not fit fails where the graph is built', () => {
@@ -342,6 +376,10 @@ test('what does not fit fails where the graph is built', () => {
   };
   fails({ lastPositions: input('lastPositions', 'float32', [2]) }, /takes int64 lastPositions, got float32/);
   fails({ lastPositions: input('lastPositions', 'int64', [3]) }, /lastPositions \[3\] do not fit/);
+  fails(
+    { keyCache: input('keyCache', 'float16', [2, 2, 12, 4]) },
+    /caches of one floating-point type, got float16 and/,
+  );
   fails({ key: input('key', 'float32', [2, 16]) }, /key \[2, 16\].* do not fit/);
   fails({ valueCache: input('valueCache', 'float32', [2, 2, 11, 4]) }, /valueCache \[2, 2, 11, 4\].* do not fit/);
   fails(

@@ -61,7 +61,12 @@ export function checkQuantizedMatmul(
 export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
   const { query, key, value, keyCache, valueCache, lastPositions, tables, twins } = inputs;
   const { heads, keyValueHeads, steps } = attributes;
-  checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
+  checkFloat('cachedAttention', query, key, value, tables.cos, tables.sin);
+  const isFloat = keyCache.type === 'float32' || keyCache.type === 'float16';
+  check(
+    isFloat && valueCache.type === keyCache.type,
+    `cachedAttention takes caches of one floating-point type, got ${keyCache.type} and ${valueCache.type}`,
+  );
   check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
   check(heads % keyValueHeads === 0, `cachedAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
   const [batch] = lastPositions.shape;

@@ -2,8 +2,11 @@
 // Expressions are built by ops.ts, differentiated by gradients.ts, and run by interpret.ts or, lowered by onnx.ts, by ONNX Runtime.
 import type { Dimension, Shape } from './shape.ts';
 
-/** `uint8` is for weights that are quantised or as a file has them, which only `quantizedMatmul` and `stored` read. */
-export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
+/**
+ * `uint8` is for weights that are quantised or as a file has them, which only `quantizedMatmul` and `stored` read, `float16` for the caches of
+ * `cachedAttention` alone.
+ */
+export type ElementType = 'float32' | 'float16' | 'int64' | 'bool' | 'uint8';
 
 type None = Readonly<Record<never, never>>;
 type Axes = { readonly axes: readonly number[]; readonly keepDimensions: boolean };
@@ -125,7 +128,7 @@ export interface Operators {
    * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S
    * tokens starts at 0 and is padded on the right. Values at padding, and in the caches after a row's last position, are undefined.
    * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number. Where S is 1,
-   * our operator reads these from the other's cache alone.
+   * our operator reads these from the other's cache alone. The caches may be float16, in our operator alone.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: AttentionHeads & { readonly steps: Dimension };

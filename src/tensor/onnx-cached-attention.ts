@@ -22,9 +22,12 @@ export function lowerCachedAttention(
 ): string[] {
   const { heads, keyValueHeads, scale, steps, window } = attributes;
   const [query, key, value, keyCache, valueCache, lastPositions, cos, sin, twins] = operands;
+  const halves = inputs[3]!.type === 'float16';
   if (twins !== undefined && emit.packing !== undefined) {
-    return emit.nodeWithResults(3, 'CachedAttention', operands, namedHeads(attributes), GRADUS);
+    const operator = halves ? 'CachedAttentionInHalves' : 'CachedAttention';
+    return emit.nodeWithResults(3, operator, operands, namedHeads(attributes), GRADUS);
   }
+  if (halves) throw new Error('only our own attention reads caches in float16');
   const batch = inputs[5]!.shape[0]!;
   const width = inputs[3]!.shape[3] as number;
   const perRow = (x: string, heads: number) => emit.node('Reshape', [x, emit.shape([batch, steps, heads * width])]);

@@ -3,7 +3,7 @@ import { ProtobufMessage } from '../formats/protobuf.ts';
 import { formatDimension, type Shape } from './shape.ts';
 
 /** TensorProto.DataType. Field numbers and enumerations are those of onnx.proto (IR version 10). */
-export const elementTypes = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
+export const elementTypes = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
 const attributeTypes = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 export type OnnxType = keyof typeof elementTypes;

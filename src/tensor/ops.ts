@@ -317,9 +317,9 @@ export interface CachedAttentionInputs {
   readonly key: Tensor;
   /** [B·S, keyValueHeads·D] */
   readonly value: Tensor;
-  /** [B, keyValueHeads, longest, D] */
+  /** float32 or float16 [B, keyValueHeads, longest, D] */
   readonly keyCache: Tensor;
-  /** [B, keyValueHeads, longest, D] */
+  /** The same type and shape. */
   readonly valueCache: Tensor;
   /** int64 [B] */
   readonly lastPositions: Tensor;
@@ -337,8 +337,8 @@ export function cachedAttention(inputs: CachedAttentionInputs, attributes: Opera
   const node = make('cachedAttention', operands, attributes, query.shape, 'float32');
   return {
     output: make('part', [node], { index: 0 }, query.shape, 'float32'),
-    keyCache: make('part', [node], { index: 1 }, keyCache.shape, 'float32'),
-    valueCache: make('part', [node], { index: 2 }, valueCache.shape, 'float32'),
+    keyCache: make('part', [node], { index: 1 }, keyCache.shape, keyCache.type),
+    valueCache: make('part', [node], { index: 2 }, valueCache.shape, valueCache.type),
   };
 }
 

@@ -24,7 +24,7 @@ import { kernelOptions } from './kernel-options.ts';
 import { assertNativeOptions } from './native-options.ts';
 import { free } from './placement.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './planning/memory-plan.ts';
-import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
+import { cacheType, type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { DecodingSession } from './sampling/decoding-session.ts';
 import { NativePolicy } from './sampling/native-policy.ts';
 import { rolloutWeights } from './sampling/rollout-weights.ts';
@@ -223,19 +223,24 @@ class OnnxRuntimeModel implements NativeModel {
   }
 
   #openPolicy(): NativePolicy {
+    const customOperators = hasCustomOperators(this.#options);
     const { packing, rounded, quantized, copies } = rolloutWeights(this.rolloutDtype, {
       architecture: this.architecture,
       trained: this.#trained,
       values: this.#values,
       frozen: this.#frozen,
-      customOperators: hasCustomOperators(this.#options),
+      customOperators,
     });
     if (copies) this.#quantizedCopies = copies;
     const { config } = this.architecture;
     const open = () =>
       new DecodingSession({
         architecture: this.architecture,
-        graph: { ...this.#graphOptions(), ...quantized },
+        graph: {
+          ...this.#graphOptions(),
+          ...quantized,
+          cacheType: cacheType(this.rolloutDtype, config, customOperators),
+        },
         frozen: new Map([...this.#frozen.tensors, ...(copies ?? []), ...(rounded ?? [])]),
         values: this.#values,
         session: { ...this.#sessionOptions(), ...packing },

@@ -1,5 +1,6 @@
 // The type of the weights that completions are sampled with. Loads no native library, so that runs of other backends may import it.
 import type { Config } from '../../config/schema.ts';
+import type { CacheType, ModelConfig } from '../../models/model-config.ts';
 import { expectsKernels } from './kernel-use.ts';
 
 type Setting = Config['native']['rollout_dtype'];
@@ -19,6 +20,11 @@ export function rolloutDtype(setting: Setting, { customOperators, whole }: Rollo
   if (whole && !customOperators) return 'float32';
   if (setting !== 'auto') return setting;
   return customOperators ? 'int8' : 'float32';
+}
+
+/** Keys and values are rounded where weights are, if our operators, which read whole blocks of 32, can read them. */
+export function cacheType(dtype: RolloutDtype, { headSize }: ModelConfig, customOperators: boolean): CacheType {
+  return dtype !== 'float32' && customOperators && headSize % 32 === 0 ? 'float16' : 'float32';
 }
 
 /** Whether completions are sampled with weights of another precision than the trained ones. */

@@ -1,12 +1,17 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
 import type { Architecture } from '../../../models/families.ts';
-import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../../models/model-config.ts';
+import {
+  type CacheType,
+  cacheBytesPerToken,
+  type ModelConfig,
+  type ParameterSpec,
+} from '../../../models/model-config.ts';
 import { formatInMemory, keepsFourBits, storedShape } from '../../../models/stored-weights.ts';
 import { avoidsLogits } from '../../../models/training-graph.ts';
 import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
-import type { RolloutDtype } from '../rollout-dtype.ts';
+import { cacheType, type RolloutDtype } from '../rollout-dtype.ts';
 import { linearOutputs, type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
 import type { MemoryPlan } from './memory-plan.ts';
 
@@ -70,7 +75,7 @@ export function memoryEstimate(
     // Weights that are trained are read where they are, unless they are rounded.
     sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(architecture, settings),
     trained: FLOAT * trained * vectors,
-    caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
+    caches: Math.min(plan.cacheBudget, cacheBytes(config, cacheType(rolloutDtype, config, customOperators), workload)),
     sampling: FLOAT * measured.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:
       (1 + measured.fragmentation) * Math.max(...parts.map((part) => trainingBytes(architecture, part, settings))),
@@ -120,9 +125,9 @@ function weightBytes(parameters: readonly ParameterSpec[], customOperators: bool
 }
 
 /** Bytes of the keys and values of completions that are sampled together. */
-function cacheBytes(config: ModelConfig, workload: Workload): number {
+function cacheBytes(config: ModelConfig, type: CacheType, workload: Workload): number {
   const { prompts, generations, promptTokens, completionTokens } = workload;
-  return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config);
+  return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config, type);
 }
 
 /** Bytes of the sampler's own copies of matrices, which are prepacked or quantized. */

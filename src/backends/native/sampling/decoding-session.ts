@@ -1,6 +1,7 @@
 // The compiled sampling graph: reads tokens of each row into a KV cache that is updated in place, and scores the next token.
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../../models/decoding-graph.ts';
 import type { Architecture } from '../../../models/families.ts';
+import type { CacheType } from '../../../models/model-config.ts';
 import type { Binding } from '../../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
 import type { Device } from '../../../runtime/device.ts';
@@ -40,6 +41,8 @@ export interface DecodingStep {
 export class DecodingSession {
   readonly vocabularySize: number;
   readonly device: Device;
+  /** The type of the keys and values in the caches that runs update. */
+  readonly cacheType: CacheType;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;
 
@@ -56,6 +59,7 @@ export class DecodingSession {
     });
     this.#values = values;
     this.device = values.layout.device;
+    this.cacheType = graph.cacheType ?? 'float32';
   }
 
   /** Whether runs of one token a row read what a row has in common with its twin from the twin's cache, so that its own need not have it. */

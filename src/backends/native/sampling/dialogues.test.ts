@@ -121,7 +121,7 @@ test('memory is bounded, and rows say what they say where it is not', async (t) 
   const modelPath = longContext(t);
   using free = await openAdapted({ modelPath });
   const expected = await free.policy().sample(requests, sampling);
-  const cacheBudget = tokens * cacheBytesPerToken(free.architecture.config);
+  const cacheBudget = tokens * cacheBytesPerToken(free.architecture.config, 'float32');
 
   const sizes: number[] = [];
   const advance = RowBatch.prototype.advance;

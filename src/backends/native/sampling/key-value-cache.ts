@@ -1,6 +1,6 @@
 // The key-value cache of sampling: one slot for each row, in memory that sessions update in place.
 import { keyCacheName, valueCacheName } from '../../../models/decoding-graph.ts';
-import type { ModelConfig } from '../../../models/model-config.ts';
+import type { CacheType, ModelConfig } from '../../../models/model-config.ts';
 import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
 import type { Device } from '../../../runtime/device.ts';
 import { DeviceTensor } from '../../../runtime/device-tensor.ts';
@@ -13,7 +13,7 @@ export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSi
 interface Views {
   /** The range of slots, as a key. */
   readonly slots: string;
-  readonly onHost: ReadonlyMap<string, HostTensor<'float32'>>;
+  readonly onHost: ReadonlyMap<string, HostTensor<CacheType>>;
   /** Copies on the device, which runs update. On the CPU they are the host's tensors themselves. */
   readonly onDevice: ReadonlyMap<string, AnyTensor>;
 }
@@ -21,6 +21,8 @@ interface Views {
 export interface CachePlace {
   /** @default 'cpu' */
   readonly device?: Device;
+  /** The type of keys and values. @default 'float32' */
+  readonly type?: CacheType;
   /** Called before tensors become invalid, so that their memory can be released. */
   readonly onRelease?: () => void;
 }
@@ -34,7 +36,7 @@ export class KeyValueCache implements Disposable {
   /** How many tokens each slot has room for. */
   readonly room: number;
   readonly #config: CacheConfig;
-  readonly #buffers: ReadonlyMap<string, NativeBuffer<'float32'>>;
+  readonly #buffers: ReadonlyMap<string, NativeBuffer<CacheType>>;
   readonly #place: CachePlace;
   #views: Views | undefined;
 
@@ -45,7 +47,8 @@ export class KeyValueCache implements Disposable {
     this.room = room;
     const names = Array.from({ length: config.layers }, (_, layer) => [keyCacheName(layer), valueCacheName(layer)]);
     const length = this.#offset(slots);
-    this.#buffers = new Map(names.flat().map((name) => [name, allocate('float32', length, { sparse: true })]));
+    const { type = 'float32' } = place;
+    this.#buffers = new Map(names.flat().map((name) => [name, allocate<CacheType>(type, length, { sparse: true })]));
   }
 
   /** The number of tokens that all slots together have room for. */
@@ -129,7 +132,7 @@ export class KeyValueCache implements Disposable {
   #copyBack(): void {
     if (this.#device === 'cpu' || !this.#views) return;
     const { onHost, onDevice } = this.#views;
-    for (const [name, view] of onHost) (onDevice.get(name) as DeviceTensor<'float32'>).read(view);
+    for (const [name, view] of onHost) (onDevice.get(name) as DeviceTensor<CacheType>).read(view);
     this.#releaseViews();
   }
 

@@ -40,9 +40,9 @@ export class RowBatch implements Disposable {
     const { config, cacheBudget, session } = options;
     this.#options = options;
     this.#decoding = session.begin();
-    this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config));
-    const { device, readsTwins } = session;
-    const place = { device, onRelease: () => this.#decoding.releaseCaches() };
+    const { device, readsTwins, cacheType: type } = session;
+    this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config, type));
+    const place = { device, type, onRelease: () => this.#decoding.releaseCaches() };
     this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins);
   }
 
@@ -235,7 +235,8 @@ export class RowBatch implements Disposable {
   }
 
   #keepCache(row: SampledRow): void {
-    const cache = new KeyValueCache(this.#options.config, 1, row.cached);
+    const { config, session } = this.#options;
+    const cache = new KeyValueCache(config, 1, row.cached, { type: session.cacheType });
     this.#slots.copyTo(cache, row);
     this.#kept.set(row.dialogue, { tokens: row.tokens.slice(0, row.cached), cache });
   }

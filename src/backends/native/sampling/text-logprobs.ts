@@ -26,13 +26,13 @@ export async function textLogprobs(
 ): Promise<TextLogprobs[]> {
   for (const text of texts) assertText(text, model);
   using decoding = session.begin();
-  const { device } = session;
+  const { device, cacheType: type } = session;
   const { topLogprobs: count = 0, signal } = options;
   const results: TextLogprobs[] = [];
   for (const text of texts) {
     // Nothing follows the last token, so it need not be read.
     const end = text.length - 1;
-    using cache = new KeyValueCache(config, 1, end, { device, onRelease: () => decoding.releaseCaches() });
+    using cache = new KeyValueCache(config, 1, end, { device, type, onRelease: () => decoding.releaseCaches() });
     const logprobs: number[] = [];
     const topLogprobs: TokenLogprob[][] = [];
     for (let start = 0; start < end; start += TOKENS_AT_ONCE) {
