@@ -16,6 +16,7 @@ enum {
   SPAN = BLOCK,
   ROUNDED_BLOCK = HIGH_BLOCK,
   COARSE_BLOCK = ROUNDED_BLOCK,
+  COARSE_SPAN = BLOCK,
 };
 
 /** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */

@@ -8,7 +8,8 @@
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
 // segment, a part, is a task. A part's scores have a column for each key: first those of the prefix, then those of its own segment up to its last
 // row, each padded to whole blocks. 32 rows are multiplied at a time, with the keys up to the last of them. Gradients of keys and values are summed
-// for each part, transposed, and then over parts, in their order.
+// for each part, transposed, and then over parts, in their order. Operands may be rounded, those of gradients coarsely; what shares a scale then is of
+// one segment.
 #pragma once
 
 #include <math.h>
@@ -42,6 +43,7 @@ typedef struct {
   float *output, *query_gradient, *key_gradient, *value_gradient;
   long rows, heads, kv_heads, size;
   float scale;
+  int rounded; // whether operands are
   const Segment *segments;
   long segment_count;
   long first_query; // the first row of each segment that has a query
@@ -53,10 +55,14 @@ typedef struct {
   long block_count, width;     // blocks of all segments, and of the size of a head
   // Packed keys and values of all segments and heads as right operands, with keys as columns or as depth.
   Packed *key_columns, *value_columns, *key_depth, *value_depth;
+  long score_size, gradient_size; // of packed blocks of what scores and outputs are multiplied from, and of what gradients are
   long first_head; // of those whose sums are in memory
   float *key_sums, *value_sums;
   atomic_int failed;
 } Attention;
+
+/** How deep what gradients are multiplied from is packed at least, from multiples of that on. */
+static long span_of_gradients(const Attention *a) { return a->rounded ? COARSE_SPAN : BLOCK; }
 
 /** Where a segment's keys or values are among those that are packed. */
 static long packed_place(const Attention *a, long kv_head, long segment) {
@@ -69,41 +75,46 @@ static void pack_segment_task(void *data, size_t index) {
   const Segment *s = a->segments + segment;
   const long place = packed_place(a, kv_head, segment);
   const Matrix key = part_of(a->key, s->row, kv_head * a->head_stride), value = part_of(a->value, s->row, kv_head * a->head_stride);
-  pack_as_columns(key, s->count, a->size, 1, WHOLE_BLOCK, a->key_columns + place);
+  pack_as_columns(key, s->count, a->size, 1, a->score_size, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(value, s->count, a->size, 1, WHOLE_BLOCK, a->value_depth + place);
+    pack_as_depth(value, s->count, a->size, 1, a->score_size, a->value_depth + place);
     return;
   }
-  pack_as_columns(value, s->count, a->size, 1, WHOLE_BLOCK, a->value_columns + place);
-  pack_as_depth(key, s->count, a->size, 1, WHOLE_BLOCK, a->key_depth + place);
+  pack_as_columns(value, s->count, a->size, 1, a->gradient_size, a->value_columns + place);
+  pack_as_depth(key, s->count, a->size, 1, a->gradient_size, a->key_depth + place);
 }
 
 /** The blocks of a part's keys up to that of this row, one of its own segment. */
 static long blocks_up_to(const Part *part, long row) { return part->prefix_blocks + row / BLOCK + 1; }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
-static void multiply_columns(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
+static void multiply_columns(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long size, long rows,
                              long blocks, float *into) {
   const long segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
   for (long block = 0; block < blocks; block++) {
     const int own = block >= part->prefix_blocks;
     const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (long)a->segments[segment].prefix);
-    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE_BLOCK;
-    multiply((Factors){strip, panel, a->size, WHOLE_BLOCK, WHOLE_BLOCK}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
+    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * size;
+    multiply((Factors){strip, panel, a->size, size, size}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
-/** Multiplies a packed strip, with a number for each key of the prefix and of so many of its own segment, with keys or values as depth. */
-static void multiply_depth(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long rows,
-                           long own_keys, float *into) {
+/**
+ * Multiplies rows, with a number for each key of a part's prefix and of so many of its own segment, with keys or values as depth.
+ * @param strip memory for the rows as they are packed
+ */
+static void multiply_depth(const Attention *a, const Part *part, long kv_head, const float *numbers, Packed *strip, const Packed *packed, long size,
+                           long rows, long own_keys, float *into) {
   const Segment *own = a->segments + part->segment;
-  const long all_own = ceiling(own->count, BLOCK);
+  const long all_own = ceiling(own->count, BLOCK), columns = part->blocks * BLOCK, prefix = part->prefix_blocks;
+  pack_rows(numbers, columns, rows, part->prefix_count, 1, size, strip);
+  pack_rows(numbers + prefix * BLOCK, columns, rows, own_keys, 1, size, strip + prefix * size);
   const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
-  const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, kv_head, (long)own->prefix) : 0);
+  const Packed *prefix_panels = packed + (prefix ? packed_place(a, kv_head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
-    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE_BLOCK, part->prefix_count, WHOLE_BLOCK, WHOLE_BLOCK},
-             (Factors){strip + part->prefix_blocks * WHOLE_BLOCK, own_panels + panel * all_own * WHOLE_BLOCK, own_keys, WHOLE_BLOCK, WHOLE_BLOCK},
+    multiply((Factors){strip, prefix_panels + panel * prefix * size, part->prefix_count, size, size},
+             (Factors){strip + prefix * size, own_panels + panel * all_own * size, own_keys, size, size},
              (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
 }
 
@@ -170,11 +181,10 @@ static void attend(const Attention *a, const Part *part, long head, long row, lo
   const long last = row + rows - 1, blocks = blocks_up_to(part, last);
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
-  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, blocks, b->weights);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, a->score_size, b->strip);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, a->score_size, rows, blocks, b->weights);
   for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, blocks * BLOCK, b->weights + i * columns);
-  pack_rows(b->weights, columns, rows, blocks * BLOCK, 1, WHOLE_BLOCK, b->weight_strip);
-  multiply_depth(a, part, kv_head, b->weight_strip, a->value_depth, rows, last + 1, a->output + place);
+  multiply_depth(a, part, kv_head, b->weights, b->weight_strip, a->value_depth, a->score_size, rows, last + 1, a->output + place);
   for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
 
@@ -198,33 +208,36 @@ static void differentiate(long columns, float sum, float scale, float *weights, 
 /** Up to 32 rows of a part and one query head: their weights, gradients of scores and of queries. */
 static void attend_backward(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
   const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
-  const long last = row + rows - 1, blocks = blocks_up_to(part, last);
+  const long last = row + rows - 1, blocks = blocks_up_to(part, last), beyond = columns - blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE_BLOCK, b->strip);
-  pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE_BLOCK, b->gradient_strip);
-  multiply_columns(a, part, kv_head, b->strip, a->key_columns, rows, blocks, weights);
-  multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, rows, blocks, gradients);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, a->score_size, b->strip);
+  pack_rows(a->gradient + place, stride, rows, a->size, 1, a->gradient_size, b->gradient_strip);
+  multiply_columns(a, part, kv_head, b->strip, a->key_columns, a->score_size, rows, blocks, weights);
+  multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, a->gradient_size, rows, blocks, gradients);
   for (long i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, blocks * BLOCK, weights + i * columns);
     differentiate(blocks * BLOCK, sum, a->scale, weights + i * columns, gradients + i * columns);
+    // What shares a scale with what is needed has to be there.
+    if (a->rounded) memset(weights + i * columns + blocks * BLOCK, 0, beyond * sizeof *weights);
+    if (a->rounded) memset(gradients + i * columns + blocks * BLOCK, 0, beyond * sizeof *gradients);
   }
-  pack_rows(gradients, columns, rows, blocks * BLOCK, 1, WHOLE_BLOCK, b->weight_strip);
-  multiply_depth(a, part, kv_head, b->weight_strip, a->key_depth, rows, last + 1, a->query_gradient + place);
+  const long span = span_of_gradients(a), keys = least((long)a->segments[part->segment].count, ceiling(last + 1, span) * span);
+  multiply_depth(a, part, kv_head, gradients, b->weight_strip, a->key_depth, a->gradient_size, rows, keys, a->query_gradient + place);
 }
 
 /** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. Rows before a block of keys have none. */
 static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first,
                      float *sums) {
-  const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
+  const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK), size = a->gradient_size, span = span_of_gradients(a);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    const long key = column - part->prefix_blocks * BLOCK, before = key > part->start ? (key - part->start) / BLOCK : 0; // blocks of rows
-    const long count = part->count - before * BLOCK;
-    pack_as_depth(floats(numbers + before * BLOCK * columns + column, columns), count, BLOCK, 1, WHOLE_BLOCK, panel);
+    const long key = column - part->prefix_blocks * BLOCK, before = key > part->start ? (key - part->start) / span * span : 0;
+    const long count = part->count - before;
+    pack_as_depth(floats(numbers + before * columns + column, columns), count, BLOCK, 1, size, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
-      multiply((Factors){transposed + (strip * deep + before) * WHOLE_BLOCK, panel, count, WHOLE_BLOCK, WHOLE_BLOCK}, none,
+      multiply((Factors){transposed + (strip * deep + before / BLOCK) * size, panel, count, size, size}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
     }
   }
@@ -250,8 +263,8 @@ static void attention_task(void *data, size_t index) {
     const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
     const long sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
     const int first = head == kv_head * queries_per_kv;
-    pack_columns(a->query + place, stride, part->count, a->size, 1, WHOLE_BLOCK, b.queries);
-    pack_columns(a->gradient + place, stride, part->count, a->size, 1, WHOLE_BLOCK, b.outputs);
+    pack_columns(a->query + place, stride, part->count, a->size, 1, a->gradient_size, b.queries);
+    pack_columns(a->gradient + place, stride, part->count, a->size, 1, a->gradient_size, b.outputs);
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
     add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
   }
@@ -349,6 +362,8 @@ static void *compute_attention(Attention *a, void *context) {
   a->part_count = divide(a, 0);
   if (a->part_count == 0) return 0;
   a->width = ceiling(a->size, BLOCK);
+  a->score_size = left_size(a->rounded ? ROUNDED : NOT_ROUNDED);
+  a->gradient_size = left_size(a->rounded ? ROUNDED_COARSELY : NOT_ROUNDED);
   a->parts = malloc(a->part_count * sizeof *a->parts);
   a->first_block = malloc(a->segment_count * sizeof *a->first_block);
   Scratch packed = {0, 0};

@@ -4,7 +4,7 @@
 #include "avx2-tiles.h"
 #include "rounded-operands.h"
 
-enum { COARSE_BLOCK = ROUNDED_BLOCK };
+enum { COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = SPAN };
 
 /** Adds products of a row's pair and those of 16 columns. With intrinsics, compilers copy sums from register to register. */
 static inline __attribute__((always_inline)) void add_pairs(const int32_t *left, __m256i lower, __m256i upper, __m256i sums[2]) {

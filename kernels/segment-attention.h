@@ -4,7 +4,7 @@
 #include "attention.h"
 #include "onnxruntime.h"
 
-typedef struct { int64_t heads, kv_heads, window; float scale; } AttentionNode;
+typedef struct { int64_t heads, kv_heads, window, rounded; float scale; } AttentionNode;
 
 static void *create_attention(const Operator *operator, Api ignored, const void *info, void **created) {
   AttentionNode *node = calloc(1, sizeof *node);
@@ -12,6 +12,7 @@ static void *create_attention(const Operator *operator, Api ignored, const void 
   void *status = CALL(GET_INTEGER, info, "heads", &node->heads);
   if (!status) status = CALL(GET_INTEGER, info, "key_value_heads", &node->kv_heads);
   if (!status) status = CALL(GET_INTEGER, info, "window", &node->window);
+  if (!status) status = CALL(GET_INTEGER, info, "rounded", &node->rounded);
   if (!status) status = CALL(GET_FLOAT, info, "scale", &node->scale);
   if (status) free(node);
   else *created = node;
@@ -31,6 +32,7 @@ static void *read_attention(const AttentionNode *node, void *context, Attention 
   a->kv_heads = node->kv_heads;
   a->size = query[1] / node->heads;
   a->scale = node->scale;
+  a->rounded = (int)node->rounded;
   a->window = (long)node->window;
   a->head_stride = a->size;
   a->segment_count = segments[0];

@@ -39,8 +39,8 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
-// A unit's file also says how deep what it packs at once is (SPAN), and the sizes of packed blocks of operands that it rounds, to multiply them in less
-// time (ROUNDED_BLOCK, COARSE_BLOCK).
+// A unit's file also says how deep what it packs at once is (SPAN), the sizes of packed blocks of operands that it rounds, to multiply them in less
+// time (ROUNDED_BLOCK, COARSE_BLOCK), and how deep what shares a scale in the latter is (COARSE_SPAN).
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else

@@ -25,7 +25,7 @@ export function lowerCachedAttention(
   const halves = inputs[3]!.type === 'float16';
   if (twins !== undefined && emit.packing !== undefined) {
     const operator = halves ? 'CachedAttentionInHalves' : 'CachedAttention';
-    return emit.nodeWithResults(3, operator, operands, namedHeads(attributes), GRADUS);
+    return emit.nodeWithResults(3, operator, operands, { ...namedHeads(attributes), rounded: 0 }, GRADUS);
   }
   if (halves) throw new Error('only our own attention reads caches in float16');
   const batch = inputs[5]!.shape[0]!;

@@ -126,14 +126,11 @@ const customOperator =
   ) => {
     if (emit.packing === undefined) throw new Error(`${node.op} needs our custom operators`);
     const { attributes } = node;
-    const named =
+    const own =
       'heads' in attributes
         ? namedHeads(attributes)
-        : {
-            alpha: { float: attributes.alpha },
-            rounded: Number(emit.packing === 'each_run_rounded'),
-            ...formatOf(node.inputs[1]!),
-          };
+        : { alpha: { float: attributes.alpha }, ...formatOf(node.inputs[1]!) };
+    const named = { ...own, rounded: Number(emit.packing === 'each_run_rounded') };
     return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);
   };
 
