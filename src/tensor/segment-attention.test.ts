@@ -148,8 +148,8 @@ for (const { unit, library, skip } of kernelLibraries())
         const [outputs, inputs] = [attention(settings), draw(settings)];
         const expected = interpret(outputs, inputs);
         const found = run(outputs, inputs, { packing: 'each_run_rounded' });
-        // Gradients are rounded to 8 bits on some units.
-        for (const [i, bound] of [5e-3, 5e-2, 5e-2, 5e-2].entries()) {
+        // On some units operands are bfloat16, or 8 bits for gradients.
+        for (const [i, bound] of [1e-2, 5e-2, 5e-2, 5e-2].entries()) {
           const error = relativeError(found[i]!.data, expected[i]!.data);
           assert.ok(error < bound, `${['output', 'query', 'key', 'value'][i]}: an error of ${error}`);
         }
