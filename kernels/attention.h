@@ -218,9 +218,10 @@ static void attend_backward(const Attention *a, const Part *part, long head, lon
   for (long i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, blocks * BLOCK, weights + i * columns);
     differentiate(blocks * BLOCK, sum, a->scale, weights + i * columns, gradients + i * columns);
+    if (!a->rounded) continue;
     // What shares a scale with what is needed has to be there.
-    if (a->rounded) memset(weights + i * columns + blocks * BLOCK, 0, beyond * sizeof *weights);
-    if (a->rounded) memset(gradients + i * columns + blocks * BLOCK, 0, beyond * sizeof *gradients);
+    memset(weights + i * columns + blocks * BLOCK, 0, beyond * sizeof *weights);
+    memset(gradients + i * columns + blocks * BLOCK, 0, beyond * sizeof *gradients);
   }
   const long span = span_of_gradients(a), keys = least((long)a->segments[part->segment].count, ceiling(last + 1, span) * span);
   multiply_depth(a, part, kv_head, gradients, b->weight_strip, a->key_depth, a->gradient_size, rows, keys, a->query_gradient + place);

@@ -62,12 +62,12 @@ static void *read_texts(const Cached *c, float scale, void *context) {
   for (long row = 0; row < c->rows && !status; row++) {
     const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
     const Segment whole = {0, c->last[row] + 1, -1};
-    const Matrix caches[2] = {{c->keys, c->size, c->format, 0}, {c->values, c->size, c->format, 0}};
+    const Matrix keys = {c->keys, c->size, c->format, 0}, values = {c->values, c->size, c->format, 0};
     // Its queries are those of the last tokens, and begin where that of the first one would be.
     Attention a = {.query = c->rotated + (row * c->steps - first) * width,
                    .output = c->output + (row * c->steps - first) * width,
-                   .key = part_of(caches[0], 0, slot),
-                   .value = part_of(caches[1], 0, slot),
+                   .key = part_of(keys, 0, slot),
+                   .value = part_of(values, 0, slot),
                    .head_stride = c->room * c->size,
                    .rows = whole.count,
                    .heads = c->heads,
@@ -141,7 +141,7 @@ static void *run_with_caches(const AttentionNode *node, Format format, void *con
   if (!status) status = make_output(context, 2, cache, 4, (float **)&c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;
   // Where the caller has bound inputs and outputs to the same memory, the caches are updated in place.
-  const size_t bytes = c.rows * c.kv_heads * c.room * c.size * (format == FLOAT16 ? 2 : 4);
+  const size_t bytes = c.rows * c.kv_heads * c.room * c.size * number_bytes(format);
   if (c.keys != key_cache) memcpy(c.keys, key_cache, bytes);
   if (c.values != value_cache) memcpy(c.values, value_cache, bytes);
   return compute_cached(&c, node->scale, context);

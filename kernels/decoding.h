@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void score_square(const Step *s, co
 /** Keys some squares ahead, which the processor would not foresee where a row's begin, and the values of these keys, which are read next. */
 static inline __attribute__((always_inline)) void prefetch_square(const Step *s, const Format format, const long size, long place) {
   const char *keys = place_at(format, s->keys, place + KEYS_AHEAD * size), *values = place_at(format, s->values, place);
-  const long bytes = (const char *)place_at(format, values, SIDE * size) - values;
+  const long bytes = SIDE * size * number_bytes(format);
   for (long i = 0; i < bytes; i += 64) {
     __builtin_prefetch(keys + i, 0, 3);
     __builtin_prefetch(values + i, 0, 2);

@@ -25,11 +25,15 @@ typedef struct {
   long block;
 } Matrix;
 
-/** 16 numbers in float16, or the first `count` of 16 in float32, of some that begin here. */
+/** The number with this index of some in float32 or float16, and the bytes of one. */
+static inline long number_bytes(const Format format) { return format == FLOAT16 ? 2 : 4; }
+static inline const void *place_at(const Format format, const void *from, long index) { return (const char *)from + number_bytes(format) * index; }
+
+/** The first `count` of 16 numbers in float32, or 16 in float16, from that with this index on. */
 static inline Vector numbers_at(const Format format, long count, const void *from, long index) {
-  return format == FLOAT16 ? from_halves((const char *)from + 2 * index) : load_first(count, (const float *)from + index);
+  const void *place = place_at(format, from, index);
+  return format == FLOAT16 ? from_halves(place) : load_first(count, place);
 }
-static inline const void *place_at(const Format format, const void *from, long index) { return (const char *)from + (format == FLOAT16 ? 2 : 4) * index; }
 
 static inline Matrix floats(const float *numbers, long stride) { return (Matrix){numbers, stride, FLOAT32, 0}; }
 static inline long row_bytes(const Matrix *m) { return m->stride / STORED_BLOCK / units[m->format].blocks * units[m->format].bytes; }

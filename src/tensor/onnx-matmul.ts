@@ -65,9 +65,9 @@ function lowerProduct(node: TensorOf<'matmul'>, operands: readonly string[], emi
   // If the addend is a product too, and nothing else reads it, one operator can compute both.
   const canJoin = addend !== undefined && emit.isReadOnce(added!);
   if (split) return emitSplit(product, addend, canJoin ? takeThin(addend, emit) : undefined, emit);
-  const joint = canJoin ? addedToLarge(product, addend, emit) : undefined;
-  if (!joint && addend === undefined && isTall(node, emit))
+  if (addend === undefined && isTall(node, emit))
     return emit.node('TallGemm', [left, right], { alpha: { float: alpha } }, GRADUS);
+  const joint = canJoin ? addedToLarge(product, addend, emit) : undefined;
   return joint ?? emitGemm(product, addend, emit);
 }
 
