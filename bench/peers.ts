@@ -24,7 +24,17 @@ export function preparePython(): void {
   execFileSync(join(root, 'python', 'setup.sh'), { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-export type PeerDtype = 'bfloat16' | 'float32';
+const dtypes = ['bfloat16', 'float32'] as const;
+export type PeerDtype = (typeof dtypes)[number];
+
+/** The peers' dtypes that a flag names, separated by commas. */
+export function peerDtypes(flag: string): PeerDtype[] {
+  return flag.split(',').map((name) => {
+    const found = dtypes.find((dtype) => dtype === name);
+    if (!found) throw new Error(`there is no dtype ${name} here; there are ${dtypes.join(', ')}`);
+    return found;
+  });
+}
 
 /** The folder that transformers reads, made once from the GGUF file. */
 export function huggingFaceFolder(gguf: string, dtype: PeerDtype): string {

@@ -13,6 +13,7 @@ import {
   jsonLines,
   machine,
   modelsFolder,
+  peerDtypes,
   preparePython,
   python,
   smollm2,
@@ -105,12 +106,11 @@ async function contenders(model: string, shared: SharedTask): Promise<Contenders
       model,
       rolloutDtype,
     });
-  for (const dtype of ['float32', 'bfloat16'] as const)
-    if (flags.dtypes.includes(dtype))
-      systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
-        model: huggingFaceFolder(model, dtype),
-        dtype,
-      });
+  for (const dtype of peerDtypes(flags.dtypes))
+    systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
+      model: huggingFaceFolder(model, dtype),
+      dtype,
+    });
   const [gguf] = globSync(join(model, '*.gguf'));
   const llamaCpp = (sizes: object) =>
     worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder, ...sizes });

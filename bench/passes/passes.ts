@@ -8,6 +8,8 @@ import {
   jsonLines,
   machine,
   modelsFolder,
+  type PeerDtype,
+  peerDtypes,
   preparePython,
   python,
   smollm2,
@@ -58,14 +60,13 @@ export async function benchmarkPasses(): Promise<void> {
     const { output } = await watched(command, [file, JSON.stringify(task)]);
     return jsonLines<Measurement>(output)[0]!;
   };
-  const torch = (dtype: 'float32' | 'bfloat16') =>
+  const torch = (dtype: PeerDtype) =>
     run(python, join(import.meta.dirname, 'torch_worker.py'), {
       ...shared,
       model: huggingFaceFolder(model, dtype),
       dtype,
     });
-  const dtypes = (['float32', 'bfloat16'] as const).filter((dtype) => flags.dtypes.includes(dtype));
-  const peers = Object.fromEntries(dtypes.map((dtype) => [`PyTorch, ${dtype}`, torch(dtype)]));
+  const peers = Object.fromEntries(peerDtypes(flags.dtypes).map((dtype) => [`PyTorch, ${dtype}`, torch(dtype)]));
   const systems = { gradus: run(process.execPath, join(import.meta.dirname, '..', 'step-worker.ts'), ours), ...peers };
   const measured = await inTurn(Number(flags.rounds), systems, ({ update }) => `${update.toFixed(2)} s`);
   const seconds = (name: string) => median(measured.get(name)!.map(({ update }) => update));

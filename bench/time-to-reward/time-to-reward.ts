@@ -10,6 +10,7 @@ import {
   jsonLines,
   machine,
   modelsFolder,
+  peerDtypes,
   preparePython,
   python,
   smollm2,
@@ -43,15 +44,15 @@ const { values: flags } = parseArgs({
   options: {
     seeds: { type: 'string', default: '3' },
     'max-steps': { type: 'string', default: '60' },
-    dtype: { type: 'string', default: 'bf16' },
+    dtype: { type: 'string', default: 'bfloat16' },
     models: { type: 'string', default: modelsFolder },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'time-to-reward' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts time-to-reward [--seeds N] [--max-steps N] [--dtype bf16|fp32] [--models DIR]
-  --dtype   TRL's; where the processor has no instructions for bfloat16, fp32 is the faster one
+const usage = `node bench/main.ts time-to-reward [--seeds N] [--max-steps N] [--dtype bfloat16|float32] [--models DIR]
+  --dtype   TRL's; where the processor has no instructions for bfloat16, float32 is the faster one
   --models  the folder that holds smollm2-135m-instruct`;
 
 export async function benchmarkTimeToReward(): Promise<void> {
@@ -80,7 +81,7 @@ export async function benchmarkTimeToReward(): Promise<void> {
   }
 }
 
-const dtype = flags.dtype === 'fp32' ? 'float32' : 'bfloat16';
+const dtype = peerDtypes(flags.dtype)[0]!;
 const trl = `TRL 1.16, ${dtype}`;
 
 async function runOurs(
@@ -122,7 +123,7 @@ async function runTrl(
     seed,
     bar,
     window,
-    dtype: flags.dtype,
+    dtype,
     threads: availableParallelism(),
     'prompts-per-step': sizes.prompts,
     generations: sizes.generations,

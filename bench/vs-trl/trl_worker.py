@@ -43,7 +43,7 @@ def arguments():
     parser.add_argument("--generations", type=int, default=8, help="completions of each prompt")
     parser.add_argument("--tokens", type=int, default=24, help="of every completion: none ends before")
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--dtype", choices=["bf16", "fp32"], default="bf16")
+    parser.add_argument("--dtype", choices=["bfloat16", "float32"], default="bfloat16")
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
@@ -107,7 +107,6 @@ def peak_memory():
 def trainer(options, folder, reward, dataset, lines, **settings):
     """TRL's trainer for a model folder in one of two dtypes, `options.dtype`; it writes into `folder`."""
     torch.set_num_threads(options.threads)
-    bf16 = options.dtype == "bf16"
     built = GRPOTrainer(
         model=options.model,
         reward_funcs=reward,
@@ -122,8 +121,8 @@ def trainer(options, folder, reward, dataset, lines, **settings):
             max_steps=options.steps,
             learning_rate=options.learning_rate,
             lr_scheduler_type="constant",
-            model_init_kwargs={"dtype": "bfloat16" if bf16 else "float32"},
-            bf16=bf16,
+            model_init_kwargs={"dtype": options.dtype},
+            bf16=options.dtype == "bfloat16",
             use_cpu=True,
             gradient_checkpointing=False,
             logging_steps=1,

@@ -24,6 +24,8 @@ import {
   jsonLines,
   machine,
   modelsFolder,
+  type PeerDtype,
+  peerDtypes,
   preparePython,
   python,
   root,
@@ -32,6 +34,12 @@ import {
 } from '../peers.ts';
 import { median, watched } from '../watched.ts';
 import { type Case, cases, promptLength } from './cases.ts';
+
+/** TRL's model in one dtype. */
+interface Peer {
+  readonly dtype: PeerDtype;
+  readonly folder: string;
+}
 
 /** What one run of one system took; the first step, which compiles and warms up, is left out. */
 interface Measurement {
@@ -53,7 +61,7 @@ const { values: flags } = parseArgs({
     steps: { type: 'string', default: '5' },
     models: { type: 'string', default: modelsFolder },
     full: { type: 'boolean', default: false },
-    dtypes: { type: 'string', default: 'bf16,fp32' },
+    dtypes: { type: 'string', default: 'bfloat16,float32' },
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
@@ -65,7 +73,7 @@ ${Object.entries(cases)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
   --full    train all weights instead of adapters
-  --dtypes  those of TRL, by default bf16,fp32; where the processor has no instructions for bfloat16, TRL takes minutes for a step in it
+  --dtypes  those of TRL, by default bfloat16,float32; where the processor has no instructions for bfloat16, TRL takes minutes for a step in it
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
 export async function benchmarkVsTrl(): Promise<void> {
@@ -74,7 +82,7 @@ export async function benchmarkVsTrl(): Promise<void> {
   const chosen = flags.cases.split(',').map((name) => cases[name] ?? unknownCase(name));
   preparePython();
   const endless = endlessFolder(model);
-  const peers = { bf16: huggingFaceFolder(model, 'bfloat16'), fp32: huggingFaceFolder(model, 'float32') };
+  const peers = peerDtypes(flags.dtypes).map((dtype) => ({ dtype, folder: huggingFaceFolder(model, dtype) }));
   const length = await promptLength(model);
   console.log(`${machine}; medians of ${flags.rounds} × ${Number(flags.steps) - 1} steps\n`);
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
@@ -92,8 +100,7 @@ export async function benchmarkVsTrl(): Promise<void> {
           runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'medium' }),
         [`gradus, int8 rollouts, memory_budget ${least}`]: () =>
           runOurs(task, endless, folder, { rollout_dtype: 'int8', memory_budget: least }),
-        ...(flags.dtypes.includes('bf16') && { 'TRL 1.16, bfloat16': () => runTrl(task, peers.bf16, 'bf16') }),
-        ...(flags.dtypes.includes('fp32') && { 'TRL 1.16, float32': () => runTrl(task, peers.fp32, 'fp32') }),
+        ...Object.fromEntries(peers.map((peer) => [`TRL 1.16, ${peer.dtype}`, () => runTrl(task, peer)])),
       };
       const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;
       console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), systems, seconds))}`);
@@ -201,9 +208,9 @@ async function runOurs(task: Task, model: string, folder: string, native: Native
   return { stepSeconds: timings.slice(1).map(({ step_time }) => step_time), peakBytes };
 }
 
-async function runTrl(task: Task, model: string, dtype: string): Promise<Measurement> {
+async function runTrl(task: Task, { folder, dtype }: Peer): Promise<Measurement> {
   const options = {
-    model,
+    model: folder,
     data: task.dataset,
     dtype,
     threads: availableParallelism(),
