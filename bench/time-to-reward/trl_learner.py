@@ -41,7 +41,8 @@ class UntilReward(Lines):
         self.rewards.append(logs["reward"])
         print_line({"step": state.global_step, "step_s": round(self.step_s, 3), "reward": logs["reward"]})
         last = self.rewards[-self.window :]
-        control.should_training_stop = len(last) == self.window and sum(last) / self.window >= self.bar
+        if len(last) == self.window and sum(last) / self.window >= self.bar:
+            control.should_training_stop = True  # never False: the last step may have set it
 
 
 def main():
