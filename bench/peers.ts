@@ -27,13 +27,15 @@ export function preparePython(): void {
 const dtypes = ['bfloat16', 'float32'] as const;
 export type PeerDtype = (typeof dtypes)[number];
 
-/** The peers' dtypes that a flag names, separated by commas. */
-export function peerDtypes(flag: string): PeerDtype[] {
-  return flag.split(',').map((name) => {
-    const found = dtypes.find((dtype) => dtype === name);
-    if (!found) throw new Error(`there is no dtype ${name} here; there are ${dtypes.join(', ')}`);
-    return found;
-  });
+export function peerDtype(name: string): PeerDtype {
+  const found = dtypes.find((dtype) => dtype === name);
+  if (!found) throw new Error(`there is no dtype ${name} here; there are ${dtypes.join(', ')}`);
+  return found;
+}
+
+/** Those of a list with commas. */
+export function peerDtypes(names: string): PeerDtype[] {
+  return names.split(',').map(peerDtype);
 }
 
 /** The folder that transformers reads, made once from the GGUF file. */

@@ -10,7 +10,7 @@ import {
   jsonLines,
   machine,
   modelsFolder,
-  peerDtypes,
+  peerDtype,
   preparePython,
   python,
   smollm2,
@@ -81,7 +81,7 @@ export async function benchmarkTimeToReward(): Promise<void> {
   }
 }
 
-const dtype = peerDtypes(flags.dtype)[0]!;
+const dtype = peerDtype(flags.dtype);
 const trl = `TRL 1.16, ${dtype}`;
 
 async function runOurs(
