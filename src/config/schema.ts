@@ -6,66 +6,15 @@ import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../gr
 import { learningRateSchedules } from '../grpo/schedules.ts';
 import { roles } from '../message.ts';
 import { presetNames } from './presets.ts';
-import { curriculum, evaluation, lora, modal, native, rollout, save, tinker, trl } from './sections.ts';
-import { count, duration, fraction, names, positive, regularExpression } from './shapes.ts';
+import { curriculum, evaluation, lora, modal, native, rewardEntries, rollout, save, tinker, trl } from './sections.ts';
+import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 import { templateVariables } from './template-variables.ts';
-
-const plainObject = z.record(z.string(), z.unknown());
 
 const message = z.strictObject({
   role: z.enum(roles),
   content: z.string(),
 });
-
-/** Larger weights would drown other rewards in rounding, and overflow sums. */
-const LARGEST_WEIGHT = 1e6;
-const weight = z.number().min(-LARGEST_WEIGHT).max(LARGEST_WEIGHT);
-
-/** Defaults are those of a widely copied recipe, but over windows of steps: a single step depends too much on its prompts. */
-const adaptiveWeight = z
-  .strictObject({
-    from: positive.max(LARGEST_WEIGHT).describe('the first weight, and that of evaluations'),
-    adapt: z
-      .strictObject({
-        below: z.number().default(0.3).describe('a mean of its values below this, over a window, makes it grow'),
-        grow: z.number().min(1).default(1.2).describe('the factor by which it grows'),
-        above: z.number().default(0.8).describe('a mean above this makes it shrink'),
-        shrink: positive.max(1).default(0.9).describe('the factor by which it shrinks'),
-        window: count.default(10).describe('steps from one change to the next'),
-        min: positive.max(LARGEST_WEIGHT).exactOptional().describe('its least value; by default a tenth of from'),
-        max: positive.max(LARGEST_WEIGHT).exactOptional().describe('its largest value; by default ten times from'),
-      })
-      .refine(({ below, above }) => below <= above, 'expected below to be at most above'),
-  })
-  .refine(
-    ({ from, adapt: { min = from, max = from } }) => min <= from && from <= max,
-    'expected from to be between adapt.min and adapt.max',
-  );
-
-const rewardWeight = z.union([
-  weight,
-  adaptiveWeight,
-  z.strictObject({ from: weight, to: weight, steps: count }),
-  z.strictObject({
-    points: z
-      .array(z.tuple([z.int().nonnegative(), weight]))
-      .nonempty()
-      .refine((points) => points.every(([step], i) => i === 0 || step >= points[i - 1]![0]), 'expected steps in order'),
-  }),
-]);
-
-const weightedReward = z.strictObject({
-  name: z.string().describe('a built-in reward, or FILE:NAME of a function of your own'),
-  as: z.string().exactOptional().describe('its name in metrics, needed where a reward is used twice'),
-  weight: rewardWeight
-    .default(1)
-    .describe(
-      'a number up to 1e6; a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly; or {from, adapt: {…}}, which follows the success of the reward',
-    ),
-  config: plainObject.default({}).describe('settings of the reward'),
-});
-const reward = z.union([z.string(), weightedReward]);
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -160,9 +109,7 @@ const keys = {
     .describe('what happens to prompts longer than max_prompt_tokens'),
   max_prompt_tokens: count.nullable().default(null).describe('null: the context less max_completion_length'),
 
-  reward: z
-    .union([reward, z.array(reward)])
-    .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))))
+  reward: rewardEntries
     .default([])
     .describe('rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
   adaptive_reward_scaling: z
@@ -480,7 +427,3 @@ export const configDefaults: Config = configSchema.parse({}, uncompiled);
 
 /** One reward by name, with its weight and its own settings. */
 export type RewardConfig = Config['reward'][number];
-
-function asEntry(part: z.output<typeof reward>): z.input<typeof weightedReward> {
-  return typeof part === 'string' ? { name: part } : part;
-}

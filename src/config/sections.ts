@@ -1,7 +1,65 @@
-// The nested objects of a configuration: adapters, rollouts, curriculum, evaluations, checkpoints, and the settings of each engine.
+// The nested objects of a configuration: rewards, adapters, rollouts, curriculum, evaluations, checkpoints, and the settings of each engine.
 import { z } from 'zod';
 import { MOST_SAMPLES } from './limits.ts';
-import { count, duration, fraction, names, positive } from './shapes.ts';
+import { count, duration, fraction, names, plainObject, positive } from './shapes.ts';
+
+/** Larger weights would drown other rewards in rounding, and overflow sums. */
+const LARGEST_WEIGHT = 1e6;
+const weight = z.number().min(-LARGEST_WEIGHT).max(LARGEST_WEIGHT);
+
+/** Defaults are those of a widely copied recipe, but over windows of steps: a single step depends too much on its prompts. */
+const adaptiveWeight = z
+  .strictObject({
+    from: positive.max(LARGEST_WEIGHT).describe('the first weight, and that of evaluations'),
+    adapt: z
+      .strictObject({
+        below: z.number().default(0.3).describe('a mean of its values below this, over a window, makes it grow'),
+        grow: z.number().min(1).default(1.2).describe('the factor by which it grows'),
+        above: z.number().default(0.8).describe('a mean above this makes it shrink'),
+        shrink: positive.max(1).default(0.9).describe('the factor by which it shrinks'),
+        window: count.default(10).describe('steps from one change to the next'),
+        min: positive.max(LARGEST_WEIGHT).exactOptional().describe('its least value; by default a tenth of from'),
+        max: positive.max(LARGEST_WEIGHT).exactOptional().describe('its largest value; by default ten times from'),
+      })
+      .refine(({ below, above }) => below <= above, 'expected below to be at most above'),
+  })
+  .refine(
+    ({ from, adapt: { min = from, max = from } }) => min <= from && from <= max,
+    'expected from to be between adapt.min and adapt.max',
+  );
+
+const rewardWeight = z.union([
+  weight,
+  adaptiveWeight,
+  z.strictObject({ from: weight, to: weight, steps: count }),
+  z.strictObject({
+    points: z
+      .array(z.tuple([z.int().nonnegative(), weight]))
+      .nonempty()
+      .refine((points) => points.every(([step], i) => i === 0 || step >= points[i - 1]![0]), 'expected steps in order'),
+  }),
+]);
+
+const weightedReward = z.strictObject({
+  name: z.string().describe('a built-in reward, or FILE:NAME of a function of your own'),
+  as: z.string().exactOptional().describe('its name in metrics, needed where a reward is used twice'),
+  weight: rewardWeight
+    .default(1)
+    .describe(
+      'a number up to 1e6; a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly; or {from, adapt: {…}}, which follows the success of the reward',
+    ),
+  config: plainObject.default({}).describe('settings of the reward'),
+});
+const reward = z.union([z.string(), weightedReward]);
+
+/** What becomes a list of objects, whichever way it was written. */
+export const rewardEntries = z
+  .union([reward, z.array(reward)])
+  .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))));
+
+function asEntry(part: z.output<typeof reward>): z.input<typeof weightedReward> {
+  return typeof part === 'string' ? { name: part } : part;
+}
 
 export const lora = z.strictObject({
   r: count.default(16).describe('rank of the adapters'),

@@ -5,6 +5,7 @@ import { milliseconds } from './durations.ts';
 export const count = z.int().positive();
 export const fraction = z.number().min(0).max(1);
 export const positive = z.number().positive();
+export const plainObject = z.record(z.string(), z.unknown());
 export const duration = z
   .string()
   .regex(/^\d+(ms|s|m|h)$/, { error: 'expected a duration such as 30s, 10m or 1h', abort: true })
