@@ -1,5 +1,6 @@
 // The model that benchmarks of the engine alone measure: SmolLM2 with adapters of rank 16 on every linear layer, without a run around it.
-import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
+import { type NativeModel, openNativeModel } from '../src/backends/native/native-model.ts';
+import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 
 export function openWithAdapters(
   modelPath: string,

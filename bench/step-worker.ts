@@ -1,5 +1,5 @@
 // Times the two halves of a step by themselves, sampling and the update, and the matrix products that the update is made of.
-import type { NativeModelOptions } from '../src/backends/native/native-model.ts';
+import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 import { openWithAdapters } from './native-model.ts';
 import { secondsOfProducts } from './products.ts';
 import { alternating } from './sequences.ts';

@@ -16,7 +16,7 @@ import { isTruncated, rolloutMetrics, tokensSeen } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { assertOptions, type Demand } from './option-checks.ts';
-import { progressMetrics } from './progress-metrics.ts';
+import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
 import {
   assertAdvantageOptions,
   assertAdvantages,
@@ -88,14 +88,7 @@ export interface StepReport<E extends Example = Example> {
   readonly phases: readonly Phase[];
 }
 
-export interface StepsOptions {
-  /** Steps already completed, if a run is resumed. @default 0 */
-  readonly from?: number;
-  /**
-   * The tokens of those steps: `num_tokens` of the last of them.
-   * @default 0 at the start; otherwise unknown, so that `num_tokens` is absent
-   */
-  readonly numTokens?: number | undefined;
+export interface StepsOptions extends TrainingStart {
   /** Ends the loop: rollouts stop early, and the current step is not completed. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -88,7 +88,7 @@ export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './gr
 export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
-export type { Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
+export type { LossOptions, Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
 export type { EvaluationLog } from './studio/evaluation/answer-problems.ts';
 export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 
@@ -96,8 +96,9 @@ export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/eval
 
 export type { LoadOptions, TrainableModel } from './backends/backend.ts';
 export { findModel, obtainModel } from './backends/model-files/find-model.ts';
-export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
-export type { MemoryPlan } from './backends/native/planning/memory-plan.ts';
+export { type NativeModel, openNativeModel } from './backends/native/native-model.ts';
+export type { NativeModelOptions } from './backends/native/native-options.ts';
+export type { MemoryPlan } from './backends/native/planning/memory-estimate.ts';
 export type { AdamWSettings } from './backends/native/training/optimizer.ts';
 export { type ModelText, openModelText, openRenderer } from './backends/open-renderer.ts';
 export type { LoraSettings } from './models/lora.ts';

@@ -1,6 +1,16 @@
 // How far training has come, in tokens and in epochs, under TRL's names.
 import type { DataLoader } from './data.ts';
-import type { StepsOptions } from './grpo-trainer.ts';
+
+/** Where a training begins, in steps and tokens. */
+export interface TrainingStart {
+  /** Steps already completed, if a run is resumed. @default 0 */
+  readonly from?: number;
+  /**
+   * The tokens of those steps: `num_tokens` of the last of them.
+   * @default 0 at the start; otherwise unknown, so that `num_tokens` is absent
+   */
+  readonly numTokens?: number | undefined;
+}
 
 /**
  * Returns a function of the tokens of each step in turn, to be called after the step, which gives its metrics:
@@ -10,7 +20,7 @@ import type { StepsOptions } from './grpo-trainer.ts';
  */
 export function progressMetrics(
   loader: Pick<DataLoader, 'epoch'>,
-  { from = 0, numTokens = from === 0 ? 0 : undefined }: StepsOptions,
+  { from = 0, numTokens = from === 0 ? 0 : undefined }: TrainingStart,
 ): (tokens: number) => Record<string, number> {
   let seen = numTokens;
   return (tokens) => {

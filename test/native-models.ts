@@ -1,7 +1,8 @@
 // Models for tests of the native engine: the committed random Llamas, with settings of which each test changes what it is about.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
+import { type NativeModel, openNativeModel } from '../src/backends/native/native-model.ts';
+import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 import { randomStream } from '../src/common/random.ts';
 import { defaultLossSettings, type LossSettings } from '../src/grpo/loss-settings.ts';
 import type { TrainingSequence } from '../src/model.ts';

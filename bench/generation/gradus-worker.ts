@@ -1,5 +1,5 @@
 // Our side of the benchmark of generation: samples batches of completions and prints a line for each.
-import type { NativeModelOptions } from '../../src/backends/native/native-model.ts';
+import type { NativeModelOptions } from '../../src/backends/native/native-options.ts';
 import { openWithAdapters } from '../native-model.ts';
 import { median } from '../watched.ts';
 import type { GenerationLine, GenerationTask } from './generation.ts';

@@ -1,5 +1,5 @@
 // Opens a model and makes it sample and learn once: what each of them takes until it is ready, in seconds.
-import type { NativeModelOptions } from '../../src/backends/native/native-model.ts';
+import type { NativeModelOptions } from '../../src/backends/native/native-options.ts';
 
 /** What is printed, as JSON: seconds. */
 export interface StartUpTimes {

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfigObject } from './load.ts';
-import { presetNames, presets } from './presets.ts';
+import { presetNames } from './preset-names.ts';
+import { presets } from './presets.ts';
 import type { ConfigInput } from './schema.ts';
 import { dotted, leafPaths, valueAt } from './values.ts';
 

@@ -1,29 +1,8 @@
 // Presets: sets of settings, from a paper or for a purpose. Keys in the configuration override them.
 // Presets from papers set only the algorithm; sizes and the learning rate depend on the task and are left alone.
 import { isObject } from '../errors.ts';
+import type { PresetName } from './preset-names.ts';
 import type { ConfigInput } from './schema.ts';
-
-export const presetNames = [
-  'grpo',
-  'r1',
-  'dapo',
-  'dr_grpo',
-  'gspo',
-  'cispo',
-  'sapo',
-  'vespo',
-  'luspo',
-  'lite_ppo',
-  'rloo',
-  'max_rl',
-  'gdpo',
-  'high_entropy',
-  'adaptive_entropy',
-  'memory',
-  'throughput',
-] as const;
-
-export type PresetName = (typeof presetNames)[number];
 
 type Backend = NonNullable<ConfigInput['backend']>;
 type Values = Omit<ConfigInput, 'preset' | 'backend'>;

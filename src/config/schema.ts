@@ -5,7 +5,7 @@ import { groupPolicies } from '../grpo/group-policy.ts';
 import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
 import { learningRateSchedules } from '../grpo/schedules.ts';
 import { roles } from '../message.ts';
-import { presetNames } from './presets.ts';
+import { presetNames } from './preset-names.ts';
 import { curriculum, evaluation, lora, modal, native, rewardEntries, rollout, save, tinker, trl } from './sections.ts';
 import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';

@@ -1,6 +1,4 @@
 // The hyper-parameters of the losses, under TRL's names, which are also those in the configuration.
-import type { SamplingCorrection } from './sampling-correction.ts';
-import type { Surrogate } from './surrogates.ts';
 
 /** The losses; `losses.ts` has the definition and the paper of each. */
 export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'] as const;
@@ -15,13 +13,18 @@ export const ratioLevels = ['token', 'sequence'] as const;
 /** What the sampling correction does with ratios out of bounds: clip them (truncate), or ignore their tokens (mask). */
 export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
 
+/** The same correction, under the same names, as TRL's for vLLM. */
+export interface SamplingCorrection {
+  /** One ratio per token or per sequence; see `correctionModes`. */
+  readonly mode: (typeof correctionModes)[number];
+  /** The largest ratio. */
+  readonly clip_max: number;
+  /** The smallest ratio. @default null: no lower bound */
+  readonly clip_min?: number | null;
+}
+
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
   readonly loss_type: LossType;
-  /**
-   * A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default the
-   * surrogate of `loss_type`
-   */
-  readonly surrogate?: Surrogate;
   /** Lower clip range: the ratio of a token with a negative advantage is clipped at 1 − epsilon. */
   readonly epsilon: number;
   /**

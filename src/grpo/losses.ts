@@ -20,7 +20,7 @@ import { klDivergence } from './kl.ts';
 import { meanOfTokens, nonEmpty, sumTokens } from './loss-metrics.ts';
 import { type LossSettings, type LossType, usesReference } from './loss-settings.ts';
 import { samplingCorrection } from './sampling-correction.ts';
-import { cappedWeight, clippedRatio, gammaWeight, type Surrogate, softGate } from './surrogates.ts';
+import { cappedWeight, clippedRatio, gammaWeight, type LossOptions, type Surrogate, softGate } from './surrogates.ts';
 
 export interface LossInputs {
   /** [R, C] under the current weights; the loss is differentiated with respect to these. */
@@ -66,7 +66,7 @@ export interface GrpoLoss {
 }
 
 /** The loss of one micro-batch: surrogate plus β · KL for each token, averaged as `loss_type` says, minus the entropy bonus. */
-export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
+export function grpoLoss(inputs: LossInputs, settings: LossOptions): GrpoLoss {
   const { advantages, mask, totals, entropyMask, entropyBonus } = inputs;
   // Values at padding must not reach exp: 0 · ∞ is NaN.
   const unpadded = (x: Tensor) => where(greater(mask, 0), x, 0);

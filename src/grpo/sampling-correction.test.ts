@@ -6,7 +6,8 @@ import { constant, input } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
 import { value } from '../tensor/value.ts';
 import { foldMetrics } from './loss-metrics.ts';
-import { type SamplingCorrection, samplingCorrection } from './sampling-correction.ts';
+import type { SamplingCorrection } from './loss-settings.ts';
+import { samplingCorrection } from './sampling-correction.ts';
 
 // Two sequences, the second padded; differences old − sampler: [0.5, −0.2, 1.5] and [−1, 0.1].
 const old = [

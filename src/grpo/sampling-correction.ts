@@ -18,17 +18,7 @@ import {
   where,
 } from '../tensor/ops.ts';
 import { nonEmpty, sumTokens } from './loss-metrics.ts';
-import type { correctionModes } from './loss-settings.ts';
-
-/** The same correction, under the same names, as TRL's for vLLM. */
-export interface SamplingCorrection {
-  /** One ratio per token or per sequence; see `correctionModes`. */
-  readonly mode: (typeof correctionModes)[number];
-  /** The largest ratio. */
-  readonly clip_max: number;
-  /** The smallest ratio. @default null: no lower bound */
-  readonly clip_min?: number | null;
-}
+import type { SamplingCorrection } from './loss-settings.ts';
 
 export interface SamplingCorrectionInputs {
   /** [R, C] by the trainer, under the weights that sampled; masked positions hold 0. */

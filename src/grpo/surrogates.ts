@@ -50,6 +50,14 @@ export interface SurrogateLoss {
 /** The loss of each token as a function of ratios and advantages. */
 export type Surrogate = (inputs: SurrogateInputs, settings: LossSettings) => SurrogateLoss;
 
+export interface LossOptions extends LossSettings {
+  /**
+   * A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default the
+   * surrogate of `loss_type`
+   */
+  readonly surrogate?: Surrogate;
+}
+
 /** −min(ratio · A, clipped ratio · A), PPO's objective. Schulman et al. 2017, arXiv:1707.06347. */
 export const clippedRatio: Surrogate = ({ level, advantages, correction }, { epsilon, epsilon_high, delta }) => {
   const range = { lowest: 1 - epsilon, highest: 1 + (epsilon_high ?? epsilon) };

@@ -2,6 +2,8 @@
 //
 // Sizes: U prompts of P tokens, each with G completions of C tokens; shorter ones are padded on the right. The rows of all activations
 // are the tokens of prompts [U·P], then those of completions [U·G·C]. K key-value heads, each shared by Q query heads; D is the head size.
+
+import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
@@ -10,7 +12,6 @@ import {
   input,
   less,
   matmul,
-  type RotaryTables,
   reshape,
   slice,
   softmax,

@@ -1,5 +1,12 @@
 // How fast rotary embeddings turn, and how their frequencies are scaled for contexts longer than those of the first training.
-import type { ConfigReader } from './config-reader.ts';
+
+/** What reads the fields of a scaling. Each method throws if its field is missing without a default, or not of the expected type. */
+interface FieldReader {
+  number(field: string, fallback?: number): number;
+  positive(field: string, fallback?: number): number;
+  integer(field: string, fallback?: number): number;
+  boolean(field: string, fallback: boolean): boolean;
+}
 
 export interface RopeSettings {
   /** The base of the frequencies: lane i rotates by theta^(−2i / head size) radians per position. */
@@ -65,7 +72,7 @@ const readers = {
       truncate: read.boolean('truncate', true),
     };
   },
-} satisfies Record<string, (read: ConfigReader, contextLength: number | undefined) => RopeScaling>;
+} satisfies Record<string, (read: FieldReader, contextLength: number | undefined) => RopeScaling>;
 
 export const ropeScalings = Object.keys(readers) as readonly (keyof typeof readers)[];
 
@@ -75,14 +82,14 @@ export const ropeScalings = Object.keys(readers) as readonly (keyof typeof reade
  */
 export function readRopeScaling(
   type: keyof typeof readers,
-  read: ConfigReader,
+  read: FieldReader,
   contextLength: number | undefined,
 ): RopeScaling {
   return readers[type](read, contextLength);
 }
 
 /** The factor of cosines and sines in YaRN, §3.4; DeepSeek's models weight it by mscale. */
-function yarnAttention(factor: number, read: ConfigReader): number {
+function yarnAttention(factor: number, read: FieldReader): number {
   const sharper = (weight: number) => (factor <= 1 ? 1 : 0.1 * weight * Math.log(factor) + 1);
   const [mscale, allDimensions] = [read.number('mscale', 0), read.number('mscale_all_dim', 0)];
   return mscale && allDimensions ? sharper(mscale) / sharper(allDimensions) : sharper(1);

@@ -1,6 +1,8 @@
 // Tables of cosines and sines for rotary embeddings (Su et al. 2021, arXiv:2104.09864).
+
+import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
-import { input, type RotaryTables } from '../tensor/ops.ts';
+import { input } from '../tensor/ops.ts';
 import type { ModelConfig } from './model-config.ts';
 import { frequencyFactor, type RopeSettings } from './rope-settings.ts';
 

@@ -1,6 +1,8 @@
 // Rotates the heads of queries and keys to the positions of their rows.
+
+import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
-import { type RotaryTables, reshape, rotary } from '../tensor/ops.ts';
+import { reshape, rotary } from '../tensor/ops.ts';
 import type { Dimension } from '../tensor/shape.ts';
 
 /**

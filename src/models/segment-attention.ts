@@ -1,5 +1,6 @@
 // Attention for training as one custom operator, which computes what prefix-attention.ts builds of many, for rows without padding.
-import { input, type RotaryTables, segmentAttention } from '../tensor/ops.ts';
+import type { RotaryTables } from '../tensor/attention-inputs.ts';
+import { input, segmentAttention } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
 import type { Attention } from './layers.ts';
 import { attentionHeads, type ModelConfig } from './model-config.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
-import { presetNames } from '../config/presets.ts';
+import { presetNames } from '../config/preset-names.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { readMetrics } from '../runs/read-run.ts';
 import { train } from './train.ts';

@@ -20,7 +20,8 @@ import { promptOf } from './data/row-prompt.ts';
 import type { ProgramValues } from './program-values.ts';
 import { openEnvironment } from './user-code/environments/open-environment.ts';
 import type { PolicyCalls } from './user-code/environments/policy-calls.ts';
-import { type OpenReward, openRewards } from './user-code/rewards/open-rewards.ts';
+import type { OpenReward } from './user-code/rewards/open-reward.ts';
+import { openRewards } from './user-code/rewards/open-rewards.ts';
 
 export interface Task {
   readonly problems: Problems;

@@ -1,6 +1,6 @@
 // Checks of the shapes and types of operands, with messages that say what does not fit.
+import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './attention-inputs.ts';
 import type { Operators, Tensor } from './graph.ts';
-import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './ops.ts';
 import { formatShape, sameDimension, sameShape, times } from './shape.ts';
 
 export function check(condition: boolean, message: string): asserts condition {

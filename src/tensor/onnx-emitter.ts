@@ -1,7 +1,6 @@
 // Collects the nodes and constants of an ONNX graph during lowering, and the size vectors that it needs as inputs.
 import { countReaders } from './fusion.ts';
 import { inputsOf, type Tensor, topologicalOrder } from './graph.ts';
-import type { Packing } from './onnx-matmul.ts';
 import {
   elementTypes,
   type OnnxAttribute,
@@ -10,6 +9,7 @@ import {
   type OnnxType,
   type OnnxValue,
 } from './onnx-protobuf.ts';
+import type { Packing } from './packing.ts';
 import { type Dimension, evaluateShape, formatDimension, formatShape, namesIn, type Shape } from './shape.ts';
 
 /** The domain of ONNX Runtime's own operators. */

@@ -6,9 +6,10 @@ import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, top
 import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { joinProducts } from './onnx-joint-products.ts';
-import { lowerMatmul, type Packing } from './onnx-matmul.ts';
+import { lowerMatmul } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { formatOf } from './onnx-stored.ts';
+import type { Packing } from './packing.ts';
 import { optimize } from './passes.ts';
 import { type RowCluster, rowClusters } from './row-clusters.ts';
 import { rowProgram } from './row-program.ts';

@@ -1,4 +1,5 @@
 // The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is built.
+import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './attention-inputs.ts';
 import {
   check,
   checkCachedAttention,
@@ -292,12 +293,6 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   return make('rmsNorm', [x, weight], { epsilon }, x.shape, x.type);
 }
 
-export interface RotaryTables {
-  /** [longest position, head size / 2] */
-  readonly cos: Tensor;
-  readonly sin: Tensor;
-}
-
 /** Rotates the heads of x [B, S, heads·D] to their positions [B, S]. */
 export function rotary(x: Tensor, positions: Tensor, tables: RotaryTables, heads: number, inverse = false): Tensor {
   check(
@@ -308,24 +303,6 @@ export function rotary(x: Tensor, positions: Tensor, tables: RotaryTables, heads
   checkFloat('rotary', x, tables.cos, tables.sin);
   checkTables('rotary', tables, x, heads);
   return make('rotary', [x, positions, tables.cos, tables.sin], { heads, inverse }, x.shape, x.type);
-}
-
-export interface CachedAttentionInputs {
-  /** [B·S, heads·D] */
-  readonly query: Tensor;
-  /** [B·S, keyValueHeads·D] */
-  readonly key: Tensor;
-  /** [B·S, keyValueHeads·D] */
-  readonly value: Tensor;
-  /** float32 or float16 [B, keyValueHeads, longest, D] */
-  readonly keyCache: Tensor;
-  /** The same type and shape. */
-  readonly valueCache: Tensor;
-  /** int64 [B] */
-  readonly lastPositions: Tensor;
-  readonly tables: RotaryTables;
-  /** int64 [B, 2] */
-  readonly twins?: Tensor;
 }
 
 /** Attention over a cache to which it appends; see `Operators.cachedAttention`. */
@@ -340,17 +317,6 @@ export function cachedAttention(inputs: CachedAttentionInputs, attributes: Opera
     keyCache: make('part', [node], { index: 1 }, keyCache.shape, keyCache.type),
     valueCache: make('part', [node], { index: 2 }, valueCache.shape, valueCache.type),
   };
-}
-
-export interface SegmentAttentionInputs {
-  /** [R, heads·D] */
-  readonly query: Tensor;
-  /** [R, keyValueHeads·D] */
-  readonly key: Tensor;
-  /** [R, keyValueHeads·D] */
-  readonly value: Tensor;
-  /** int64 [S, 3] */
-  readonly segments: Tensor;
 }
 
 /** Causal attention within segments of rows and to their prefixes; see `Operators.segmentAttention`. */

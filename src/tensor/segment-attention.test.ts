@@ -7,8 +7,8 @@ import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../common/random.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
-import type { Packing } from './onnx-matmul.ts';
 import { input, segmentAttention, segmentAttentionGradient } from './ops.ts';
+import type { Packing } from './packing.ts';
 import { type Value, value } from './value.ts';
 
 type Segment = readonly [first: number, count: number, prefix: number];

@@ -4,7 +4,7 @@ import { createSession, type SessionOptions } from '../../runtime/session.ts';
 import { type AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
-import type { Packing } from '../../tensor/onnx-matmul.ts';
+import type { Packing } from '../../tensor/packing.ts';
 
 export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'operators'> {
   /** The library with our custom operators. @default ONNX Runtime's own operators */

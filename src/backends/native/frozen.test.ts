@@ -8,7 +8,7 @@ import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
 import { writeMergedModel } from '../model-files/write-merged.ts';
-import type { NativeModelOptions } from './native-model.ts';
+import type { NativeModelOptions } from './native-options.ts';
 
 const sequences = randomSequences({ 1: [12], 5: [6, 9] }, 53).map((sequence) => {
   return { ...sequence, mask: sequence.mask.map(() => true) };

@@ -4,7 +4,7 @@ import type { Architecture } from '../../models/families.ts';
 import { kernelLibrary } from '../../runtime/kernels.ts';
 import type { CompileOptions } from './compiled-graph.ts';
 import { gainsFromKernels, refusedKernels } from './kernel-use.ts';
-import type { NativeModelOptions } from './native-model.ts';
+import type { NativeModelOptions } from './native-options.ts';
 
 /** Empty if ONNX Runtime's operators are to be used. Throws `BFLOAT16_NOT_READY` if rollouts need custom operators that cannot be used. */
 export function kernelOptions(

@@ -11,7 +11,8 @@ import { configDefaults } from '../../config/schema.ts';
 import type { Surrogate } from '../../grpo/surrogates.ts';
 import type { TrainingSequence } from '../../model.ts';
 import { exp, mul, neg, reduceSum } from '../../tensor/ops.ts';
-import { type NativeModel, type NativeModelOptions, openNativeModel } from './native-model.ts';
+import { type NativeModel, openNativeModel } from './native-model.ts';
+import type { NativeModelOptions } from './native-options.ts';
 
 const batch = { sequences: randomSequences({ 3: [4, 7, 2], 6: [5, 5] }) };
 const options = { learningRate: 1e-2 };

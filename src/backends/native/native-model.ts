@@ -2,15 +2,13 @@
 import { streamSeed } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
-import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
+import { defaultLossSettings } from '../../grpo/loss-settings.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
-import type { LoraSettings } from '../../models/lora.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
-import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
@@ -21,9 +19,9 @@ import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoi
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
-import { assertNativeOptions } from './native-options.ts';
+import { assertNativeOptions, type NativeModelOptions } from './native-options.ts';
 import { free } from './placement.ts';
-import { CACHE_BUDGET, type MemoryPlan } from './planning/memory-plan.ts';
+import { CACHE_BUDGET } from './planning/memory-plan.ts';
 import { cacheType, type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { DecodingSession } from './sampling/decoding-session.ts';
 import { NativePolicy } from './sampling/native-policy.ts';
@@ -34,44 +32,7 @@ import { initializeAdapters, readTrained } from './trained-values.ts';
 import { Learner, Scorer } from './training/learner.ts';
 import { microBatchLimits } from './training/micro-batches.ts';
 import type { Objective } from './training/objective.ts';
-import { AdamW, type AdamWSettings, defaultAdamW } from './training/optimizer.ts';
-
-export interface NativeModelOptions {
-  /** A folder with config.json and weights, or a .gguf file. */
-  readonly modelPath: string;
-  /** The name of the base model in adapter files. @default modelPath */
-  readonly modelName?: string;
-  /** Adapters to train; `null` trains the model's own parameters. */
-  readonly lora: LoraSettings | null;
-  /** A folder with an adapter in PEFT's format to start from; its settings must be those of `lora`. @default adapters that change nothing */
-  readonly adapter?: string;
-  /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
-  readonly trainable?: string | readonly string[] | null;
-  /** Settings that differ from `defaultLossSettings`. */
-  readonly loss?: Partial<LossSettings>;
-  /** The temperature of rollouts; the loss divides the logits by it, too. @default 1 */
-  readonly temperature?: number;
-  /** Settings that differ from the defaults of `AdamWSettings`. */
-  readonly optimizer?: Partial<AdamWSettings>;
-  /** Seeds the adapters' initial values and dropout. @default 0 */
-  readonly seed?: number;
-  /** @default 'cpu' */
-  readonly device?: Device;
-  /** @default the number of cores available to this process */
-  readonly threads?: number;
-  /**
-   * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
-   * rounded again after each update. `auto`: see `rolloutDtype`. @default 'float32'
-   */
-  readonly rolloutDtype?: RolloutDtype | 'auto';
-  /**
-   * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands while training, with one of up to 3e-3, for updates in less time. @default 'high'
-   */
-  readonly matmulPrecision?: 'highest' | 'high' | 'medium';
-  /** Limits on memory. @default the fastest plan */
-  readonly memory?: Partial<MemoryPlan>;
-}
+import { AdamW, defaultAdamW } from './training/optimizer.ts';
 
 /** A model in this process. Its checkpoints hold the adapter in PEFT's format or the trained weights, and the optimiser's state. */
 export interface NativeModel extends TrainableModel {

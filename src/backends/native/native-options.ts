@@ -2,12 +2,51 @@
 import { devices, matmulPrecisions, rolloutDtypes } from '../../config/sections.ts';
 import { GradusError } from '../../errors.ts';
 import { lossTypes } from '../../grpo/loss-settings.ts';
+import type { LossOptions } from '../../grpo/surrogates.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 import { assertMet, assertOptions, type Demand } from '../../option-checks.ts';
 import { assertCount } from '../../protocol-checks.ts';
-import type { NativeModelOptions } from './native-model.ts';
-import type { MemoryPlan } from './planning/memory-plan.ts';
+import type { Device } from '../../runtime/device.ts';
+import type { MemoryPlan } from './planning/memory-estimate.ts';
+import type { RolloutDtype } from './rollout-dtype.ts';
 import type { AdamWSettings } from './training/optimizer.ts';
+
+export interface NativeModelOptions {
+  /** A folder with config.json and weights, or a .gguf file. */
+  readonly modelPath: string;
+  /** The name of the base model in adapter files. @default modelPath */
+  readonly modelName?: string;
+  /** Adapters to train; `null` trains the model's own parameters. */
+  readonly lora: LoraSettings | null;
+  /** A folder with an adapter in PEFT's format to start from; its settings must be those of `lora`. @default adapters that change nothing */
+  readonly adapter?: string;
+  /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
+  readonly trainable?: string | readonly string[] | null;
+  /** Settings that differ from `defaultLossSettings`. */
+  readonly loss?: Partial<LossOptions>;
+  /** The temperature of rollouts; the loss divides the logits by it, too. @default 1 */
+  readonly temperature?: number;
+  /** Settings that differ from the defaults of `AdamWSettings`. */
+  readonly optimizer?: Partial<AdamWSettings>;
+  /** Seeds the adapters' initial values and dropout. @default 0 */
+  readonly seed?: number;
+  /** @default 'cpu' */
+  readonly device?: Device;
+  /** @default the number of cores available to this process */
+  readonly threads?: number;
+  /**
+   * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
+   * rounded again after each update. `auto`: see `rolloutDtype`. @default 'float32'
+   */
+  readonly rolloutDtype?: RolloutDtype | 'auto';
+  /**
+   * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
+   * `medium` rounds operands while training, with one of up to 3e-3, for updates in less time. @default 'high'
+   */
+  readonly matmulPrecision?: 'highest' | 'high' | 'medium';
+  /** Limits on memory. @default the fastest plan */
+  readonly memory?: Partial<MemoryPlan>;
+}
 
 const optionDemands: Readonly<Record<keyof NativeModelOptions, Demand>> = {
   modelPath: null,

@@ -1,7 +1,7 @@
 // gradus presets: lists presets of settings, with their values, their sources and when to use them.
 import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
-import type { PresetName } from '../../config/presets.ts';
+import type { PresetName } from '../../config/preset-names.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -23,7 +23,8 @@ export function presetsCommand(cli: Cli): Command {
 }
 
 async function show({ output }: Cli, name: string | undefined) {
-  const { presetNames, presets } = await import('../../config/presets.ts');
+  const { presetNames } = await import('../../config/preset-names.ts');
+  const { presets } = await import('../../config/presets.ts');
   if (name !== undefined && !presetNames.some((known) => known === name)) {
     throw new GradusError('USAGE', `there is no preset ${name}`, { hint: existingNames(name, presetNames) });
   }

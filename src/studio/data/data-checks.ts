@@ -8,7 +8,7 @@ import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
 import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
-import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 import { answerOf, type GoldVerdict } from './gold-answers.ts';
 import type { LengthDistribution } from './length-distribution.ts';
 import type { Problems } from './problems.ts';

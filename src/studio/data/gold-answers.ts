@@ -4,7 +4,7 @@ import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
-import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 
 /** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {

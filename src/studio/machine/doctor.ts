@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
-import { type CheckId, type CheckSubject, findOut, machineChecks } from './machine-checks.ts';
+import type { CheckSubject } from './finding.ts';
+import { type CheckId, findOut, machineChecks } from './machine-checks.ts';
 
 type Backend = Config['backend'];
 type Compute = Config['compute'];

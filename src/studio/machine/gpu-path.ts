@@ -9,9 +9,10 @@ import { type HandoffSystem, handoffTargets } from '../handoff/handoff-targets.t
 import { assertRentable, runCost } from '../modal/rental.ts';
 import { type Plan, planTraining } from '../plan.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
+import type { CheckSubject, Finding } from './finding.ts';
 import type { GpuCost } from './gpu-cost.ts';
 import type { GpuEstimate } from './gpu-memory.ts';
-import { type CheckId, type CheckSubject, type Finding, findOut } from './machine-checks.ts';
+import { type CheckId, findOut } from './machine-checks.ts';
 
 export interface GpuPlace {
   readonly id: PlaceId;

@@ -21,25 +21,8 @@ import { volume } from '../../tensor/shape.ts';
 import { connectMlflow } from '../../trackers/mlflow.ts';
 import { mlflowSettings } from '../../trackers/mlflow-client.ts';
 import { gradusVersion } from '../versions.ts';
+import type { CheckSubject, Finding } from './finding.ts';
 import { trlEnvironment, vllmPackage } from './python-checks.ts';
-
-/** The result of a check. */
-export interface Finding {
-  readonly ok: boolean;
-  /** What was found or is missing, in one line and without secrets. */
-  readonly detail: string;
-  /** What the user can do if the check is not ok. */
-  readonly fix?: string;
-  /** The program and arguments that mend what is not ok, if no decision is needed. `doctor --fix` runs them. */
-  readonly fixCommand?: readonly string[];
-}
-
-/** What checks depend on besides the machine. */
-export interface CheckSubject {
-  readonly environment: NodeJS.ProcessEnv;
-  /** The configuration whose model is checked. @default no model is checked */
-  readonly config?: Config;
-}
 
 export type CheckId = keyof typeof machineChecks;
 

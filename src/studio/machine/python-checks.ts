@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { installCommand, TRL_FIX, testedVersions, trlPython } from '../../backends/trl/python-environment.ts';
 import { messageOf } from '../../errors.ts';
-import type { CheckSubject, Finding } from './machine-checks.ts';
+import type { CheckSubject, Finding } from './finding.ts';
 
 type Variables = CheckSubject['environment'];
 

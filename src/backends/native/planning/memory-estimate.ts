@@ -13,7 +13,6 @@ import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
 import { cacheType, type RolloutDtype } from '../rollout-dtype.ts';
 import { linearOutputs, type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
-import type { MemoryPlan } from './memory-plan.ts';
 
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
@@ -41,6 +40,14 @@ const measured = {
   /** Memory in ONNX Runtime's arena that goes unused because shapes differ between runs, as a fraction of its working memory. */
   fragmentation: 0.25,
 } as const;
+
+export interface MemoryPlan {
+  readonly limits: MicroBatchLimits;
+  /** Whether the backward pass recomputes layers instead of keeping their results, which takes about a quarter more time. */
+  readonly recompute: boolean;
+  /** The most bytes for keys and values while sampling. */
+  readonly cacheBudget: number;
+}
 
 export interface MemorySettings {
   readonly trainable: number;

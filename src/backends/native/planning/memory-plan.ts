@@ -8,16 +8,8 @@ import type { Workload } from '../../backend.ts';
 import { type ParameterCounts, parameterCounts } from '../../model-files/parameter-counts.ts';
 import { expectsKernels, gainsFromKernels } from '../kernel-use.ts';
 import { rolloutDtype } from '../rollout-dtype.ts';
-import { type MicroBatchLimits, microBatchLimits } from '../training/micro-batches.ts';
-import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
-
-export interface MemoryPlan {
-  readonly limits: MicroBatchLimits;
-  /** Whether the backward pass recomputes layers instead of keeping their results, which takes about a quarter more time. */
-  readonly recompute: boolean;
-  /** The most bytes for keys and values while sampling. */
-  readonly cacheBudget: number;
-}
+import { microBatchLimits } from '../training/micro-batches.ts';
+import { type MemoryPlan, type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 
 const MEBIBYTE = 2 ** 20;
 /** The default of `cacheBudget`, without a memory budget. */

@@ -14,7 +14,7 @@ import {
 import { keepsFourBits } from '../../../models/stored-weights.ts';
 import type { TrainedParameters } from '../../../models/trained-parameters.ts';
 import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
-import type { Packing } from '../../../tensor/onnx-matmul.ts';
+import type { Packing } from '../../../tensor/packing.ts';
 import type { Arena } from '../arena.ts';
 import type { CompileOptions } from '../compiled-graph.ts';
 import type { FrozenWeights } from '../frozen-weights.ts';

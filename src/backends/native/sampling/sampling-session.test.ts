@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { wideVocabulary, writeWideModel } from '../../../../test/wide-model.ts';
 import type { Dialogue, Policy, SampleRequest } from '../../../policy.ts';
 import { kernelLibrary } from '../../../runtime/kernels.ts';
-import type { NativeModelOptions } from '../native-model.ts';
+import type { NativeModelOptions } from '../native-options.ts';
 
 const operator = kernelLibrary();
 const skip = 'missing' in operator ? operator.missing : false;

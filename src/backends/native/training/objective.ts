@@ -1,7 +1,8 @@
 // Training objectives as graph outputs: the loss, its metrics, and the gradients of the trained parameters.
 import { hasEntropyBonus } from '../../../grpo/entropy-control.ts';
-import { type LossSettings, usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
+import { usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../../grpo/losses.ts';
+import type { LossOptions } from '../../../grpo/surrogates.ts';
 import type { TrainingSequence } from '../../../model.ts';
 import type { Architecture } from '../../../models/families.ts';
 import { C, G, U } from '../../../models/prefix-attention.ts';
@@ -12,7 +13,7 @@ import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where 
 import { times } from '../../../tensor/shape.ts';
 
 /** GRPO with these settings, or supervised learning of the completions. */
-export type Objective = LossSettings | 'supervised';
+export type Objective = LossOptions | 'supervised';
 
 export interface ObjectiveOptions extends TrainingGraphOptions {
   readonly architecture: Architecture;
@@ -54,7 +55,7 @@ const totalInputs = {
   entropyTokens: scalar('total_entropy_tokens'),
 };
 
-function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings) {
+function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossOptions) {
   const mask = perToken('mask');
   const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
   const { loss, metrics } = grpoLoss(

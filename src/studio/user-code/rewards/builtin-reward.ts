@@ -8,7 +8,7 @@ import { GradusError } from '../../../errors.ts';
 import { evaluationWeight } from '../../../reward-weights.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RemoteReward, RewardFunction } from '../../../rewards.ts';
-import type { OpenReward } from './open-rewards.ts';
+import type { OpenReward } from './open-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 

@@ -4,21 +4,13 @@ import { functionName, isUserFunction, rewardName } from '../../../config/reward
 import type { Config } from '../../../config/schema.ts';
 import { GradusError } from '../../../errors.ts';
 import { evaluationWeight } from '../../../reward-weights.ts';
-import type { NamedReward, RewardFunction } from '../../../rewards.ts';
+import type { RewardFunction } from '../../../rewards.ts';
 import { openTaskset } from '../../data/problems.ts';
 import { type ProgramValues, programValue } from '../../program-values.ts';
 import { isPython } from '../user-files.ts';
 import type { createBuiltinReward } from './builtin-reward.ts';
+import type { OpenReward } from './open-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
-
-export interface OpenReward extends NamedReward {
-  /** What decides the score: the right answer of the row, the form of the completion alone, or something unknown, as with tests and functions of the user's. */
-  readonly judges: 'answer' | 'form' | 'unknown';
-  /** The column with the right answer. */
-  readonly answerColumn: string;
-  /** The regular expression that finds the answer in a completion, if there is one. */
-  readonly pattern?: string;
-}
 
 export interface OpenRewards {
   /** The rewards. A completion is correct if the first of them gives it at least 1. */

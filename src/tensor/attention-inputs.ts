@@ -1,0 +1,37 @@
+// What operators of attention take, by name: they have too many operands to be told apart by place.
+import type { Tensor } from './graph.ts';
+
+export interface RotaryTables {
+  /** [longest position, head size / 2] */
+  readonly cos: Tensor;
+  readonly sin: Tensor;
+}
+
+export interface CachedAttentionInputs {
+  /** [B·S, heads·D] */
+  readonly query: Tensor;
+  /** [B·S, keyValueHeads·D] */
+  readonly key: Tensor;
+  /** [B·S, keyValueHeads·D] */
+  readonly value: Tensor;
+  /** float32 or float16 [B, keyValueHeads, longest, D] */
+  readonly keyCache: Tensor;
+  /** The same type and shape. */
+  readonly valueCache: Tensor;
+  /** int64 [B] */
+  readonly lastPositions: Tensor;
+  readonly tables: RotaryTables;
+  /** int64 [B, 2] */
+  readonly twins?: Tensor;
+}
+
+export interface SegmentAttentionInputs {
+  /** [R, heads·D] */
+  readonly query: Tensor;
+  /** [R, keyValueHeads·D] */
+  readonly key: Tensor;
+  /** [R, keyValueHeads·D] */
+  readonly value: Tensor;
+  /** int64 [S, 3] */
+  readonly segments: Tensor;
+}
