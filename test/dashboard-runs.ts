@@ -47,7 +47,7 @@ const sample = { completion: hostile, example: { question: '2+3=' } };
 const prompt = [{ role: 'user', content: '2+3=' }];
 
 /** A line of an evaluation. */
-export function problem(step: number, number: number, id: string, correct: number): string {
+export function problem(step: number, number: number, id: string, correct: number | null): string {
   const completion = { text: hostile, correct, reward: correct, rewards: { correct } };
   const answered = { ...completion, stop_reason: 'completed', turns: 1, tokens: 3 };
   const { example } = sample;

@@ -71,6 +71,14 @@ test('without a terminal: a plain line every few steps', () => {
   );
 });
 
+test('an evaluation says how many completions could be judged where not all could', () => {
+  assert.doesNotMatch(shown([start, { ...evaluation, judged: 64, judged_samples: 64 }]), /judged/);
+  assert.match(
+    shown([start, { ...evaluation, judged: 60, judged_samples: 64 }]),
+    /n = 64; judged: 60 of 64 greedy, 64 of 64 sampled, the others count as wrong\n/,
+  );
+});
+
 test('on a terminal: one line that is rewritten, never wider than it, cleared for what stays', () => {
   const text = shown([start, step(1), step(2), evaluation], { isTTY: true, columns: 40 });
   const pieces = text.split('\r\u001b[K');

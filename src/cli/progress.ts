@@ -128,11 +128,11 @@ export class ProgressLine {
 }
 
 /**
- * `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) sampled; n = 128`
+ * `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) at temperature 1; n = 128`, and how many could be judged where not all could.
  * @param asked which problems @default held-out ones
  */
 export function evaluationLine(
-  { metrics, intervals, problems, temperature }: EvaluationRecord,
+  { metrics, intervals, problems, samples_per_problem, judged, judged_samples, temperature }: EvaluationRecord,
   asked: 'held-out' | 'trained-on' = 'held-out',
 ): string {
   const figure = (name: string) => {
@@ -142,7 +142,12 @@ export function evaluationLine(
   const greedy = figure('eval/accuracy');
   const sampled = figure('eval/sampled_accuracy');
   if (greedy === undefined || sampled === undefined) return `no ${asked} problem could be judged`;
-  return `${asked} accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
+  const samples = problems * samples_per_problem;
+  const unjudged =
+    judged === undefined || judged_samples === undefined || (judged === problems && judged_samples === samples)
+      ? ''
+      : `; judged: ${judged} of ${problems} greedy, ${judged_samples} of ${samples} sampled, the others count as wrong`;
+  return `${asked} accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}${unjudged}`;
 }
 
 function trackerLine({ tracker, fault }: TrackerEvent): string {

@@ -98,14 +98,19 @@ export type MetricsRecord = { readonly step: number } & Readonly<Record<string, 
 export interface EvaluationRecord {
   /** The number of steps that the policy was trained for; 0 is the untrained policy. */
   readonly step: number;
+  /** How many were asked: what accuracy and pass@k divide by. */
   readonly problems: number;
+  /** How many greedy answers the first reward could judge; others are not correct. Absent in older records, which left such answers out of accuracy. */
+  readonly judged?: number;
   readonly samples_per_problem: number;
+  /** How many samples of all problems together it could judge. */
+  readonly judged_samples?: number;
   /** The temperature of sampled completions. */
   readonly temperature: number;
   readonly metrics: Readonly<Record<string, number>>;
   /** 95 % intervals of some of the metrics. */
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
-  /** The fraction of correct samples of each problem; `null` if none could be judged. */
+  /** The fraction of correct samples of each problem; `null` if no completion of the evaluation could be judged. */
   readonly per_problem: readonly (number | null)[];
   /** The mean reward of each problem's samples. */
   readonly per_problem_reward?: readonly (number | null)[];

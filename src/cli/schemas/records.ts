@@ -201,14 +201,19 @@ export const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
 /** The fields of an evaluation, which events have as well. */
 export const evaluationFields = {
   step: z.int().describe('the number of steps that the policy was trained for; 0 is the untrained policy'),
-  problems: z.int(),
+  problems: z.int().describe('how many were asked: what accuracy and pass@k divide by'),
+  judged: z
+    .int()
+    .exactOptional()
+    .describe('how many greedy answers the first reward could judge; others are not correct'),
   samples_per_problem: z.int(),
+  judged_samples: z.int().exactOptional().describe('how many samples of all problems together it could judge'),
   temperature: z.number(),
   metrics: numbers,
   intervals: z.record(z.string(), interval),
   per_problem: z
     .array(z.number().nullable())
-    .describe('for each problem the fraction of correct samples; null if they were not judged'),
+    .describe('for each problem the fraction of correct samples; null if no completion could be judged'),
   per_problem_reward: z
     .array(z.number().nullable())
     .exactOptional()

@@ -176,7 +176,10 @@ export interface ProblemRow {
   /** The beginning of the last message of the prompt. */
   readonly prompt: string;
   readonly answer?: string;
-  /** For each column the fraction of samples that were right, and whether the greedy answer was; null where it was not asked, or not judged. */
+  /**
+   * For each column the fraction of samples that were right, and whether the greedy answer was; null where it was not asked, where the greedy answer
+   * was not judged, or no sample of the evaluation.
+   */
   readonly rates: readonly (number | null)[];
   readonly greedy: readonly (number | null)[];
 }

@@ -4,6 +4,7 @@ import {
   appendFileSync,
   cpSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -165,6 +166,26 @@ describe('what there is', () => {
       ['RUN_DAMAGED'],
     );
     for (const name of ['step_000002-0123abcd.jsonl.part', 'step_000001.jsonl', 'other.txt']) rmSync(place(name));
+
+    // As in the record of the evaluation, what could not be judged is not right, unless nothing could be.
+    const files = readdirSync(join(root, 'live', 'evals'));
+    for (const name of files) rmSync(place(name));
+    writeFileSync(place('step_000002.jsonl'), problem(2, 0, 'aaaa', null) + problem(2, 1, 'bbbb', 1));
+    writeFileSync(place('step_000003.jsonl'), problem(3, 0, 'aaaa', null) + problem(3, 1, 'bbbb', null));
+    const unjudged = await json<Table>('/api/runs/live/evaluations');
+    assert.deepEqual(
+      unjudged.problems.map(({ rates, greedy }) => [rates, greedy]),
+      [
+        [
+          [0, null],
+          [null, null],
+        ],
+        [
+          [1, null],
+          [1, null],
+        ],
+      ],
+    );
     rmSync(join(root, 'live', 'evals'), { recursive: true });
     assert.deepEqual(await json<Table>('/api/runs/live/evaluations'), { columns: [], problems: [], damage: [] });
   });

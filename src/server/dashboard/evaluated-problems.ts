@@ -93,7 +93,12 @@ export class EvaluatedProblems {
     const stamp = `${ino}.${size}.${mtimeMs}`;
     const known = this.#files.get(kept.path);
     if (known?.stamp === stamp) return known;
-    return { stamp, outcomes: keyed(readEvaluatedProblems(kept)).map(([key, problem]) => outcomeOf(key, problem)) };
+    const problems = keyed(readEvaluatedProblems(kept));
+    const measured = new Set(problems.filter(([, problem]) => isJudged(problem)).map(([, { step }]) => step));
+    return {
+      stamp,
+      outcomes: problems.map(([key, problem]) => outcomeOf(key, problem, measured.has(problem.step))),
+    };
   }
 }
 
@@ -112,15 +117,24 @@ function keyed(problems: readonly EvaluatedProblem[]): [string, EvaluatedProblem
   });
 }
 
-function outcomeOf(key: string, { step, prompt, answer, greedy, samples }: EvaluatedProblem): Outcome {
-  const judged = samples.flatMap(({ correct }) => correct ?? []);
+/** Whether the first reward could judge any completion. */
+function isJudged({ greedy, samples }: EvaluatedProblem): boolean {
+  return [greedy, ...samples].some(({ correct }) => correct !== null);
+}
+
+/** @param isMeasured whether any completion of the evaluation could be judged: others are then not correct, as in its record */
+function outcomeOf(
+  key: string,
+  { step, prompt, answer, greedy, samples }: EvaluatedProblem,
+  isMeasured: boolean,
+): Outcome {
   const last: unknown = prompt.at(-1)?.content;
   return {
     key,
     step,
     prompt: typeof last === 'string' ? last.slice(0, TEXT_CHARACTERS) : '',
     ...(answer !== undefined && { answer: String(answer).slice(0, TEXT_CHARACTERS) }),
-    rate: judged.length > 0 ? mean(judged) : null,
+    rate: isMeasured ? mean(samples.map(({ correct }) => correct ?? 0)) : null,
     greedy: greedy.correct,
   };
 }

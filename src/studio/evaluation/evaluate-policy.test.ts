@@ -55,13 +55,14 @@ test('accuracy, rewards, pass@k and lengths', async () => {
   const record = (await evaluatePolicy(problems, 7, options))!;
   const { metrics, intervals } = record;
   assert.deepEqual([record.step, record.problems, record.samples_per_problem, record.temperature], [7, 4, 2, 0.7]);
-  assert.deepEqual(record.per_problem, [1, 0.5, 0, 1]);
-  near(metrics['eval/accuracy'], 1 / 3); // greedy answers: right, wrong, wrong, and one that cannot be judged
+  assert.deepEqual([record.judged, record.judged_samples], [3, 7]);
+  assert.deepEqual(record.per_problem, [1, 0.5, 0, 0.5]);
+  near(metrics['eval/accuracy'], 1 / 4); // greedy answers: right, wrong, wrong, and one that cannot be judged
   near(metrics['eval/reward'], (1.2 + 0.2 + 0.2) / 3);
-  near(metrics['eval/sampled_accuracy'], (1 + 0.5 + 0 + 1) / 4);
+  near(metrics['eval/sampled_accuracy'], (1 + 0.5 + 0 + 0.5) / 4);
   near(metrics['eval/sampled_reward'], (1.2 + 0.7 + 0.1 + 1.2) / 4);
-  near(metrics['eval/pass@1'], (1 + 0.5 + 0 + 1) / 4);
-  near(metrics['eval/pass@2'], (1 + 1 + 0) / 3); // two samples could be judged of three problems only
+  near(metrics['eval/pass@1'], (1 + 0.5 + 0 + 0.5) / 4);
+  near(metrics['eval/pass@2'], (1 + 1 + 0 + 1) / 4);
   near(metrics['eval/rewards/match/mean'], 4 / 7);
   near(metrics['eval/rewards/format/mean'], 6 / 7);
   near(metrics['eval/completions/clipped_ratio'], 1 / 8);
@@ -123,8 +124,26 @@ test('a call of a tool is an answer, too', async () => {
   assert.deepEqual(told[0]!.greedy!.messages!.at(-1)!.toolCalls, calls(0));
 });
 
+test('what cannot be judged is not solved: accuracy and pass@k divide by all that were asked', async () => {
+  const mixed = Array.from({ length: 10 }, (_, i) => ({
+    samples: i === 0 ? ['right', 'broken'] : ['broken', 'broken'],
+  }));
+  const record = (await evaluatePolicy(mixed, 0, options))!;
+  const { metrics, intervals, per_problem, judged, judged_samples } = record;
+  near(metrics['eval/accuracy'], 1 / 10);
+  near(metrics['eval/sampled_accuracy'], 0.5 / 10);
+  near(metrics['eval/pass@1'], 0.5 / 10);
+  near(metrics['eval/pass@2'], 1 / 10);
+  near(metrics['eval/sampled_reward'], 1.2); // a reward that failed is no 0
+  assert.deepEqual(per_problem, [0.5, ...Array(9).fill(0)]);
+  assert.deepEqual([judged, judged_samples], [1, 1]);
+  assert.ok(intervals['eval/accuracy']![1] < 0.5, 'ten problems count, not one');
+});
+
 test('a metric of completions that no reward could judge is absent, not 0', async () => {
-  const { metrics, per_problem } = (await evaluatePolicy([{ samples: ['broken', 'broken'] }], 0, options))!;
+  const record = (await evaluatePolicy([{ samples: ['broken', 'broken'] }], 0, options))!;
+  const { metrics, per_problem } = record;
+  assert.deepEqual([record.problems, record.judged, record.judged_samples], [1, 0, 0]);
   assert.ok(!('eval/accuracy' in metrics) && !('eval/sampled_accuracy' in metrics) && !('eval/pass@1' in metrics));
   assert.equal(metrics['eval/unscored'], 1);
   assert.deepEqual(per_problem, [null]);

@@ -56,7 +56,9 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
- * Completions that no reward could judge are left out of all metrics except `eval/unscored`, their fraction among the samples.
+ * A completion that the first reward could not judge is not correct: accuracy and pass@k count all that were asked, and `judged` how many could be
+ * judged. Rewards are means of those that have one, and `eval/unscored` is the fraction of the samples that have none. Where nothing at all could be
+ * judged, accuracy and pass@k are not measured.
  */
 export async function evaluatePolicy(
   problems: readonly Example[],
@@ -69,18 +71,24 @@ export async function evaluatePolicy(
   const sampled = await answerProblems(problems, step, { pass: 'samples', temperature, count: samples }, options);
   if (signal?.aborted) return undefined;
 
-  const judged = (group: readonly EvaluatedCompletion[]) => known(group.map(({ correct }) => correct));
-  const perProblem = sampled.map((group) => meanOrNull(judged(group)));
+  const judged = judgedAmong(greedy.flat());
+  const judgedSamples = judgedAmong(sampled.flat());
+  const isMeasured = judged + judgedSamples > 0;
+  const solved = (group: readonly EvaluatedCompletion[]) => group.map(({ correct }) => correct ?? 0);
+  const perProblem = sampled.map((group) => (isMeasured ? mean(solved(group)) : null));
   const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward))));
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
-    'eval/accuracy': { values: greedy.flatMap(judged), interval: proportionInterval },
+    'eval/accuracy': { values: isMeasured ? greedy.flatMap(solved) : [], interval: proportionInterval },
     'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward)), interval: rewardInterval },
     'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
     'eval/sampled_reward': { values: known(perProblemReward), interval: rewardInterval },
     ...Object.fromEntries(
       k.map((count) => [
         `eval/pass@${count}`,
-        { values: sampled.map(judged).flatMap((correct) => passAt(count, correct)), interval: proportionInterval },
+        {
+          values: isMeasured ? sampled.map((group) => passAt(count, solved(group))) : [],
+          interval: proportionInterval,
+        },
       ]),
     ),
   };
@@ -92,7 +100,9 @@ export async function evaluatePolicy(
   return {
     step,
     problems: problems.length,
+    judged,
     samples_per_problem: samples,
+    judged_samples: judgedSamples,
     temperature,
     metrics: {
       ...Object.fromEntries(measured.map(([name, { values }]) => [name, mean(values)])),
@@ -148,14 +158,13 @@ function lengthMetrics(acted: readonly EvaluatedCompletion[]): Record<string, nu
   };
 }
 
-/** [1 − C(n − c, k) / C(n, k)] for n samples of which c are correct; empty if fewer than k could be judged. */
-function passAt(k: number, correct: readonly number[]): number[] {
+/** 1 − C(n − c, k) / C(n, k) for n ≥ k samples of which c are correct. */
+function passAt(k: number, correct: readonly number[]): number {
   const n = correct.length;
-  if (n < k) return [];
   const wrong = n - correct.reduce((sum, value) => sum + value, 0);
   let allWrong = 1;
   for (let i = 0; i < k; i++) allWrong *= Math.max(0, wrong - i) / (n - i);
-  return [1 - allWrong];
+  return 1 - allWrong;
 }
 
 /**
@@ -172,6 +181,10 @@ function proportionInterval(values: readonly number[]): Interval {
 /** Rewards that are all 0 or 1 are a proportion, whose interval has a width even if none of a few is 1. */
 function rewardInterval(values: readonly number[]): Interval {
   return values.every((value) => value === 0 || value === 1) ? proportionInterval(values) : meanInterval(values);
+}
+
+function judgedAmong(completions: readonly EvaluatedCompletion[]): number {
+  return known(completions.map(({ correct }) => correct)).length;
 }
 
 function meanOrNull(values: readonly number[]): number | null {

@@ -109,6 +109,13 @@ function rewardRows({ reward, reward_fn }: Config): string[][] {
   return reward_fn === null ? rows : [...rows, [code(reward_fn), '1', '']];
 }
 
+/** Says so if not all completions could be judged. */
+function judgedNote({ problems, samples_per_problem, judged = 0, judged_samples }: EvaluationRecord): string {
+  const samples = problems * samples_per_problem;
+  if (judged_samples === undefined || (judged === problems && judged_samples === samples)) return '';
+  return `, of which ${judged} greedy answers and ${judged_samples} of ${samples} samples could be judged: the others count as wrong`;
+}
+
 function results({ evaluations, metrics, verdict }: InspectedRun): string {
   const names = Object.keys(evaluations.at(-1)?.intervals ?? {});
   const [first, last] = [evaluations[0], evaluations.at(-1)];
@@ -121,7 +128,7 @@ function results({ evaluations, metrics, verdict }: InspectedRun): string {
   const change = verdict.training_reward;
   return [
     shown.length > 0
-      ? `${heldOut}\n\n${last!.problems} problems, ${last!.samples_per_problem} samples each at temperature ${last!.temperature}; \`eval/accuracy\` is of greedy answers.`
+      ? `${heldOut}\n\n${last!.problems} problems, ${last!.samples_per_problem} samples each at temperature ${last!.temperature}${judgedNote(last!)}; \`eval/accuracy\` is of greedy answers.`
       : 'Nothing was held out and evaluated.',
     reward
       ? `Training reward: ${reward.before.toFixed(3)} in the first ${reward.window} steps, ${reward.after.toFixed(3)} in the last${change ? `; the 95 % interval of the difference is ${change.interval.map((bound) => bound.toFixed(3)).join(' to ')}` : ''}.`
