@@ -1,0 +1,88 @@
+// A regular expression that comes from a file or a request: JavaScript's syntax and answers, in linear time.
+import { GradusError } from '../../errors.ts';
+import { Search } from './match.ts';
+import { compile, type Program } from './program.ts';
+
+const programs = new Map<string, Program>();
+const MOST_PROGRAMS = 200;
+/** Longer sources are quoted by their beginning. */
+const MOST_QUOTED = 80;
+
+/**
+ * A `RegExp` whose matches are found in time linear in the text, where JavaScript's own may take for ever; it can be used wherever one can. Look-arounds
+ * are linear, too. References back to a group (`\1`) can not be: they have a budget of some seconds.
+ *
+ * The constructor throws `SyntaxError` as `RegExp` does, and for what would be too large; matching throws `PATTERN_TOO_COSTLY`.
+ */
+export class LinearRegExp extends RegExp {
+  readonly #program: Program;
+  #search: Search | undefined;
+
+  constructor(source: string | RegExp, flags?: string) {
+    super(source, flags);
+    this.#program = programFor(this.source, this.flags);
+  }
+
+  override exec(text: string): RegExpExecArray | null {
+    const isStateful = this.global || this.sticky;
+    const from = isStateful ? this.lastIndex : 0;
+    const search = this.#search?.text === text ? this.#search : new Search(this.#program, text);
+    this.#search = undefined;
+    const registers = from > text.length ? undefined : this.#found(search, from);
+    if (!registers) {
+      if (isStateful) this.lastIndex = 0;
+      return null;
+    }
+    if (isStateful) {
+      this.lastIndex = registers[1]!;
+      this.#search = search; // the next match of the same text is probably asked for
+    }
+    return matchArray(text, registers, this.#program);
+  }
+
+  #found(search: Search, from: number): Int32Array | undefined {
+    try {
+      return search.next(from, this.sticky);
+    } catch (cause) {
+      if (!(cause instanceof GradusError)) throw cause;
+      const source = this.source.length > MOST_QUOTED ? `${this.source.slice(0, MOST_QUOTED)}…` : this.source;
+      throw new GradusError(
+        cause.code,
+        `the regular expression ${source} on a text of ${search.text.length} characters: ${cause.message}`,
+        { hint: 'write it without references such as \\1, and with small counts in {…}', cause },
+      );
+    }
+  }
+}
+
+function programFor(source: string, flags: string): Program {
+  const key = `${flags}/${source}`;
+  const known = programs.get(key);
+  if (known) return known;
+  try {
+    const program = compile(source, flags);
+    if (programs.size >= MOST_PROGRAMS) programs.clear();
+    programs.set(key, program);
+    return program;
+  } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new SyntaxError(`Invalid regular expression: /${source}/${flags}: ${error.message}`);
+    throw error;
+  }
+}
+
+function matchArray(text: string, registers: Int32Array, program: Program): RegExpExecArray {
+  const groups = Array.from({ length: program.groupCount }, (_, group) => {
+    const [begin, end] = [registers[2 * group]!, registers[2 * group + 1]!];
+    return begin < 0 || end < 0 ? undefined : text.slice(begin, end);
+  });
+  const named = [...program.names].map(([name, indices]) => [
+    name,
+    indices.map((index) => groups[index]).find((value) => value !== undefined),
+  ]);
+  return Object.assign(groups as [string, ...string[]], {
+    index: registers[0]!,
+    input: text,
+    groups: named.length > 0 ? { __proto__: null, ...Object.fromEntries(named) } : undefined,
+  }) as RegExpExecArray;
+}
