@@ -50,7 +50,7 @@ typedef struct { __m512i high[16], low[16]; } Tile;
 
 /** 16 rows of a matrix, 32 numbers of each; what lies beyond `rows` and `columns` is 0. */
 static inline Tile read_rows(const float *from, long stride, long rows, long columns, __m512 scale) {
-  const __mmask16 first = mask_of(columns), second = mask_of(columns - 16);
+  const __mmask16 first = tail_mask(columns), second = tail_mask(columns - 16);
   Tile tile;
   for (long row = 0; row < 16; row++, from += stride) {
     Split parts = {_mm512_setzero_si512(), _mm512_setzero_si512()};
@@ -70,7 +70,7 @@ static inline Tile read_pairs(const float *from, long stride, long rows, long co
   static const Packed order[32] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23,
                                      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i interleave = _mm512_loadu_si512(order);
-  const __mmask16 mask = mask_of(columns);
+  const __mmask16 mask = tail_mask(columns);
   Tile tile;
   for (long pair = 0; pair < 16; pair++, from += 2 * stride) {
     const __m512 even = _mm512_mul_ps(scale, _mm512_maskz_loadu_ps(2 * pair < rows ? mask : 0, from));
@@ -203,7 +203,7 @@ static void multiply(Factors first, Factors second, Target t) {
   }
   for (long row = 0; row < t.rows; row++)
     for (long half = 0; half < BLOCK; half += 16) {
-      const __mmask16 mask = mask_of(t.columns - half);
+      const __mmask16 mask = tail_mask(t.columns - half);
       const long place = row * t.stride + half;
       __m512 sum = _mm512_load_ps(edge + row * BLOCK + half);
       if (t.rows <= 16) sum = _mm512_add_ps(sum, _mm512_load_ps(edge + (16 + row) * BLOCK + half));

@@ -121,26 +121,26 @@ static void multiply_depth(const Attention *a, const Part *part, long kv_head, c
 /** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
 static inline Mask attended(const Attention *a, const Part *part, long row, long column) {
   const long own = column - part->prefix_blocks * BLOCK;
-  const Mask keys = mask_of(own >= 0 ? row + 1 - own : part->prefix_count - column);
+  const Mask keys = tail_mask(own >= 0 ? row + 1 - own : part->prefix_count - column);
   if (!a->window) return keys;
   const long position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
-  return but_not(keys, mask_of(first - position));
+  return mask_andnot(keys, tail_mask(first - position));
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
 static float soften(const Attention *a, const Part *part, long row, long columns, float *scores) {
-  Vector highest = all(-INFINITY), sum = all(0);
+  Vector highest = broadcast(-INFINITY), sum = broadcast(0);
   for (long column = 0; column < columns; column += 16)
-    highest = choose(attended(a, part, row, column), maximum(highest, load(scores + column)), highest);
-  const Vector shift = all(most_of(highest));
+    highest = blend(attended(a, part, row, column), maximum(highest, load(scores + column)), highest);
+  const Vector shift = broadcast(hmax(highest));
   for (long column = 0; column < columns; column += 16) {
     const Mask mask = attended(a, part, row, column);
-    Vector weight = all(0);
-    if (!is_empty(mask)) weight = only(mask, exponential(minus(load(scores + column), shift)));
+    Vector weight = broadcast(0);
+    if (!is_empty(mask)) weight = masked(mask, exponential(sub(load(scores + column), shift)));
     store(scores + column, weight);
-    sum = plus(sum, weight);
+    sum = add(sum, weight);
   }
-  return sum_of(sum);
+  return hsum(sum);
 }
 
 /** Cuts pieces off a task's memory. The first pass, without memory, only counts. */
@@ -190,18 +190,18 @@ static void attend(const Attention *a, const Part *part, long head, long row, lo
 
 /** A row's weights, from exponentials, and the gradients of its scores, from those of its weights. */
 static void differentiate(long columns, float sum, float scale, float *weights, float *gradients) {
-  Vector along = all(0);
+  Vector along = broadcast(0);
   scale_row(weights, columns, 1 / sum);
   for (long column = 0; column < columns; column += 16) {
     // Where weights are 0, what gradients hold may be anything.
-    const Vector weight = load(weights + column), gradient = only(unequal(weight, all(0)), load(gradients + column));
-    along = times_plus(weight, gradient, along);
+    const Vector weight = load(weights + column), gradient = masked(ne(weight, broadcast(0)), load(gradients + column));
+    along = fmadd(weight, gradient, along);
     store(gradients + column, gradient);
   }
-  const Vector mean = all(sum_of(along));
+  const Vector mean = broadcast(hsum(along));
   for (long column = 0; column < columns; column += 16) {
-    const Vector weight = times(all(scale), load(weights + column));
-    store(gradients + column, times(weight, minus(load(gradients + column), mean)));
+    const Vector weight = mul(broadcast(scale), load(weights + column));
+    store(gradients + column, mul(weight, sub(load(gradients + column), mean)));
   }
 }
 
@@ -276,12 +276,12 @@ static void attention_task(void *data, size_t index) {
 /** Adds sums for a segment's keys, 16 numbers of each: [16, columns], of which there are `size`, to rows of a gradient. */
 static void add_transposed(const float *sums, long columns, long size, long keys, float *into, long stride) {
   for (long key = 0; key < keys; key += 16) {
-    Wholes rows[16];
-    for (long i = 0; i < 16; i++) rows[i] = i < size ? as_wholes(load(sums + i * columns + key)) : all_wholes(0);
+    Ints rows[16];
+    for (long i = 0; i < 16; i++) rows[i] = i < size ? as_ints(load(sums + i * columns + key)) : broadcast_ints(0);
     transpose(rows);
     for (long i = 0; i < least(16, keys - key); i++) {
       float *place = into + (key + i) * stride;
-      store_first(size, place, plus(load_first(size, place), as_numbers(rows[i])));
+      store_first(size, place, add(load_first(size, place), as_floats(rows[i])));
     }
   }
 }
@@ -307,7 +307,7 @@ static void sum_task(void *data, size_t index) {
 }
 
 /** Divides segments into parts. `parts` may be null, to count them. */
-static long divide(const Attention *a, Part *parts) {
+static long divide_work(const Attention *a, Part *parts) {
   long count = 0, sums = 0;
   for (long segment = 0; segment < a->segment_count; segment++) {
     const Segment *s = a->segments + segment;
@@ -360,7 +360,7 @@ static void *differentiate_heads(Attention *a, void *context) {
 static void *compute_attention(Attention *a, void *context) {
   const size_t query_bytes = a->rows * a->heads * a->size * sizeof(float);
   if (covered(a) < a->rows) memset(a->output ? a->output : a->query_gradient, 0, query_bytes);
-  a->part_count = divide(a, 0);
+  a->part_count = divide_work(a, 0);
   if (a->part_count == 0) return 0;
   a->width = ceiling(a->size, BLOCK);
   a->score_size = left_size(a->rounded ? ROUNDED : NOT_ROUNDED);
@@ -370,7 +370,7 @@ static void *compute_attention(Attention *a, void *context) {
   Scratch packed = {0, 0};
   void *status = a->parts && a->first_block ? 0 : out_of_memory();
   if (!status) {
-    divide(a, a->parts);
+    divide_work(a, a->parts);
     const Part *last = a->parts + a->part_count - 1;
     a->sum_blocks = last->sums + last->blocks;
     for (long i = 0; i < a->segment_count; i++) {

@@ -77,9 +77,9 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   if (c.offsets) offsets = read_scales(right.scales + scale_bytes(c), c, 16 * tile);
   UNROLLED
   for (int row = 0; row < rows; row++) {
-    const Vector product = times(from_wholes((Wholes){sums[row][0], sums[row][1]}), all(scales->scales[first + row]));
-    Vector sum = times_plus(product, column_scales, result->of[first + row][tile]);
-    if (c.offsets) sum = times_plus(all(scales->sums[first + row]), offsets, sum);
+    const Vector product = mul(ints_to_floats((Ints){sums[row][0], sums[row][1]}), broadcast(scales->scales[first + row]));
+    Vector sum = fmadd(product, column_scales, result->of[first + row][tile]);
+    if (c.offsets) sum = fmadd(broadcast(scales->sums[first + row]), offsets, sum);
     result->of[first + row][tile] = sum;
   }
 }

@@ -13,16 +13,16 @@ enum { TWO_BLOCKS = 8192 }; // bytes ahead of what is read that are prefetched
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, Vector into[16]) {
-  for (long row = 0; row < 16; row++) into[row] = row < rows ? times(all(factor), load_first(columns, from + row * stride)) : all(0);
-  if (transposed) transpose((Wholes *)into);
+  for (long row = 0; row < 16; row++) into[row] = row < rows ? mul(broadcast(factor), load_first(columns, from + row * stride)) : broadcast(0);
+  if (transposed) transpose((Ints *)into);
 }
 
-/** Rounds to bfloat16, as bits in the upper halves. What is not a number stays none. */
-static inline Wholes round_upper(Vector x) {
-  const Wholes bits = as_wholes(x), even = bits_and(shifted_right(bits, 16), all_wholes(1));
-  const Wholes rounded = plus_wholes(bits, plus_wholes(even, all_wholes(0x7fff)));
-  const Vector none = as_numbers(bits_or(bits, all_wholes(0x400000)));
-  return bits_and(as_wholes(choose(no_numbers(x), none, as_numbers(rounded))), all_wholes((int32_t)0xffff0000));
+/** Rounds to bfloat16, as bits in the upper halves. NaN stays NaN. */
+static inline Ints round_upper(Vector x) {
+  const Ints bits = as_ints(x), even = bits_and(shift_right(bits, 16), broadcast_ints(1));
+  const Ints rounded = add_ints(bits, add_ints(even, broadcast_ints(0x7fff)));
+  const Vector none = as_floats(bits_or(bits, broadcast_ints(0x400000)));
+  return bits_and(as_ints(blend(is_nan(x), none, as_floats(rounded))), broadcast_ints((int32_t)0xffff0000));
 }
 
 static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
@@ -41,7 +41,7 @@ static inline void pack_block(const float *from, long stride, int along, int is_
       } else {
         Packed *place = into + half * HIGH_BLOCK / 2 + part * 16 * 16;
         for (int i = 0; i < 16; i += 2)
-          store((float *)(place + i * 16), as_numbers(bits_or(shifted_right(round_upper(square[i]), 16), round_upper(square[i + 1]))));
+          store((float *)(place + i * 16), as_floats(bits_or(shift_right(round_upper(square[i]), 16), round_upper(square[i + 1]))));
       }
     }
 }
@@ -54,9 +54,9 @@ static inline void pack(const float *from, long stride, int along, int is_right,
 
 /** The even and the odd ones of 16 pairs of bfloat16 numbers. */
 static inline void widen_pairs(const Packed *pairs, Vector into[2]) {
-  const Wholes bits = as_wholes(load((const float *)pairs));
-  into[0] = as_numbers(shifted_left(bits, 16));
-  into[1] = as_numbers(bits_and(bits, all_wholes((int32_t)0xffff0000)));
+  const Ints bits = as_ints(load((const float *)pairs));
+  into[0] = as_floats(shift_left(bits, 16));
+  into[1] = as_floats(bits_and(bits, broadcast_ints((int32_t)0xffff0000)));
 }
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */

@@ -30,8 +30,8 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
   const Vector scales = load(column_scales);
   UNROLLED
   for (int row = 0; row < rows; row++) {
-    const Vector product = times(all(row_scales[row]), from_wholes((Wholes){sums[row][0], sums[row][1]}));
-    store(into + row * BLOCK, times_plus(product, scales, load(into + row * BLOCK)));
+    const Vector product = mul(broadcast(row_scales[row]), ints_to_floats((Ints){sums[row][0], sums[row][1]}));
+    store(into + row * BLOCK, fmadd(product, scales, load(into + row * BLOCK)));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct { __m256 low, high; } Vector;
-typedef struct { __m256i low, high; } Wholes;
+typedef struct { __m256i low, high; } Ints;
 typedef struct { __m256i low, high; } Mask; // all bits of a lane, or none
 typedef __m128i Bytes;
 
@@ -24,30 +24,30 @@ enum { REGISTERS = 8 };
     return (Mask){(__m256i)_mm256_cmp_ps(a.low, b.low, predicate), (__m256i)_mm256_cmp_ps(a.high, b.high, predicate)}; \
   }
 
-static inline __m256i lanes(int first) { return _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+static inline __m256i lane_indices(int first) { return _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 
-static inline Mask mask_of(long count) {
+static inline Mask tail_mask(long count) {
   const __m256i limit = _mm256_set1_epi32(count > 16 ? 16 : count < 0 ? 0 : (int)count);
-  return (Mask){_mm256_cmpgt_epi32(limit, lanes(0)), _mm256_cmpgt_epi32(limit, lanes(8))};
+  return (Mask){_mm256_cmpgt_epi32(limit, lane_indices(0)), _mm256_cmpgt_epi32(limit, lane_indices(8))};
 }
-HALVES_2(Mask, both, and_si256)
-static inline Mask but_not(Mask a, Mask b) { return (Mask){_mm256_andnot_si256(b.low, a.low), _mm256_andnot_si256(b.high, a.high)}; }
+HALVES_2(Mask, mask_and, and_si256)
+static inline Mask mask_andnot(Mask a, Mask b) { return (Mask){_mm256_andnot_si256(b.low, a.low), _mm256_andnot_si256(b.high, a.high)}; }
 static inline int is_empty(Mask mask) {
   const __m256i any = _mm256_or_si256(mask.low, mask.high);
   return _mm256_testz_si256(any, any);
 }
-static inline Vector choose(Mask mask, Vector a, Vector b) {
+static inline Vector blend(Mask mask, Vector a, Vector b) {
   return (Vector){_mm256_blendv_ps(b.low, a.low, (__m256)mask.low), _mm256_blendv_ps(b.high, a.high, (__m256)mask.high)};
 }
-static inline Vector only(Mask mask, Vector x) { return (Vector){_mm256_and_ps(x.low, (__m256)mask.low), _mm256_and_ps(x.high, (__m256)mask.high)}; }
-COMPARED(above, _CMP_GT_OQ)
-COMPARED(at_least, _CMP_GE_OQ)
-COMPARED(equal, _CMP_EQ_OQ)
-COMPARED(unequal, _CMP_NEQ_UQ)
+static inline Vector masked(Mask mask, Vector x) { return (Vector){_mm256_and_ps(x.low, (__m256)mask.low), _mm256_and_ps(x.high, (__m256)mask.high)}; }
+COMPARED(gt, _CMP_GT_OQ)
+COMPARED(ge, _CMP_GE_OQ)
+COMPARED(eq, _CMP_EQ_OQ)
+COMPARED(ne, _CMP_NEQ_UQ)
 COMPARED(unordered, _CMP_UNORD_Q)
-static inline Mask no_numbers(Vector x) { return unordered(x, x); }
+static inline Mask is_nan(Vector x) { return unordered(x, x); }
 
-static inline Vector all(float x) { return (Vector){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+static inline Vector broadcast(float x) { return (Vector){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 static inline Vector load(const float *from) { return (Vector){_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8)}; }
 static inline void store(float *into, Vector x) {
   _mm256_storeu_ps(into, x.low);
@@ -55,35 +55,35 @@ static inline void store(float *into, Vector x) {
 }
 static inline Vector load_first(long count, const float *from) {
   if (__builtin_expect(count >= 16, 1)) return load(from);
-  const Mask mask = mask_of(count);
+  const Mask mask = tail_mask(count);
   return (Vector){_mm256_maskload_ps(from, mask.low), _mm256_maskload_ps(from + 8, mask.high)};
 }
 /** A masked store takes dozens of cycles on AMD's processors. */
 static inline void store_first(long count, float *into, Vector x) {
   if (__builtin_expect(count >= 16, 1)) return store(into, x);
-  const Mask mask = mask_of(count);
+  const Mask mask = tail_mask(count);
   _mm256_maskstore_ps(into, mask.low, x.low);
   _mm256_maskstore_ps(into + 8, mask.high, x.high);
 }
 
-HALVES_2(Vector, plus, add_ps)
-HALVES_2(Vector, minus, sub_ps)
-HALVES_2(Vector, times, mul_ps)
-HALVES_2(Vector, over, div_ps)
-HALVES_3(times_plus, fmadd_ps)
-HALVES_3(times_minus, fmsub_ps)
-static inline Vector minus_times(Vector c, Vector a, Vector b) {
+HALVES_2(Vector, add, add_ps)
+HALVES_2(Vector, sub, sub_ps)
+HALVES_2(Vector, mul, mul_ps)
+HALVES_2(Vector, divide, div_ps)
+HALVES_3(fmadd, fmadd_ps)
+HALVES_3(fmsub, fmsub_ps)
+static inline Vector fnmadd(Vector a, Vector b, Vector c) {
   return (Vector){_mm256_fnmadd_ps(a.low, b.low, c.low), _mm256_fnmadd_ps(a.high, b.high, c.high)};
 }
 HALVES_2(Vector, maximum, max_ps)
 HALVES_2(Vector, minimum, min_ps)
 static inline Vector square_root(Vector x) { return (Vector){_mm256_sqrt_ps(x.low), _mm256_sqrt_ps(x.high)}; }
-static inline Vector nearest(Vector x) {
+static inline Vector round_nearest(Vector x) {
   enum { MODE = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
   return (Vector){_mm256_round_ps(x.low, MODE), _mm256_round_ps(x.high, MODE)};
 }
 
-static inline float first_of(Vector x) { return _mm256_cvtss_f32(x.low); }
+static inline float first_lane(Vector x) { return _mm256_cvtss_f32(x.low); }
 
 /** Sums, greatest and least numbers of halves, and then of their halves. */
 #define REDUCED(name, function) \
@@ -93,42 +93,42 @@ static inline float first_of(Vector x) { return _mm256_cvtss_f32(x.low); }
     const __m128 two = _mm_##function(four, _mm_movehl_ps(four, four)); \
     return _mm_cvtss_f32(_mm_##function(two, _mm_movehdup_ps(two))); \
   }
-REDUCED(sum_of, add_ps)
-REDUCED(most_of, max_ps)
-REDUCED(least_of, min_ps)
+REDUCED(hsum, add_ps)
+REDUCED(hmax, max_ps)
+REDUCED(hmin, min_ps)
 
-static inline Wholes all_wholes(int32_t x) { return (Wholes){_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
-static inline Wholes as_wholes(Vector x) { return (Wholes){(__m256i)x.low, (__m256i)x.high}; }
-static inline Vector as_numbers(Wholes x) { return (Vector){(__m256)x.low, (__m256)x.high}; }
-static inline Wholes nearest_wholes(Vector x) { return (Wholes){_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high)}; }
-static inline Vector from_wholes(Wholes x) { return (Vector){_mm256_cvtepi32_ps(x.low), _mm256_cvtepi32_ps(x.high)}; }
-HALVES_2(Wholes, plus_wholes, add_epi32)
-HALVES_2(Wholes, minus_wholes, sub_epi32)
-static inline Wholes halved(Wholes x, int times) { return (Wholes){_mm256_srai_epi32(x.low, times), _mm256_srai_epi32(x.high, times)}; }
-HALVES_2(Wholes, most_wholes, max_epi32)
-HALVES_2(Wholes, bits_and, and_si256)
-HALVES_2(Wholes, bits_or, or_si256)
-HALVES_2(Wholes, bits_xor, xor_si256)
-static inline Wholes shifted_left(Wholes x, int bits) { return (Wholes){_mm256_slli_epi32(x.low, bits), _mm256_slli_epi32(x.high, bits)}; }
-static inline Wholes shifted_right(Wholes x, int bits) { return (Wholes){_mm256_srli_epi32(x.low, bits), _mm256_srli_epi32(x.high, bits)}; }
-#define REDUCED_WHOLES(name, function) \
-  static inline int32_t name(Wholes x) { \
+static inline Ints broadcast_ints(int32_t x) { return (Ints){_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
+static inline Ints as_ints(Vector x) { return (Ints){(__m256i)x.low, (__m256i)x.high}; }
+static inline Vector as_floats(Ints x) { return (Vector){(__m256)x.low, (__m256)x.high}; }
+static inline Ints round_to_ints(Vector x) { return (Ints){_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high)}; }
+static inline Vector ints_to_floats(Ints x) { return (Vector){_mm256_cvtepi32_ps(x.low), _mm256_cvtepi32_ps(x.high)}; }
+HALVES_2(Ints, add_ints, add_epi32)
+HALVES_2(Ints, sub_ints, sub_epi32)
+static inline Ints shift_right_signed(Ints x, int times) { return (Ints){_mm256_srai_epi32(x.low, times), _mm256_srai_epi32(x.high, times)}; }
+HALVES_2(Ints, max_ints, max_epi32)
+HALVES_2(Ints, bits_and, and_si256)
+HALVES_2(Ints, bits_or, or_si256)
+HALVES_2(Ints, bits_xor, xor_si256)
+static inline Ints shift_left(Ints x, int bits) { return (Ints){_mm256_slli_epi32(x.low, bits), _mm256_slli_epi32(x.high, bits)}; }
+static inline Ints shift_right(Ints x, int bits) { return (Ints){_mm256_srli_epi32(x.low, bits), _mm256_srli_epi32(x.high, bits)}; }
+#define REDUCED_INTS(name, function) \
+  static inline int32_t name(Ints x) { \
     const __m256i eight = _mm256_##function(x.low, x.high); \
     const __m128i four = _mm_##function(_mm256_castsi256_si128(eight), _mm256_extracti128_si256(eight, 1)); \
     const __m128i two = _mm_##function(four, _mm_unpackhi_epi64(four, four)); \
     return _mm_cvtsi128_si32(_mm_##function(two, _mm_shuffle_epi32(two, 1))); \
   }
-REDUCED_WHOLES(sum_of_wholes, add_epi32)
-REDUCED_WHOLES(most_of_wholes, max_epi32)
+REDUCED_INTS(hsum_ints, add_epi32)
+REDUCED_INTS(hmax_ints, max_epi32)
 
-static inline Vector absolute(Vector x) { return as_numbers(bits_and(as_wholes(x), all_wholes(INT32_MAX))); }
+static inline Vector absolute(Vector x) { return as_floats(bits_and(as_ints(x), broadcast_ints(INT32_MAX))); }
 
-static inline Vector power_of_two(Wholes n) { return as_numbers(shifted_left(plus_wholes(n, all_wholes(127)), 23)); }
+static inline Vector power_of_two(Ints n) { return as_floats(shift_left(add_ints(n, broadcast_ints(127)), 23)); }
 
 /** In two steps, since the power alone may be too large or too small for a number. For |n| < 250. */
-static inline Vector times_power(Vector x, Vector n) {
-  const Wholes whole = nearest_wholes(n), half = nearest_wholes(times(n, all(0.5f)));
-  return times(times(x, power_of_two(half)), power_of_two(minus_wholes(whole, half)));
+static inline Vector scalef(Vector x, Vector n) {
+  const Ints whole = round_to_ints(n), half = round_to_ints(mul(n, broadcast(0.5f)));
+  return mul(mul(x, power_of_two(half)), power_of_two(sub_ints(whole, half)));
 }
 
 enum { RAISED = 24 };
@@ -136,55 +136,55 @@ enum { RAISED = 24 };
 /** |x|, times 2^RAISED where its bits would have no exponent. */
 static inline Vector raised(Vector x, Mask *tiny) {
   const Vector size = absolute(x);
-  *tiny = above(all(0x1p-126f), size);
-  return choose(*tiny, times(size, all(1 << RAISED)), size);
+  *tiny = gt(broadcast(0x1p-126f), size);
+  return blend(*tiny, mul(size, broadcast(1 << RAISED)), size);
 }
 
 static inline Vector exponent(Vector x) {
   Mask tiny;
-  const Vector size = absolute(x), infinity = all(__builtin_inff()), bits = from_wholes(shifted_right(as_wholes(raised(x, &tiny)), 23));
-  const Vector n = minus(bits, choose(tiny, all(127 + RAISED), all(127)));
-  return choose(above(infinity, size), choose(equal(size, all(0)), all(-__builtin_inff()), n), size);
+  const Vector size = absolute(x), infinity = broadcast(__builtin_inff()), bits = ints_to_floats(shift_right(as_ints(raised(x, &tiny)), 23));
+  const Vector n = sub(bits, blend(tiny, broadcast(127 + RAISED), broadcast(127)));
+  return blend(gt(infinity, size), blend(eq(size, broadcast(0)), broadcast(-__builtin_inff()), n), size);
 }
 
 static inline Vector mantissa(Vector x) {
   Mask tiny;
-  const Wholes fraction = bits_and(as_wholes(raised(x, &tiny)), all_wholes(0x7fffff));
-  return choose(at_least(x, all(0)), as_numbers(bits_or(fraction, as_wholes(all(1)))), all(__builtin_nanf("")));
+  const Ints fraction = bits_and(as_ints(raised(x, &tiny)), broadcast_ints(0x7fffff));
+  return blend(ge(x, broadcast(0)), as_floats(bits_or(fraction, as_ints(broadcast(1)))), broadcast(__builtin_nanf("")));
 }
 
 static inline Bytes load_bytes(const uint8_t *from) { return _mm_loadu_si128((const __m128i *)from); }
-static inline Bytes lower_halves(Bytes x) { return _mm_and_si128(x, _mm_set1_epi8(15)); }
-static inline Bytes upper_halves(Bytes x) { return _mm_and_si128(_mm_srli_epi16(x, 4), _mm_set1_epi8(15)); }
-static inline Wholes from_bytes(Bytes x) { return (Wholes){_mm256_cvtepu8_epi32(x), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(x, x))}; }
-static inline Wholes from_signed_bytes(Bytes x) { return (Wholes){_mm256_cvtepi8_epi32(x), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(x, x))}; }
+static inline Bytes low_nibbles(Bytes x) { return _mm_and_si128(x, _mm_set1_epi8(15)); }
+static inline Bytes high_nibbles(Bytes x) { return _mm_and_si128(_mm_srli_epi16(x, 4), _mm_set1_epi8(15)); }
+static inline Ints bytes_to_ints(Bytes x) { return (Ints){_mm256_cvtepu8_epi32(x), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(x, x))}; }
+static inline Ints signed_bytes_to_ints(Bytes x) { return (Ints){_mm256_cvtepi8_epi32(x), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(x, x))}; }
 
 /** Four integers of each half are side by side after both packings, the lower ones of the halves' halves first. */
 static inline __m128i gather_quarters(__m256i packed) {
   const __m256i ordered = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   return _mm256_castsi256_si128(ordered);
 }
-static inline void store_lowest_bytes(uint8_t *into, Wholes x) {
-  const Wholes bytes = bits_and(x, all_wholes(255));
+static inline void store_lowest_bytes(uint8_t *into, Ints x) {
+  const Ints bytes = bits_and(x, broadcast_ints(255));
   const __m256i words = _mm256_packus_epi32(bytes.low, bytes.high);
   _mm_storeu_si128((__m128i *)into, gather_quarters(_mm256_packus_epi16(words, words)));
 }
-static inline void store_words(int16_t *into, Wholes x) {
+static inline void store_words(int16_t *into, Ints x) {
   const __m256i words = _mm256_packs_epi32(x.low, x.high);
   _mm256_storeu_si256((__m256i *)into, _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)));
 }
-static inline Wholes bit_for_each(uint32_t bits) {
-  const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lanes(0)), high = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lanes(8));
-  return bits_and((Wholes){low, high}, all_wholes(1));
+static inline Ints bit_for_each(uint32_t bits) {
+  const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(0)), high = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(8));
+  return bits_and((Ints){low, high}, broadcast_ints(1));
 }
 
-static inline Vector all_half(const void *from) {
+static inline Vector broadcast_half(const void *from) {
   int16_t half;
   memcpy(&half, from, sizeof half);
   const __m256 eight = _mm256_cvtph_ps(_mm_set1_epi16(half));
   return (Vector){eight, eight};
 }
-static inline float half_at(const void *from) { return first_of(all_half(from)); }
+static inline float half_at(const void *from) { return first_lane(broadcast_half(from)); }
 static inline uint16_t half_of(float x) { return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT); }
 static inline void store_halves(void *into, Vector x) {
   _mm_storeu_si128((__m128i *)into, _mm256_cvtps_ph(x.low, _MM_FROUND_TO_NEAREST_INT));
@@ -196,7 +196,7 @@ static inline Vector from_halves(const void *from) {
 }
 static inline Vector from_bfloat16(const void *from) {
   const __m128i *eights = from;
-  return as_numbers(shifted_left((Wholes){_mm256_cvtepu16_epi32(_mm_loadu_si128(eights)), _mm256_cvtepu16_epi32(_mm_loadu_si128(eights + 1))}, 16));
+  return as_floats(shift_left((Ints){_mm256_cvtepu16_epi32(_mm_loadu_si128(eights)), _mm256_cvtepu16_epi32(_mm_loadu_si128(eights + 1))}, 16));
 }
 
 /** Transposes 8 × 8 numbers of 32 bits. */
@@ -221,7 +221,7 @@ static inline void transpose_eight(__m256i rows[8]) {
   }
 }
 
-static inline void transpose(Wholes *rows) {
+static inline void transpose(Ints *rows) {
   __m256i quarters[4][8]; // of rows 0 to 7 the lower half and the upper one, then of rows 8 to 15
   UNROLLED
   for (int i = 0; i < 8; i++) {
@@ -234,8 +234,8 @@ static inline void transpose(Wholes *rows) {
   for (int i = 0; i < 4; i++) transpose_eight(quarters[i]);
   UNROLLED
   for (int i = 0; i < 8; i++) {
-    rows[i] = (Wholes){quarters[0][i], quarters[2][i]};
-    rows[8 + i] = (Wholes){quarters[1][i], quarters[3][i]};
+    rows[i] = (Ints){quarters[0][i], quarters[2][i]};
+    rows[8 + i] = (Ints){quarters[1][i], quarters[3][i]};
   }
 }
 

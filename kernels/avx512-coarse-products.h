@@ -18,40 +18,40 @@ static inline float *coarse_scales(const Packed *span) { return (float *)(span +
 static inline int32_t *column_offsets(const Packed *span) { return (int32_t *)(span + HIGH_BLOCK / 2 + 2 * BLOCK); }
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. `fours` get four integers of each, for each four places in depth. */
-static inline Wholes bytes_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes fours[FOURS]) {
+static inline Ints bytes_across(const float *from, long stride, long width, long depth, float factor, float *scales, Ints fours[FOURS]) {
   const Vector factors = factors_across(from, stride, width, depth, MOST_BYTE, factor, scales);
-  Wholes sums = all_wholes(0);
+  Ints sums = broadcast_ints(0);
   for (long four = 0; four < FOURS; four++) {
-    fours[four] = all_wholes(0);
+    fours[four] = broadcast_ints(0);
     for (int i = 0; i < 4; i++) {
       const long k = 4 * four + i;
-      const Wholes whole = nearest_wholes(times(factors, load_first(k < depth ? width : 0, from + k * stride)));
-      sums = plus_wholes(sums, whole);
-      fours[four] = bits_or(fours[four], shifted_left(bits_and(whole, all_wholes(0xff)), 8 * i));
+      const Ints whole = round_to_ints(mul(factors, load_first(k < depth ? width : 0, from + k * stride)));
+      sums = add_ints(sums, whole);
+      fours[four] = bits_or(fours[four], shift_left(bits_and(whole, broadcast_ints(0xff)), 8 * i));
     }
   }
   return sums;
 }
 
 /** The same for rows or columns that are in memory one after another: all `fours` of the first one, then of the next one. Returns sums of integers too. */
-static inline Wholes bytes_along(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes lines[16]) {
+static inline Ints bytes_along(const float *from, long stride, long width, long depth, float factor, float *scales, Ints lines[16]) {
   float factors[16];
   int32_t sums[16] = {0};
   store(factors, factors_along(from, stride, width, depth, MOST_BYTE, factor, scales));
   for (long line = 0; line < least(16, width); line++) {
-    Wholes sum = all_wholes(0);
+    Ints sum = broadcast_ints(0);
     for (long i = 0; i < COARSE_SPAN; i += 16) {
-      const Wholes whole = nearest_wholes(times(all(factors[line]), load_first(depth - i, from + line * stride + i)));
-      sum = plus_wholes(sum, whole);
+      const Ints whole = round_to_ints(mul(broadcast(factors[line]), load_first(depth - i, from + line * stride + i)));
+      sum = add_ints(sum, whole);
       store_lowest_bytes((uint8_t *)(lines + line) + i, whole);
     }
-    sums[line] = sum_of_wholes(sum);
+    sums[line] = hsum_ints(sum);
   }
-  return as_wholes(load((const float *)sums));
+  return as_ints(load((const float *)sums));
 }
 
 /** 16 rows of a span, from the first of them in its first block on. */
-static inline void put_rows(const Wholes rows[16], long depth, Packed *into) {
+static inline void put_rows(const Ints rows[16], long depth, Packed *into) {
   for (long i = 0; i < 16; i++) {
     const __m512i bytes = bits_xor(rows[i], _mm512_set1_epi8(-128));
     _mm256_store_si256((__m256i *)(into + i * BLOCK / 2), _mm512_castsi512_si256(bytes));
@@ -60,13 +60,13 @@ static inline void put_rows(const Wholes rows[16], long depth, Packed *into) {
 }
 
 /** 16 columns of a span, from the half of its first block on. */
-static inline void put_columns(const Wholes fours[FOURS], long depth, Packed *into) {
-  for (long i = 0; 4 * i < depth; i++) store((float *)(into + 4 * i / BLOCK * COARSE_BLOCK + 4 * i % BLOCK * 8), as_numbers(fours[i]));
+static inline void put_columns(const Ints fours[FOURS], long depth, Packed *into) {
+  for (long i = 0; 4 * i < depth; i++) store((float *)(into + 4 * i / BLOCK * COARSE_BLOCK + 4 * i % BLOCK * 8), as_floats(fours[i]));
 }
 
 static inline void pack_coarse_span(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
   for (long half = 0; half < 2 && 16 * half < width; half++) {
-    Wholes fours[FOURS], sums;
+    Ints fours[FOURS], sums;
     float *scales = coarse_scales(into) + 16 * half;
     if (along) sums = bytes_along(from + 16 * half * stride, stride, width - 16 * half, depth, factor, scales, fours);
     else sums = bytes_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, fours);
@@ -74,7 +74,7 @@ static inline void pack_coarse_span(const float *from, long stride, int along, i
     if (!is_right) put_rows(fours, depth, into + half * HIGH_BLOCK / 4);
     else {
       put_columns(fours, depth, into + half * HIGH_BLOCK / 4);
-      store((float *)(column_offsets(into) + 16 * half), as_numbers(minus_wholes(all_wholes(0), shifted_left(sums, 7))));
+      store((float *)(column_offsets(into) + 16 * half), as_floats(sub_ints(broadcast_ints(0), shift_left(sums, 7))));
     }
   }
 }

@@ -11,18 +11,18 @@
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
-  const __mmask16 mask = mask_of(columns);
+  const __mmask16 mask = tail_mask(columns);
   UNROLLED
   for (long row = 0; row < 16; row++)
-    into[row] = _mm512_mul_ps(all(factor), _mm512_maskz_loadu_ps(row < rows ? mask : 0, from + row * stride));
+    into[row] = _mm512_mul_ps(broadcast(factor), _mm512_maskz_loadu_ps(row < rows ? mask : 0, from + row * stride));
   if (transposed) transpose((__m512i *)into);
 }
 
-/** Rounds to bfloat16, as bits in the upper halves. What is not a number stays none. */
+/** Rounds to bfloat16, as bits in the upper halves. NaN stays NaN. */
 static inline __m512i round_upper(__m512 x) {
   const __m512i bits = (__m512i)x, even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
   const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff)));
-  return _mm512_mask_or_epi32(rounded, no_numbers(x), bits, _mm512_set1_epi32(0x400000));
+  return _mm512_mask_or_epi32(rounded, is_nan(x), bits, _mm512_set1_epi32(0x400000));
 }
 
 static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {

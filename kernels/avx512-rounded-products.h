@@ -16,8 +16,8 @@ static inline __attribute__((always_inline)) void add_scaled_sums(__m512i sums[M
                                                                   const int rows, float *into) {
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) {
-    const Vector product = times(load(column_scales + i % 2 * 16), from_wholes(sums[i / 2][i % 2]));
-    store(into + 16 * i, times_plus(all(row_scales[i / 2]), product, load(into + 16 * i)));
+    const Vector product = mul(load(column_scales + i % 2 * 16), ints_to_floats(sums[i / 2][i % 2]));
+    store(into + 16 * i, fmadd(broadcast(row_scales[i / 2]), product, load(into + 16 * i)));
   }
 }
 
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
                                                                    long depth, const int rows, float *into) {
   __m512i sums[MOST_ROWS][2];
   UNROLLED
-  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = all_wholes(0);
+  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = broadcast_ints(0);
   for (; depth > 0; depth -= BLOCK, left += ROUNDED_BLOCK, right += ROUNDED_BLOCK)
     for (long pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) {
       const Packed *place = right + 32 * pair;

@@ -6,85 +6,85 @@
 #include <string.h>
 
 typedef __m512 Vector;
-typedef __m512i Wholes;
+typedef __m512i Ints;
 typedef __mmask16 Mask;
 typedef __m128i Bytes;
 
 enum { REGISTERS = 32 };
 
-static inline Mask mask_of(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
-static inline Mask both(Mask a, Mask b) { return a & b; }
-static inline Mask but_not(Mask a, Mask b) { return a & ~b; }
+static inline Mask tail_mask(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
+static inline Mask mask_and(Mask a, Mask b) { return a & b; }
+static inline Mask mask_andnot(Mask a, Mask b) { return a & ~b; }
 static inline int is_empty(Mask mask) { return mask == 0; }
-static inline Vector choose(Mask mask, Vector a, Vector b) { return _mm512_mask_mov_ps(b, mask, a); }
-static inline Vector only(Mask mask, Vector x) { return _mm512_maskz_mov_ps(mask, x); }
-static inline Mask above(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
-static inline Mask at_least(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
-static inline Mask equal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
-static inline Mask unequal(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
-static inline Mask no_numbers(Vector x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
+static inline Vector blend(Mask mask, Vector a, Vector b) { return _mm512_mask_mov_ps(b, mask, a); }
+static inline Vector masked(Mask mask, Vector x) { return _mm512_maskz_mov_ps(mask, x); }
+static inline Mask gt(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+static inline Mask ge(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+static inline Mask eq(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+static inline Mask ne(Vector a, Vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+static inline Mask is_nan(Vector x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
 
-static inline Vector all(float x) { return _mm512_set1_ps(x); }
+static inline Vector broadcast(float x) { return _mm512_set1_ps(x); }
 static inline Vector load(const float *from) { return _mm512_loadu_ps(from); }
 static inline void store(float *into, Vector x) { _mm512_storeu_ps(into, x); }
-static inline Vector load_first(long count, const float *from) { return _mm512_maskz_loadu_ps(mask_of(count), from); }
-static inline void store_first(long count, float *into, Vector x) { _mm512_mask_storeu_ps(into, mask_of(count), x); }
+static inline Vector load_first(long count, const float *from) { return _mm512_maskz_loadu_ps(tail_mask(count), from); }
+static inline void store_first(long count, float *into, Vector x) { _mm512_mask_storeu_ps(into, tail_mask(count), x); }
 
-static inline Vector plus(Vector a, Vector b) { return _mm512_add_ps(a, b); }
-static inline Vector minus(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
-static inline Vector times(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
-static inline Vector over(Vector a, Vector b) { return _mm512_div_ps(a, b); }
-static inline Vector times_plus(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-static inline Vector times_minus(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
-static inline Vector minus_times(Vector c, Vector a, Vector b) { return _mm512_fnmadd_ps(a, b, c); }
+static inline Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
+static inline Vector sub(Vector a, Vector b) { return _mm512_sub_ps(a, b); }
+static inline Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
+static inline Vector divide(Vector a, Vector b) { return _mm512_div_ps(a, b); }
+static inline Vector fmadd(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+static inline Vector fmsub(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
+static inline Vector fnmadd(Vector a, Vector b, Vector c) { return _mm512_fnmadd_ps(a, b, c); }
 static inline Vector maximum(Vector a, Vector b) { return _mm512_max_ps(a, b); }
 static inline Vector minimum(Vector a, Vector b) { return _mm512_min_ps(a, b); }
 static inline Vector absolute(Vector x) { return _mm512_abs_ps(x); }
 static inline Vector square_root(Vector x) { return _mm512_sqrt_ps(x); }
-static inline Vector nearest(Vector x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
-static inline Vector times_power(Vector x, Vector n) { return _mm512_scalef_ps(x, n); }
+static inline Vector round_nearest(Vector x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+static inline Vector scalef(Vector x, Vector n) { return _mm512_scalef_ps(x, n); }
 static inline Vector exponent(Vector x) { return _mm512_getexp_ps(x); }
 static inline Vector mantissa(Vector x) { return _mm512_getmant_ps(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_nan); }
-static inline float first_of(Vector x) { return _mm512_cvtss_f32(x); }
-static inline float sum_of(Vector x) { return _mm512_reduce_add_ps(x); }
-static inline float most_of(Vector x) { return _mm512_reduce_max_ps(x); }
-static inline float least_of(Vector x) { return _mm512_reduce_min_ps(x); }
+static inline float first_lane(Vector x) { return _mm512_cvtss_f32(x); }
+static inline float hsum(Vector x) { return _mm512_reduce_add_ps(x); }
+static inline float hmax(Vector x) { return _mm512_reduce_max_ps(x); }
+static inline float hmin(Vector x) { return _mm512_reduce_min_ps(x); }
 
-static inline Wholes all_wholes(int32_t x) { return _mm512_set1_epi32(x); }
-static inline Wholes as_wholes(Vector x) { return (Wholes)x; }
-static inline Vector as_numbers(Wholes x) { return (Vector)x; }
-static inline Wholes nearest_wholes(Vector x) { return _mm512_cvtps_epi32(x); }
-static inline Vector from_wholes(Wholes x) { return _mm512_cvtepi32_ps(x); }
-static inline Wholes plus_wholes(Wholes a, Wholes b) { return _mm512_add_epi32(a, b); }
-static inline Wholes minus_wholes(Wholes a, Wholes b) { return _mm512_sub_epi32(a, b); }
-static inline Wholes most_wholes(Wholes a, Wholes b) { return _mm512_max_epi32(a, b); }
-static inline Wholes bits_and(Wholes a, Wholes b) { return _mm512_and_si512(a, b); }
-static inline Wholes bits_or(Wholes a, Wholes b) { return _mm512_or_si512(a, b); }
-static inline Wholes bits_xor(Wholes a, Wholes b) { return _mm512_xor_si512(a, b); }
-static inline Wholes shifted_left(Wholes x, int bits) { return _mm512_slli_epi32(x, bits); }
-static inline Wholes shifted_right(Wholes x, int bits) { return _mm512_srli_epi32(x, bits); }
-static inline Wholes halved(Wholes x, int times) { return _mm512_srai_epi32(x, times); }
-static inline int32_t sum_of_wholes(Wholes x) { return _mm512_reduce_add_epi32(x); }
-static inline int32_t most_of_wholes(Wholes x) { return _mm512_reduce_max_epi32(x); }
+static inline Ints broadcast_ints(int32_t x) { return _mm512_set1_epi32(x); }
+static inline Ints as_ints(Vector x) { return (Ints)x; }
+static inline Vector as_floats(Ints x) { return (Vector)x; }
+static inline Ints round_to_ints(Vector x) { return _mm512_cvtps_epi32(x); }
+static inline Vector ints_to_floats(Ints x) { return _mm512_cvtepi32_ps(x); }
+static inline Ints add_ints(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+static inline Ints sub_ints(Ints a, Ints b) { return _mm512_sub_epi32(a, b); }
+static inline Ints max_ints(Ints a, Ints b) { return _mm512_max_epi32(a, b); }
+static inline Ints bits_and(Ints a, Ints b) { return _mm512_and_si512(a, b); }
+static inline Ints bits_or(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+static inline Ints bits_xor(Ints a, Ints b) { return _mm512_xor_si512(a, b); }
+static inline Ints shift_left(Ints x, int bits) { return _mm512_slli_epi32(x, bits); }
+static inline Ints shift_right(Ints x, int bits) { return _mm512_srli_epi32(x, bits); }
+static inline Ints shift_right_signed(Ints x, int times) { return _mm512_srai_epi32(x, times); }
+static inline int32_t hsum_ints(Ints x) { return _mm512_reduce_add_epi32(x); }
+static inline int32_t hmax_ints(Ints x) { return _mm512_reduce_max_epi32(x); }
 
 static inline Bytes load_bytes(const uint8_t *from) { return _mm_loadu_si128((const __m128i *)from); }
-static inline Bytes lower_halves(Bytes x) { return _mm_and_si128(x, _mm_set1_epi8(15)); }
-static inline Bytes upper_halves(Bytes x) { return _mm_and_si128(_mm_srli_epi16(x, 4), _mm_set1_epi8(15)); }
-static inline Wholes from_bytes(Bytes x) { return _mm512_cvtepu8_epi32(x); }
-static inline Wholes from_signed_bytes(Bytes x) { return _mm512_cvtepi8_epi32(x); }
-static inline void store_lowest_bytes(uint8_t *into, Wholes x) { _mm_storeu_si128((__m128i *)into, _mm512_cvtepi32_epi8(x)); }
-static inline void store_words(int16_t *into, Wholes x) { _mm256_storeu_si256((__m256i *)into, _mm512_cvtsepi32_epi16(x)); }
-static inline Wholes bit_for_each(uint32_t bits) {
-  return bits_and(_mm512_srlv_epi32(all_wholes((int32_t)bits), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)), all_wholes(1));
+static inline Bytes low_nibbles(Bytes x) { return _mm_and_si128(x, _mm_set1_epi8(15)); }
+static inline Bytes high_nibbles(Bytes x) { return _mm_and_si128(_mm_srli_epi16(x, 4), _mm_set1_epi8(15)); }
+static inline Ints bytes_to_ints(Bytes x) { return _mm512_cvtepu8_epi32(x); }
+static inline Ints signed_bytes_to_ints(Bytes x) { return _mm512_cvtepi8_epi32(x); }
+static inline void store_lowest_bytes(uint8_t *into, Ints x) { _mm_storeu_si128((__m128i *)into, _mm512_cvtepi32_epi8(x)); }
+static inline void store_words(int16_t *into, Ints x) { _mm256_storeu_si256((__m256i *)into, _mm512_cvtsepi32_epi16(x)); }
+static inline Ints bit_for_each(uint32_t bits) {
+  return bits_and(_mm512_srlv_epi32(broadcast_ints((int32_t)bits), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)), broadcast_ints(1));
 }
 
-static inline Vector all_half(const void *from) {
+static inline Vector broadcast_half(const void *from) {
   int16_t half;
   memcpy(&half, from, sizeof half);
   return _mm512_cvtph_ps(_mm256_set1_epi16(half));
 }
-static inline float half_at(const void *from) { return first_of(all_half(from)); }
-static inline uint16_t half_of(float x) { return (uint16_t)_mm256_extract_epi16(_mm512_cvtps_ph(all(x), _MM_FROUND_TO_NEAREST_INT), 0); }
+static inline float half_at(const void *from) { return first_lane(broadcast_half(from)); }
+static inline uint16_t half_of(float x) { return (uint16_t)_mm256_extract_epi16(_mm512_cvtps_ph(broadcast(x), _MM_FROUND_TO_NEAREST_INT), 0); }
 static inline void store_halves(void *into, Vector x) { _mm256_storeu_si256((__m256i *)into, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT)); }
 static inline Vector from_halves(const void *from) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from)); }
 static inline Vector from_bfloat16(const void *from) {
@@ -97,7 +97,7 @@ static inline void widen_pairs(__m512i pairs, Vector into[2]) {
   into[1] = (Vector)_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000));
 }
 
-static inline void transpose(Wholes *rows) {
+static inline void transpose(Ints *rows) {
   __m512i a[16], b[16];
   for (int i = 0; i < 8; i++) {
     a[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);

@@ -24,8 +24,8 @@ static void rotate(const Cached *c, long position, const float *from, float *int
     const long count = half - k;
     const Vector cos = load_first(count, c->cos + position * half + k), sin = load_first(count, c->sin + position * half + k);
     const Vector first = load_first(count, from + k), second = load_first(count, from + half + k);
-    store_first(count, into + k, times_minus(first, cos, times(second, sin)));
-    store_first(count, into + half + k, times_plus(second, cos, times(first, sin)));
+    store_first(count, into + k, fmsub(first, cos, mul(second, sin)));
+    store_first(count, into + half + k, fmadd(second, cos, mul(first, sin)));
   }
 }
 

@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) void score_square(const Step *s, co
     query[i] = queries[least(i, query_count - 1)];
     key[i] = place_at(format, keys, least(i, key_count - 1) * size);
   }
-  write_square(times(all(s->scale), multiply_rows(query, key, format, size)), query_count, key_count, scores, stride);
+  write_square(mul(broadcast(s->scale), multiply_rows(query, key, format, size)), query_count, key_count, scores, stride);
 }
 
 /** Keys some squares ahead, which the processor would not foresee where a row's begin, and the values of these keys, which are read next. */
@@ -89,7 +89,7 @@ static inline __attribute__((always_inline)) void add_few(const int count, float
   for (long key = 0; key < key_count; key++)
     for (int part = 0; part < WIDE; part++) {
       const Vector value = numbers_at(format, size - 16 * part, values, key * stride_of_values + 16 * part);
-      for (int i = 0; i < count; i++) sums[i][part] = times_plus(all(weights[i * stride + key]), value, sums[i][part]);
+      for (int i = 0; i < count; i++) sums[i][part] = fmadd(broadcast(weights[i * stride + key]), value, sums[i][part]);
     }
   for (int i = 0; i < count; i++)
     for (int part = 0; part < WIDE; part++) store_first(size - 16 * part, outputs[i] + 16 * part, sums[i][part]);
@@ -128,14 +128,14 @@ static void add_values(const Step *s, float *const *outputs, long count, long pl
 
 /** Replaces scores by weights that sum to 1. */
 static void normalize(float *scores, long count) {
-  const Vector shift = all(largest_of(scores, count));
-  Vector sum = all(0);
+  const Vector shift = broadcast(array_max(scores, count));
+  Vector sum = broadcast(0);
   for (long i = 0; i < count; i += 16) {
-    const Vector weight = only(mask_of(count - i), exponential(minus(load_first(count - i, scores + i), shift)));
+    const Vector weight = masked(tail_mask(count - i), exponential(sub(load_first(count - i, scores + i), shift)));
     store_first(count - i, scores + i, weight);
-    sum = plus(sum, weight);
+    sum = add(sum, weight);
   }
-  scale_row(scores, count, 1 / sum_of(sum));
+  scale_row(scores, count, 1 / hsum(sum));
 }
 
 /** One key-value head of a chunk of rows with the same twin. */

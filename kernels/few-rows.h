@@ -9,20 +9,20 @@
 /** What is added to a result besides the product, for up to 16 columns of a row. */
 static Vector addends(const Product *p, long row, long column, long count) {
   const Product *up = p->up;
-  const Vector sum = p->addend ? load_first(count, p->addend + row * p->columns + column) : all(0);
+  const Vector sum = p->addend ? load_first(count, p->addend + row * p->columns + column) : broadcast(0);
   if (!up) return sum;
   const float *right = up->right.numbers;
   float products[16] = {0};
   for (long i = 0; i < least(16, count); i++) {
-    Vector terms = all(0);
+    Vector terms = broadcast(0);
     for (long k = 0; up->right_transposed && k < up->depth; k += 16)
-      terms = times_plus(load_first(up->depth - k, up->left + row * up->depth + k),
+      terms = fmadd(load_first(up->depth - k, up->left + row * up->depth + k),
                          load_first(up->depth - k, right + (column + i) * up->depth + k), terms);
-    products[i] = sum_of(terms);
+    products[i] = hsum(terms);
     for (long k = 0; !up->right_transposed && k < up->depth; k++)
       products[i] += up->left[row * up->depth + k] * right[k * p->columns + column + i];
   }
-  return times_plus(load(products), all(up->alpha), sum);
+  return fmadd(load(products), broadcast(up->alpha), sum);
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void add_packed(const FewRows *few,
         read_pair(from, p->packed_block, half, pair, numbers);
         for (int row = 0; row < rows; row++) {
           const float *x = few->padded + (row * blocks + block) * BLOCK + 2 * pair;
-          for (int i = 0; i < 2; i++) sums->of[row][half][i] = times_plus(numbers[i], all(x[i]), sums->of[row][half][i]);
+          for (int i = 0; i < 2; i++) sums->of[row][half][i] = fmadd(numbers[i], broadcast(x[i]), sums->of[row][half][i]);
         }
       }
 }
@@ -58,8 +58,8 @@ static inline __attribute__((always_inline)) void multiply_few(const FewRows *fe
     for (int half = 0; half < 2; half++) {
       const long column = panel * BLOCK + 16 * half, count = p->columns - column;
       if (count <= 0) continue;
-      const Vector product = plus(sums.of[row][half][0], sums.of[row][half][1]);
-      store_first(count, p->result + row * p->columns + column, plus(product, addends(p, row, column, count)));
+      const Vector product = add(sums.of[row][half][0], sums.of[row][half][1]);
+      store_first(count, p->result + row * p->columns + column, add(product, addends(p, row, column, count)));
     }
 }
 

@@ -17,12 +17,12 @@ enum {
 
 /** Gives each level of blocks of 4 bits a byte. */
 static void expand(const uint8_t *blocks, long groups, long stride, uint8_t *into) {
-  const Wholes lower = all_wholes(0x0f0f0f0f);
+  const Ints lower = broadcast_ints(0x0f0f0f0f);
   for (long group = 0; group < groups; group++, into += EXPANDED)
     for (long i = 0; i < EXPANDED / 2; i += 64) {
-      const Wholes pairs = as_wholes(load((const float *)(blocks + group * stride + i)));
-      store((float *)(into + i), as_numbers(bits_and(pairs, lower)));
-      store((float *)(into + EXPANDED / 2 + i), as_numbers(bits_and(shifted_right(pairs, 4), lower)));
+      const Ints pairs = as_ints(load((const float *)(blocks + group * stride + i)));
+      store((float *)(into + i), as_floats(bits_and(pairs, lower)));
+      store((float *)(into + EXPANDED / 2 + i), as_floats(bits_and(shift_right(pairs, 4), lower)));
     }
 }
 
@@ -34,18 +34,18 @@ static inline void read_columns(const Product *p, long start, long column, Vecto
   for (long i = 0; i < 16; i++)
     if (p->right_transposed) into[i] = load_first(i < columns ? depth : 0, right + (column + i) * p->depth + start);
     else into[i] = load_first(i < depth ? columns : 0, right + (start + i) * p->columns + column);
-  if (p->right_transposed) transpose((Wholes *)into);
+  if (p->right_transposed) transpose((Ints *)into);
 }
 
 /** Adds a thin product for rows and 32 columns. */
 static void add_thin(const Product *p, long row, long rows, long column, RowSums *sums) {
-  const Vector alpha = all(p->alpha);
+  const Vector alpha = broadcast(p->alpha);
   for (long tile = 0; tile < 2 && column + 16 * tile < p->columns; tile++)
     for (long start = 0; start < p->depth; start += 16) {
       Vector numbers[16];
       read_columns(p, start, column + 16 * tile, numbers);
       UNROLLED
-      for (int k = 0; k < 16; k++) numbers[k] = times(alpha, numbers[k]);
+      for (int k = 0; k < 16; k++) numbers[k] = mul(alpha, numbers[k]);
       const long depth = p->depth - start;
       float padded[16];
       for (long i = 0; i < rows; i++) {
@@ -55,13 +55,13 @@ static void add_thin(const Product *p, long row, long rows, long column, RowSums
           left = padded;
         }
         Vector *sum = &sums[i / 8].of[i % 8][tile];
-        Vector even = *sum, odd = all(0);
+        Vector even = *sum, odd = broadcast(0);
         UNROLLED
         for (int k = 0; k < 16; k += 2) {
-          even = times_plus(all(left[k]), numbers[k], even);
-          odd = times_plus(all(left[k + 1]), numbers[k + 1], odd);
+          even = fmadd(broadcast(left[k]), numbers[k], even);
+          odd = fmadd(broadcast(left[k + 1]), numbers[k + 1], odd);
         }
-        *sum = plus(even, odd);
+        *sum = add(even, odd);
       }
     }
 }
@@ -79,7 +79,7 @@ static void write_sums(const Product *p, const RowSums *sums, long row, long row
     for (long tile = 0; tile < 2; tile++) {
       const long count = p->columns - column - 16 * tile, place = (row + i) * p->columns + column + 16 * tile;
       Vector sum = sums[i / 8].of[i % 8][tile];
-      if (p->addend) sum = plus(sum, load_first(count, p->addend + place));
+      if (p->addend) sum = add(sum, load_first(count, p->addend + place));
       store_first(count, p->result + place, sum);
     }
 }

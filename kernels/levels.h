@@ -69,32 +69,32 @@ static float put_scale(uint8_t *block, Coding c, long column, int index, float x
 /** Writes the nearest integers to 16 numbers. */
 static inline void put_nearest(uint8_t *block, Coding c, long column, long k, Vector numbers) {
   uint8_t levels[16];
-  store_lowest_bytes(levels, nearest_wholes(numbers));
+  store_lowest_bytes(levels, round_to_ints(numbers));
   put_levels(block, c, column, k, levels);
 }
 
 /** The largest of 64 numbers becomes ±127. Not a number is left out of extremes, here and below. */
 static void round_to_8(const float *numbers, long column, uint8_t *block) {
-  Vector greatest = all(0);
+  Vector greatest = broadcast(0);
   for (long k = 0; k < of_8_bits.deep; k += 16) greatest = maximum(absolute(load(numbers + k)), greatest);
-  const float largest = most_of(greatest);
+  const float largest = hmax(greatest);
   put_scale(block, of_8_bits, column, 0, largest / 127);
-  const Vector factor = all(largest > 0 ? 127 / largest : 0);
-  for (long k = 0; k < of_8_bits.deep; k += 16) put_nearest(block, of_8_bits, column, k, times(load(numbers + k), factor));
+  const Vector factor = broadcast(largest > 0 ? 127 / largest : 0);
+  for (long k = 0; k < of_8_bits.deep; k += 16) put_nearest(block, of_8_bits, column, k, mul(load(numbers + k), factor));
 }
 
 /** The least of 32 numbers becomes 0, the largest 15. */
 static void round_to_4(const float *numbers, long column, uint8_t *block) {
-  Vector lowest = all(INFINITY), highest = all(-INFINITY);
+  Vector lowest = broadcast(INFINITY), highest = broadcast(-INFINITY);
   for (long k = 0; k < of_4_bits.deep; k += 16) {
     lowest = minimum(load(numbers + k), lowest);
     highest = maximum(load(numbers + k), highest);
   }
-  const float lowest_level = put_scale(block, of_4_bits, column, 1, least_of(lowest));
-  const float scale = put_scale(block, of_4_bits, column, 0, (most_of(highest) - lowest_level) / 15);
+  const float lowest_level = put_scale(block, of_4_bits, column, 1, hmin(lowest));
+  const float scale = put_scale(block, of_4_bits, column, 0, (hmax(highest) - lowest_level) / 15);
   for (long k = 0; k < of_4_bits.deep; k += 16) {
-    const Vector levels = scale > 0 ? over(minus(load(numbers + k), all(lowest_level)), all(scale)) : all(0);
-    put_nearest(block, of_4_bits, column, k, minimum(maximum(levels, all(0)), all(15)));
+    const Vector levels = scale > 0 ? divide(sub(load(numbers + k), broadcast(lowest_level)), broadcast(scale)) : broadcast(0);
+    put_nearest(block, of_4_bits, column, k, minimum(maximum(levels, broadcast(0)), broadcast(15)));
   }
 }
 
@@ -110,7 +110,7 @@ static void copy_levels(Matrix m, long column, uint8_t *block) {
   if (m.format == Q4_K) {
     Vector scales, minima;
     read_scales_of(from, m.block, &scales, &minima);
-    scale = first_of(scales), offset = -first_of(minima);
+    scale = first_lane(scales), offset = -first_lane(minima);
     bytes = from + 16 + BLOCK * (m.block / 2);
     for (int i = 0; i < BLOCK; i++) levels[i] = m.block % 2 ? bytes[i] >> 4 : bytes[i] & 15;
   } else for (int i = 0; i < BLOCK; i++) levels[i] = i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4;

@@ -71,10 +71,10 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const P
 /** into += factor · other */
 static void add_scaled(float *into, const float *other, float factor, long count) {
   for (long i = 0; i < count; i += 16)
-    store_first(count - i, into + i, times_plus(all(factor), load_first(count - i, other + i), load_first(count - i, into + i)));
+    store_first(count - i, into + i, fmadd(broadcast(factor), load_first(count - i, other + i), load_first(count - i, into + i)));
 }
 
-/** Makes sums those of e^(l − largest) for another `largest`; `rows` are the sums of rows, one for each direction. */
+/** Makes sums those of e^(l − largest) for another `max_or_nan`; `rows` are the sums of rows, one for each direction. */
 static void shift_sums(Statistics *s, float largest, float *const *rows, long directions, long size) {
   const float shift = s->largest - largest, factor = expf(shift);
   if (directions > 1) add_scaled(rows[1], rows[0], shift, size);
@@ -87,18 +87,18 @@ static void shift_sums(Statistics *s, float largest, float *const *rows, long di
  * (l − largest) · e^(l − largest), unless it is null.
  */
 static void add_weights(Statistics *s, float *logits, float *weighted, long count) {
-  Vector sum = all(0), weighted_sum = all(0);
+  Vector sum = broadcast(0), weighted_sum = broadcast(0);
   for (long i = 0; i < count; i += 16) {
-    const Mask mask = mask_of(count - i);
-    const Vector shifted = only(mask, minus(load_first(count - i, logits + i), all(s->largest)));
-    const Vector weight = only(mask, exponential(shifted)), product = times(shifted, weight);
+    const Mask mask = tail_mask(count - i);
+    const Vector shifted = masked(mask, sub(load_first(count - i, logits + i), broadcast(s->largest)));
+    const Vector weight = masked(mask, exponential(shifted)), product = mul(shifted, weight);
     store_first(count - i, logits + i, weight);
     if (weighted) store_first(count - i, weighted + i, product);
-    sum = plus(sum, weight);
-    weighted_sum = plus(weighted_sum, product);
+    sum = add(sum, weight);
+    weighted_sum = add(weighted_sum, product);
   }
-  s->sum += sum_of(sum);
-  s->weighted += sum_of(weighted_sum);
+  s->sum += hsum(sum);
+  s->weighted += hsum(weighted_sum);
 }
 
 /** The part of a group's task for a chunk and up to 32 tokens, of which it has the logits. They become weights, of each direction. */
@@ -108,7 +108,7 @@ static void add_logits(const TokenScores *t, long group, long chunk, long row, f
     const long token = row + i, target = (long)t->targets[token] - first;
     float *of_token = logits[0] + i * CHUNK_COLUMNS, *weighted = t->directions > 1 ? logits[1] + i * CHUNK_COLUMNS : 0;
     Statistics *s = t->statistics + group * t->tokens + token;
-    const float largest = largest_of(of_token, columns);
+    const float largest = array_max(of_token, columns);
     // The logit of the target, until the distribution is known.
     if (target >= 0 && target < columns) t->logprobs[token] = of_token[target];
     if (chunk == group * t->together) *s = (Statistics){largest, 0, 0};

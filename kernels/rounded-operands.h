@@ -20,18 +20,18 @@ enum {
 
 static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH_BLOCK); }
 
-/** By what numbers become integers, the largest of them (see `larger_size`) ± the most, and by what, then, numbers times a factor again (`scales`). */
-static inline Vector integer_factors(float most, Wholes largest, float factor, float *scales) {
-  const Vector size = as_numbers(largest);
-  const Mask usual = at_least(size, all(most * FLT_MIN)), finite = at_least(all(FLT_MAX), size);
-  store(scales, choose(finite, only(usual, times(size, all(factor / most))), all(NAN)));
-  return only(usual, over(all(most), size));
+/** By what numbers become integers, the largest of them (see `max_abs`) ± the most, and by what, then, numbers times a factor again (`scales`). */
+static inline Vector integer_factors(float most, Ints largest, float factor, float *scales) {
+  const Vector size = as_floats(largest);
+  const Mask usual = ge(size, broadcast(most * FLT_MIN)), finite = ge(broadcast(FLT_MAX), size);
+  store(scales, blend(finite, masked(usual, mul(size, broadcast(factor / most))), broadcast(NAN)));
+  return masked(usual, divide(broadcast(most), size));
 }
 
 /** The factors of 16 rows or columns that are side by side in memory. */
 static inline Vector factors_across(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
-  Wholes largest = all_wholes(0);
-  for (long k = 0; k < depth; k++) largest = larger_size(largest, load_first(width, from + k * stride));
+  Ints largest = broadcast_ints(0);
+  for (long k = 0; k < depth; k++) largest = max_abs(largest, load_first(width, from + k * stride));
   return integer_factors(most, largest, factor, scales);
 }
 
@@ -39,46 +39,46 @@ static inline Vector factors_across(const float *from, long stride, long width, 
 static inline Vector factors_along(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
   float sizes[16] = {0};
   for (long line = 0; line < least(16, width); line++) {
-    Wholes largest = all_wholes(0);
-    for (long i = 0; i < depth; i += 16) largest = larger_size(largest, load_first(depth - i, from + line * stride + i));
-    sizes[line] = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
+    Ints largest = broadcast_ints(0);
+    for (long i = 0; i < depth; i += 16) largest = max_abs(largest, load_first(depth - i, from + line * stride + i));
+    sizes[line] = first_lane(as_floats(broadcast_ints(hmax_ints(largest))));
   }
-  return integer_factors(most, as_wholes(load(sizes)), factor, scales);
+  return integer_factors(most, as_ints(load(sizes)), factor, scales);
 }
 
-static inline Wholes pair_up(Wholes even, Wholes odd) { return bits_or(bits_and(even, all_wholes(0xffff)), shifted_left(odd, 16)); }
+static inline Ints pair_up(Ints even, Ints odd) { return bits_or(bits_and(even, broadcast_ints(0xffff)), shift_left(odd, 16)); }
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. Pairs get two integers of each, for each two places in depth. */
-static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
+static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Ints pairs[PAIRS]) {
   const Vector factors = factors_across(from, stride, width, depth, MOST_INTEGER, factor, scales);
   for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
-    Wholes integers[2];
-    for (long i = 0; i < 2; i++) integers[i] = nearest_wholes(times(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
+    Ints integers[2];
+    for (long i = 0; i < 2; i++) integers[i] = round_to_ints(mul(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
     pairs[k / 2] = pair_up(integers[0], integers[1]);
   }
 }
 
 /** The same for rows or columns that are in memory one after another. There are 16 pairs of the first one, for a block, then of the next one. */
-static inline void round_along(const float *from, long stride, long width, long depth, float factor, float *scales, Wholes pairs[PAIRS]) {
+static inline void round_along(const float *from, long stride, long width, long depth, float factor, float *scales, Ints pairs[PAIRS]) {
   const long vectors = ceiling(depth, BLOCK) * 2;
   float factors[16];
   store(factors, factors_along(from, stride, width, depth, MOST_INTEGER, factor, scales));
   for (long line = 0; line < least(16, width); line++)
     for (long i = 0; i < vectors; i++) {
       const Vector numbers = load_first(depth - 16 * i, from + line * stride + 16 * i);
-      store_words((int16_t *)(pairs + i / 2 * 16 + line) + 16 * (i % 2), nearest_wholes(times(all(factors[line]), numbers)));
+      store_words((int16_t *)(pairs + i / 2 * 16 + line) + 16 * (i % 2), round_to_ints(mul(broadcast(factors[line]), numbers)));
     }
 }
 
 static inline void pack_rounded(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
   for (long half = 0; half < 2 && 16 * half < width; half++) {
-    Wholes pairs[PAIRS];
+    Ints pairs[PAIRS];
     float *scales = scales_of_span(into) + 16 * half;
     if (along) round_along(from + 16 * half * stride, stride, width - 16 * half, depth, factor, scales, pairs);
     else round_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, pairs);
     for (long block = 0; BLOCK * block < depth; block++) {
       if (along == is_right) transpose(pairs + 16 * block);
-      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_numbers(pairs[16 * block + i]));
+      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_floats(pairs[16 * block + i]));
     }
   }
 }

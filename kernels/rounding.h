@@ -27,27 +27,27 @@ static inline long eight_rows_bytes(Coding c) { return 8 * rounded_row_bytes(c) 
 static inline RowScales *row_scales(const uint8_t *rows, Coding c) { return (RowScales *)(rows + 8 * rounded_row_bytes(c)); }
 
 /**
- * Rounds as many numbers of a row as a block is deep and returns their scale, which is not a number if one of them is infinite or not a number.
+ * Rounds as many numbers of a row as a block is deep and returns their scale, which is NaN if one of them is infinite or NaN.
  * @param sum of the integers
  */
 static inline float round_numbers(const Vector *numbers, Coding c, uint8_t *into, int32_t *sum) {
   const int count = c.deep / 16, level = most_level(c);
-  Wholes largest = all_wholes(0);
-  for (int i = 0; i < count; i++) largest = larger_size(largest, numbers[i]);
-  const float most = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
+  Ints largest = broadcast_ints(0);
+  for (int i = 0; i < count; i++) largest = max_abs(largest, numbers[i]);
+  const float most = first_lane(as_floats(broadcast_ints(hmax_ints(largest))));
   const int vanishing = most < level * FLT_MIN; // the scale would be less than the smallest normal number
-  const Vector inverse = all(vanishing ? 0 : level / most);
-  Wholes wholes = all_wholes(0);
+  const Vector inverse = broadcast(vanishing ? 0 : level / most);
+  Ints wholes = broadcast_ints(0);
   for (int i = 0; i < count; i++) {
-    const Wholes whole = nearest_wholes(times(numbers[i], inverse));
+    const Ints whole = round_to_ints(mul(numbers[i], inverse));
     if (c.row_bytes == 1) store_lowest_bytes(into + 16 * i, whole);
     else if (c.together == 4) {
-      store_lowest_bytes(into + 16 * i, halved(plus_wholes(whole, all_wholes(128)), 8)); // the low part is from −128 to 127
+      store_lowest_bytes(into + 16 * i, shift_right_signed(add_ints(whole, broadcast_ints(128)), 8)); // the low part is from −128 to 127
       store_lowest_bytes(into + 16 * (count + i), whole);
     } else store_words((int16_t *)into + 16 * i, whole);
-    wholes = plus_wholes(wholes, whole);
+    wholes = add_ints(wholes, whole);
   }
-  *sum = sum_of_wholes(wholes);
+  *sum = hsum_ints(wholes);
   if (vanishing) return 0;
   return most <= FLT_MAX ? most / level : NAN;
 }

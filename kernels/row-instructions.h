@@ -65,28 +65,28 @@ typedef struct {
   }
 
 static inline Vector copied(Vector x) { return x; }
-static inline Vector inverse(Vector x) { return over(all(1), x); }
+static inline Vector inverse(Vector x) { return divide(broadcast(1), x); }
 
 /** Adds to the sums in `result`. Four at a time, so that additions need not wait for each other. */
 static void add_columns(float *result, const float *from, long count) {
-  Vector a = all(0), b = a, c = a, d = a;
+  Vector a = broadcast(0), b = a, c = a, d = a;
   long i = 0;
   for (; i + 4 * LANES <= count; i += 4 * LANES) {
-    a = plus(a, load(from + i));
-    b = plus(b, load(from + i + LANES));
-    c = plus(c, load(from + i + 2 * LANES));
-    d = plus(d, load(from + i + 3 * LANES));
+    a = add(a, load(from + i));
+    b = add(b, load(from + i + LANES));
+    c = add(c, load(from + i + 2 * LANES));
+    d = add(d, load(from + i + 3 * LANES));
   }
-  for (; i + LANES <= count; i += LANES) a = plus(a, load(from + i));
-  if (i < count) b = plus(b, load_first(count - i, from + i));
-  store(result, plus(load(result), plus(plus(a, b), plus(c, d))));
+  for (; i + LANES <= count; i += LANES) a = add(a, load(from + i));
+  if (i < count) b = add(b, load_first(count - i, from + i));
+  store(result, add(load(result), add(add(a, b), add(c, d))));
 }
 
 static void find_largest(float *result, const float *from, long count) {
   Vector most = load(result);
   long i = 0;
-  for (; i + LANES <= count; i += LANES) most = largest(most, load(from + i));
-  if (i < count) most = choose(mask_of(count - i), largest(most, load_first(count - i, from + i)), most);
+  for (; i + LANES <= count; i += LANES) most = max_or_nan(most, load(from + i));
+  if (i < count) most = blend(tail_mask(count - i), max_or_nan(most, load_first(count - i, from + i)), most);
   store(result, most);
 }
 
@@ -94,14 +94,14 @@ static void find_largest(float *result, const float *from, long count) {
 static void compute_instruction(Instruction instruction, const Register *registers, float *const *at, long count) {
   float *result = at[instruction.result];
   if (instruction.operation == CONSTANT) {
-    store(result, as_numbers(all_wholes(instruction.left)));
+    store(result, as_floats(broadcast_ints(instruction.left)));
     return;
   }
   const float *left = at[instruction.left], *right = at[instruction.right];
   const long left_step = registers[instruction.left].step, right_step = registers[instruction.right].step;
   switch (instruction.operation) {
     case COPY: UNARY(copied)
-    case NEGATIVE: UNARY(negative)
+    case NEGATIVE: UNARY(negate)
     case EXP: UNARY(exponential)
     case LOG: UNARY(logarithm)
     case SQRT: UNARY(square_root)
@@ -109,12 +109,12 @@ static void compute_instruction(Instruction instruction, const Register *registe
     case SIGMOID: UNARY(sigmoid)
     case TANH: UNARY(hyperbolic_tangent)
     case ABSOLUTE: UNARY(absolute)
-    case ADD: BINARY(plus)
-    case SUBTRACT: BINARY(minus)
-    case MULTIPLY: BINARY(times)
-    case DIVIDE: BINARY(over)
-    case MAXIMUM: BINARY(largest)
-    case MINIMUM: BINARY(smallest)
+    case ADD: BINARY(add)
+    case SUBTRACT: BINARY(sub)
+    case MULTIPLY: BINARY(mul)
+    case DIVIDE: BINARY(divide)
+    case MAXIMUM: BINARY(max_or_nan)
+    case MINIMUM: BINARY(min_or_nan)
     case SUM: add_columns(result, left, count); break;
     case LARGEST: find_largest(result, left, count); break;
     default: break;
@@ -124,17 +124,17 @@ static void compute_instruction(Instruction instruction, const Register *registe
 static int reduces(Instruction instruction) { return instruction.operation == SUM || instruction.operation == LARGEST; }
 
 static void begin_reduction(Instruction instruction, const Register *registers) {
-  store(registers[instruction.result].data, all(instruction.operation == SUM ? 0 : -__builtin_inff()));
+  store(registers[instruction.result].data, broadcast(instruction.operation == SUM ? 0 : -__builtin_inff()));
 }
 
 /** Reduces the lanes of a result to one number. */
 static void end_reduction(Instruction instruction, const Register *registers) {
   float *lanes = registers[instruction.result].data, result = lanes[0];
-  if (instruction.operation == SUM) result = sum_of(load(lanes));
+  if (instruction.operation == SUM) result = hsum(load(lanes));
   else
     for (int i = 1; i < LANES && result == result; i++)
       if (!(lanes[i] <= result)) result = lanes[i];
-  store(lanes, all(result));
+  store(lanes, broadcast(result));
 }
 
 static void run_loop(const Instruction *body, long length, const ProgramNode *node, const Register *registers, float **at, long block) {
@@ -153,7 +153,7 @@ static void run_row(const Execution *run, Register *registers, float **at, long 
   const ProgramNode *node = run->node;
   for (size_t i = 0; i < node->inputs + node->outputs; i++) {
     if (node->kinds[i] == WIDE_VALUES) registers[i].data = run->memory[i] + row * node->width;
-    else if (node->kinds[i] == OF_ROWS && i < node->inputs) store(registers[i].data, all(run->memory[i][row]));
+    else if (node->kinds[i] == OF_ROWS && i < node->inputs) store(registers[i].data, broadcast(run->memory[i][row]));
   }
   for (size_t i = 0; i < node->registers; i++) at[i] = registers[i].data;
   for (size_t i = 0; i < node->instructions; i++) {
@@ -174,7 +174,7 @@ static void place_registers(const Execution *run, Register *registers, float *me
     const int given = i < node->inputs + node->outputs, wide = given ? node->kinds[i] <= OF_COLUMNS : i >= node->registers - node->wide;
     registers[i] = (Register){memory, given && wide, wide};
     if (given && node->kinds[i] == OF_COLUMNS) registers[i].data = run->memory[i];
-    if (given && node->kinds[i] == SINGLE) store(memory, all(*run->memory[i]));
+    if (given && node->kinds[i] == SINGLE) store(memory, broadcast(*run->memory[i]));
     if (!given || !wide) memory += wide ? run->block : LANES;
   }
 }

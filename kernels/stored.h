@@ -47,16 +47,16 @@ static inline Matrix part_of(Matrix m, long row, long column) {
 }
 
 /** 16 unsigned integers: `fifth` has a bit of each, the others come from `four`. */
-static inline Vector from_bits(Bytes four, Wholes fifth, int middle) {
-  const Wholes whole = bits_or(from_bytes(four), shifted_left(fifth, 4));
-  return from_wholes(minus_wholes(whole, all_wholes(middle)));
+static inline Vector from_bits(Bytes four, Ints fifth, int middle) {
+  const Ints whole = bits_or(bytes_to_ints(four), shift_left(fifth, 4));
+  return ints_to_floats(sub_ints(whole, broadcast_ints(middle)));
 }
 
 /** The integers of a block whose lower bits are in 16 bytes: numbers 0 to 15 in their lower halves, 16 to 31 in the upper ones. */
 static inline void decode_integers(const uint8_t *from, uint32_t fifths, int middle, Vector into[2]) {
   const Bytes bits = load_bytes(from);
-  into[0] = from_bits(lower_halves(bits), bit_for_each(fifths), middle);
-  into[1] = from_bits(upper_halves(bits), bit_for_each(fifths >> 16), middle);
+  into[0] = from_bits(low_nibbles(bits), bit_for_each(fifths), middle);
+  into[1] = from_bits(high_nibbles(bits), bit_for_each(fifths >> 16), middle);
 }
 
 /** Of a block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima, of 6 bits, are spread over three places. */
@@ -64,21 +64,21 @@ static inline void read_scales_of(const uint8_t *unit, long block, Vector *scale
   const uint8_t *at = unit + 4;
   const int s = block < 4 ? at[block] & 63 : (at[block + 4] & 15) | at[block - 4] >> 6 << 4;
   const int m = block < 4 ? at[block + 4] & 63 : at[block + 4] >> 4 | at[block] >> 6 << 4;
-  *scale = times(all_half(unit), all((float)s));
-  *minimum = times(all_half(unit + 2), all((float)m));
+  *scale = mul(broadcast_half(unit), broadcast((float)s));
+  *minimum = mul(broadcast_half(unit + 2), broadcast((float)m));
 }
 
 /** Some bits of each of 16 bytes. */
-static inline Wholes bits_of(Bytes bytes, long first, int mask) { return bits_and(shifted_right(from_bytes(bytes), (int)first), all_wholes(mask)); }
+static inline Ints bits_of(Bytes bytes, long first, int mask) { return bits_and(shift_right(bytes_to_ints(bytes), (int)first), broadcast_ints(mask)); }
 
 /** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
 static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, long block, Vector into[2]) {
   Vector scale, minimum;
   read_scales_of(unit, block, &scale, &minimum);
   for (int i = 0; i < 2; i++) {
-    const Bytes pairs = load_bytes(levels + 32 * (block / 2) + 16 * i), four = block % 2 ? upper_halves(pairs) : lower_halves(pairs);
-    const Wholes fifth = fifths ? bits_of(load_bytes(fifths + 16 * i), block, 1) : all_wholes(0);
-    into[i] = times_minus(scale, from_bits(four, fifth, 0), minimum);
+    const Bytes pairs = load_bytes(levels + 32 * (block / 2) + 16 * i), four = block % 2 ? high_nibbles(pairs) : low_nibbles(pairs);
+    const Ints fifth = fifths ? bits_of(load_bytes(fifths + 16 * i), block, 1) : broadcast_ints(0);
+    into[i] = fmsub(scale, from_bits(four, fifth, 0), minimum);
   }
 }
 
@@ -87,9 +87,9 @@ static inline void decode_6_bits(const uint8_t *unit, long block, Vector into[2]
   const long half = block / 4, row = block % 4;
   for (int i = 0; i < 2; i++) {
     const Bytes lower = load_bytes(unit + 64 * half + 32 * (row % 2) + 16 * i), upper = load_bytes(unit + 128 + 32 * half + 16 * i);
-    const Wholes four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
-    const Wholes level = minus_wholes(bits_or(four, shifted_left(two, 4)), all_wholes(32));
-    into[i] = times(times(all_half(unit + 208), all((float)(int8_t)unit[192 + 2 * block + i])), from_wholes(level));
+    const Ints four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
+    const Ints level = sub_ints(bits_or(four, shift_left(two, 4)), broadcast_ints(32));
+    into[i] = mul(mul(broadcast_half(unit + 208), broadcast((float)(int8_t)unit[192 + 2 * block + i])), ints_to_floats(level));
   }
 }
 
@@ -107,13 +107,13 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
       for (int i = 0; i < 2; i++) into[i] = from_halves(from + 32 * i);
       return;
     case Q8_0:
-      for (int i = 0; i < 2; i++) into[i] = times(all_half(from), from_wholes(from_signed_bytes(load_bytes(from + 2 + 16 * i))));
+      for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), ints_to_floats(signed_bytes_to_ints(load_bytes(from + 2 + 16 * i))));
       return;
     case Q4_0:
     case Q5_0:
       if (format == Q5_0) memcpy(&fifths, from + 2, 4);
       decode_integers(from + (format == Q5_0 ? 6 : 2), fifths, format == Q5_0 ? 16 : 8, into);
-      for (int i = 0; i < 2; i++) into[i] = times(all_half(from), into[i]);
+      for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), into[i]);
       return;
     case Q4_K: return decode_with_minimum(from, from + 16, 0, block, into);
     case Q5_K: return decode_with_minimum(from, from + 48, from + 16, block, into);
@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
     default: // Q4_1 and Q5_1
       if (format == Q5_1) memcpy(&fifths, from + 4, 4);
       decode_integers(from + (format == Q5_1 ? 8 : 4), fifths, 0, into);
-      for (int i = 0; i < 2; i++) into[i] = times_plus(all_half(from), into[i], all_half(from + 2));
+      for (int i = 0; i < 2; i++) into[i] = fmadd(broadcast_half(from), into[i], broadcast_half(from + 2));
   }
 }
 

@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) void add_tall(const TallProduct *p,
     __builtin_prefetch(wide + TALL_ROWS * p->columns, 0, 3);
     const Vector numbers = load_first(there, wide);
     UNROLLED
-    for (int i = 0; i < TALL_SUMS; i++) sums[i] = times_plus(all(thin[i]), numbers, sums[i]);
+    for (int i = 0; i < TALL_SUMS; i++) sums[i] = fmadd(broadcast(thin[i]), numbers, sums[i]);
   }
   UNROLLED
   for (int i = 0; i < TALL_SUMS; i++) store(into + i * TALL_COLUMNS, sums[i]);

@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) Vector multiply_rows(const float *c
                                                                   const long depth) {
   Vector sums[SIDE * SIDE];
   UNROLLED
-  for (int i = 0; i < SIDE * SIDE; i++) sums[i] = all(0);
+  for (int i = 0; i < SIDE * SIDE; i++) sums[i] = broadcast(0);
   UNROLLED
   for (int first = 0; first < SIDE; first += SUM_COLUMNS)
     for (long k = 0; k < depth; k += 16) {
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) Vector multiply_rows(const float *c
       for (int i = 0; i < SIDE; i++) {
         const Vector x = load_first(depth - k, left[i] + k);
         UNROLLED
-        for (int j = 0; j < SUM_COLUMNS; j++) sums[SIDE * i + first + j] = times_plus(x, numbers[j], sums[SIDE * i + first + j]);
+        for (int j = 0; j < SUM_COLUMNS; j++) sums[SIDE * i + first + j] = fmadd(x, numbers[j], sums[SIDE * i + first + j]);
       }
     }
   return sum_each(sums);
@@ -49,16 +49,16 @@ static void multiply_square(const Product *p, long row, long rows, long column, 
     left[i] = p->left + (row + least(i, rows - 1)) * p->depth;
     right[i] = (const float *)p->right.numbers + (column + least(i, columns - 1)) * p->depth;
   }
-  const Vector square = times(all(p->alpha), multiply_rows(left, right, FLOAT32, p->depth));
+  const Vector square = mul(broadcast(p->alpha), multiply_rows(left, right, FLOAT32, p->depth));
   write_square(square, rows, columns, p->result + row * p->columns + column, p->columns);
 }
 
 /** Up to 16 numbers of a row. */
 static Vector thin_numbers(const Product *p, const float *left, long column, long count) {
   const float *right = p->right.numbers;
-  Vector sum = all(0);
-  for (long k = 0; k < p->depth; k++) sum = times_plus(all(left[k]), load_first(count, right + k * p->columns + column), sum);
-  return times(all(p->alpha), sum);
+  Vector sum = broadcast(0);
+  for (long k = 0; k < p->depth; k++) sum = fmadd(broadcast(left[k]), load_first(count, right + k * p->columns + column), sum);
+  return mul(broadcast(p->alpha), sum);
 }
 
 /** Rows and columns of a product, without packing. */

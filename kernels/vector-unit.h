@@ -26,7 +26,7 @@ static void multiply(Factors first, Factors second, Target t) {
     for (int half = 0; half < 2; half++) {
       const long count = t.columns - 16 * half, place = row * t.stride + 16 * half;
       Vector sum = load(sums + row * BLOCK + 16 * half);
-      if (t.base) sum = plus(sum, load_first(count, t.base + place));
+      if (t.base) sum = add(sum, load_first(count, t.base + place));
       store_first(count, t.into + place, sum);
     }
 }
