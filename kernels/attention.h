@@ -338,11 +338,11 @@ static long covered(const Attention *a) {
 }
 
 /** Sums of gradients exist for some heads at a time. */
-static void *differentiate_heads(Attention *a, void *context) {
+static OrtStatus *differentiate_heads(Attention *a, OrtKernelContext *context) {
   const size_t bytes = a->sum_blocks * BLOCK * a->size * sizeof(float);
   const long fitting = SUMS_BYTES / (long)(2 * bytes + 1), together = least(a->kv_heads, fitting > 0 ? fitting : 1);
   const Scratch sums = borrow(2 * together * bytes);
-  void *status = 0;
+  OrtStatus *status = 0;
   if (!sums.memory) return out_of_memory();
   a->key_sums = sums.memory;
   a->value_sums = a->key_sums + together * a->sum_blocks * BLOCK * a->size;
@@ -357,7 +357,7 @@ static void *differentiate_heads(Attention *a, void *context) {
 }
 
 /** Computes the output, or, where there is none, the gradients. */
-static void *compute_attention(Attention *a, void *context) {
+static OrtStatus *compute_attention(Attention *a, OrtKernelContext *context) {
   const size_t query_bytes = a->rows * a->heads * a->size * sizeof(float);
   if (covered(a) < a->rows) memset(a->output ? a->output : a->query_gradient, 0, query_bytes);
   a->part_count = divide_work(a, 0);
@@ -368,7 +368,7 @@ static void *compute_attention(Attention *a, void *context) {
   a->parts = malloc(a->part_count * sizeof *a->parts);
   a->first_block = malloc(a->segment_count * sizeof *a->first_block);
   Scratch packed = {0, 0};
-  void *status = a->parts && a->first_block ? 0 : out_of_memory();
+  OrtStatus *status = a->parts && a->first_block ? 0 : out_of_memory();
   if (!status) {
     divide_work(a, a->parts);
     const Part *last = a->parts + a->part_count - 1;

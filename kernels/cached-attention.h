@@ -56,9 +56,9 @@ static void append_task(void *data, size_t index) {
 }
 
 /** Attention of several tokens of each row. */
-static void *read_texts(const Cached *c, float scale, void *context) {
+static OrtStatus *read_texts(const Cached *c, float scale, OrtKernelContext *context) {
   memset(c->output, 0, c->rows * c->steps * c->heads * c->size * sizeof(float)); // where rows have fewer tokens
-  void *status = 0;
+  OrtStatus *status = 0;
   for (long row = 0; row < c->rows && !status; row++) {
     const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
     const Segment whole = {0, c->last[row] + 1, -1};
@@ -83,11 +83,11 @@ static void *read_texts(const Cached *c, float scale, void *context) {
   return status;
 }
 
-static void *compute_cached(Cached *c, float scale, void *context) {
+static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *context) {
   const Scratch rotated = borrow(c->rows * c->steps * c->heads * c->size * sizeof(float));
   if (!rotated.memory) return out_of_memory();
   c->rotated = rotated.memory;
-  void *status = 0;
+  OrtStatus *status = 0;
   // Handing a few short tasks to other threads would take longer than doing them.
   enum { MANY = 16 };
   if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
@@ -111,11 +111,11 @@ static int positions_fit(const Cached *c) {
   return 1;
 }
 
-static void *run_with_caches(const AttentionNode *node, Format format, void *context) {
+static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtKernelContext *context) {
   Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (long)node->window, .format = format};
   const void *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
-  void *status = read_input(context, 0, &c.query, query, 2);
+  OrtStatus *status = read_input(context, 0, &c.query, query, 2);
   if (!status) status = read_input(context, 1, &c.key, key, 2);
   if (!status) status = read_input(context, 2, &c.value, value, 2);
   if (!status) status = read_input(context, 3, &key_cache, keys, 4);
@@ -135,7 +135,7 @@ static void *run_with_caches(const AttentionNode *node, Format format, void *con
   const int fit = !memcmp(query, wide, sizeof wide) && !memcmp(key, narrow, sizeof narrow) && !memcmp(value, narrow, sizeof narrow) &&
                   !memcmp(keys, cache, sizeof cache) && !memcmp(values, cache, sizeof cache) && !memcmp(cos, tables, sizeof tables) &&
                   !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2 && (format == FLOAT32 || c.size % STORED_BLOCK == 0);
-  if (!fit || !positions_fit(&c)) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "CachedAttention: the sizes of the operands do not fit");
+  if (!fit || !positions_fit(&c)) return invalid_argument("CachedAttention: the sizes of the operands do not fit");
   status = make_output(context, 0, wide, 2, &c.output);
   if (!status) status = make_output(context, 1, cache, 4, (float **)&c.keys);
   if (!status) status = make_output(context, 2, cache, 4, (float **)&c.values);
@@ -147,8 +147,8 @@ static void *run_with_caches(const AttentionNode *node, Format format, void *con
   return compute_cached(&c, node->scale, context);
 }
 
-static void *run_cached_attention(void *node, void *context) { return run_with_caches(node, FLOAT32, context); }
-static void *run_cached_attention_in_halves(void *node, void *context) { return run_with_caches(node, FLOAT16, context); }
+static OrtStatus *run_cached_attention(void *node, OrtKernelContext *context) { return run_with_caches(node, FLOAT32, context); }
+static OrtStatus *run_cached_attention_in_halves(void *node, OrtKernelContext *context) { return run_with_caches(node, FLOAT16, context); }
 
 #define CACHED_ATTENTION_FIELDS \
   COMMON_FIELDS, .all_inputs = 9, .all_outputs = 3, .create = create_attention, .destroy = free, \

@@ -204,13 +204,13 @@ static void arrange(Step *s, long *starts) {
 }
 
 /** Attention of one token of each row. */
-static void *compute_step(Step *s, void *context) {
+static OrtStatus *compute_step(Step *s, OrtKernelContext *context) {
   long *memory = malloc((3 * s->rows + 2) * sizeof *memory);
   if (!memory) return out_of_memory();
   s->order = memory;
   s->chunks = memory + s->rows;
   arrange(s, s->chunks + s->rows + 1);
-  void *status = in_parallel(context, step_task, s->chunk_count * s->kv_heads, s);
+  OrtStatus *status = in_parallel(context, step_task, s->chunk_count * s->kv_heads, s);
   free(memory);
   return !status && s->failed ? out_of_memory() : status;
 }

@@ -73,7 +73,7 @@ static void multiply_few_task(void *data, size_t index) {
   }
 }
 
-static void *compute_few(const Product *p, void *context) {
+static OrtStatus *compute_few(const Product *p, OrtKernelContext *context) {
   const long width = ceiling(p->depth, BLOCK) * BLOCK;
   const Scratch scratch = borrow(p->rows * width * sizeof(float));
   float *padded = scratch.memory;
@@ -85,7 +85,7 @@ static void *compute_few(const Product *p, void *context) {
     }
   if (p->down) multiply_thin(p->down, 0, p->rows, 0, p->down->columns);
   FewRows few = {p, padded};
-  void *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
+  OrtStatus *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
   give_back(scratch);
   return status;
 }

@@ -141,7 +141,7 @@ static void round_rows_task(void *data, size_t index) {
   }
 }
 
-static void *compute_integers(const Product *products, long count, void *context) {
+static OrtStatus *compute_integers(const Product *products, long count, OrtKernelContext *context) {
   const Levels *levels = products->levels;
   const long eights = ceiling(products->rows, 8);
   const Scratch scratch = borrow(eights * levels->groups * eight_rows_bytes(levels->coding));
@@ -150,7 +150,7 @@ static void *compute_integers(const Product *products, long count, void *context
   for (long i = 0; i < count; i++) r.panels += ceiling(products[i].columns, BLOCK);
   const long fitting = GROUP_BYTES / (levels->groups * coded_bytes(levels->coding));
   r.of_a_task = least(fitting > 0 ? fitting : 1, ceiling(r.panels, TASKS));
-  void *status = in_parallel(context, round_rows_task, PARTS * eights, &r);
+  OrtStatus *status = in_parallel(context, round_rows_task, PARTS * eights, &r);
   if (!status) status = in_parallel(context, multiply_integers_task, ceiling(r.panels, r.of_a_task), &r);
   give_back(scratch);
   return status;

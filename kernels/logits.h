@@ -196,7 +196,7 @@ static void join_groups_task(void *data, size_t index) {
   for (long token = (long)index * BLOCK; token < least(t->tokens, ((long)index + 1) * BLOCK); token++) join_groups(t, token);
 }
 
-static void *compute_token_scores(TokenScores *t, void *context) {
+static OrtStatus *compute_token_scores(TokenScores *t, OrtKernelContext *context) {
   const long strips = ceiling(t->tokens, BLOCK);
   t->chunks = ceiling(t->vocabulary, CHUNK_COLUMNS);
   t->together = t->directions > 0 ? ceiling(t->chunks, GROUPS) : 1;
@@ -207,7 +207,7 @@ static void *compute_token_scores(TokenScores *t, void *context) {
   t->strips = scratch.memory;
   t->sums = (float *)((char *)scratch.memory + strip_bytes);
   t->statistics = (Statistics *)((char *)t->sums + sums_bytes);
-  void *status = in_parallel(context, pack_hidden_task, strips, t);
+  OrtStatus *status = in_parallel(context, pack_hidden_task, strips, t);
   if (!status) status = in_parallel(context, score_group_task, t->groups, t);
   if (!status && t->failed) status = out_of_memory();
   if (!status) status = in_parallel(context, join_groups_task, strips, t);

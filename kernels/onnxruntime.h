@@ -6,35 +6,62 @@
 #include "stored.h"
 #include "threads.h"
 
-// The indices of functions in the OrtApi struct, and the beginning of the OrtCustomOp struct. Both only grow at their ends.
-typedef const void *const *Api;
-enum {
-  CREATE_STATUS = 0,
-  CREATE_DOMAIN = 26,
-  ADD_OPERATOR = 27,
-  ADD_DOMAIN = 28,
-  GET_DATA = 51,
-  GET_RANK = 61,
-  GET_SIZES = 62,
-  GET_SHAPE = 65,
-  GET_FLOAT = 85,
-  GET_INTEGER = 86,
-  COUNT_INPUTS = 88,
-  COUNT_OUTPUTS = 89,
-  GET_INPUT = 90,
-  GET_OUTPUT = 91,
-  RELEASE_SHAPE = 99,
-  GET_INTEGERS = 163,
-  COUNT_NODE_INPUTS = 230,
-  COUNT_NODE_OUTPUTS = 231,
-  GET_CONSTANT = 249,
-  PARALLEL_FOR = 274,
-};
-#define CALL(index, ...) ((void *(*)())api[index])(__VA_ARGS__)
-enum { FAIL = 1, INVALID_ARGUMENT = 2 };
-static Api api;
+typedef struct OrtSessionOptions OrtSessionOptions;
+typedef struct OrtCustomOpDomain OrtCustomOpDomain;
+typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
+typedef struct OrtKernelInfo OrtKernelInfo;
+typedef struct OrtValue OrtValue;
+struct Operator;
 
-/** Our fields come after those that ONNX Runtime reads. */
+/** The functions that we call, under ONNX Runtime's names and at their places in its OrtApi, which only grows at its end. */
+typedef struct {
+  OrtStatus *(*CreateStatus)(int code, const char *message);
+  void *others_1[25];
+  OrtStatus *(*CreateCustomOpDomain)(const char *name, OrtCustomOpDomain **domain);
+  OrtStatus *(*CustomOpDomain_Add)(OrtCustomOpDomain *domain, const struct Operator *operator);
+  OrtStatus *(*AddCustomOpDomain)(OrtSessionOptions *options, OrtCustomOpDomain *domain);
+  void *others_29[22];
+  OrtStatus *(*GetTensorMutableData)(const OrtValue *value, void **data);
+  void *others_52[9];
+  OrtStatus *(*GetDimensionsCount)(const OrtTensorTypeAndShapeInfo *shape, size_t *axes);
+  OrtStatus *(*GetDimensions)(const OrtTensorTypeAndShapeInfo *shape, int64_t *sizes, size_t axes);
+  void *others_63[2];
+  OrtStatus *(*GetTensorTypeAndShape)(const OrtValue *value, OrtTensorTypeAndShapeInfo **shape);
+  void *others_66[19];
+  OrtStatus *(*KernelInfoGetAttribute_float)(const OrtKernelInfo *info, const char *name, float *value);
+  OrtStatus *(*KernelInfoGetAttribute_int64)(const OrtKernelInfo *info, const char *name, int64_t *value);
+  void *others_87[1];
+  OrtStatus *(*KernelContext_GetInputCount)(const OrtKernelContext *context, size_t *inputs);
+  OrtStatus *(*KernelContext_GetOutputCount)(const OrtKernelContext *context, size_t *outputs);
+  OrtStatus *(*KernelContext_GetInput)(const OrtKernelContext *context, size_t index, const OrtValue **value);
+  OrtStatus *(*KernelContext_GetOutput)(OrtKernelContext *context, size_t index, const int64_t *sizes, size_t axes, OrtValue **value);
+  void *others_92[7];
+  void (*ReleaseTensorTypeAndShapeInfo)(OrtTensorTypeAndShapeInfo *shape);
+  void *others_100[63];
+  OrtStatus *(*KernelInfoGetAttributeArray_int64)(const OrtKernelInfo *info, const char *name, int64_t *values, size_t *count);
+  void *others_164[66];
+  OrtStatus *(*KernelInfo_GetInputCount)(const OrtKernelInfo *info, size_t *inputs);
+  OrtStatus *(*KernelInfo_GetOutputCount)(const OrtKernelInfo *info, size_t *outputs);
+  void *others_232[17];
+  OrtStatus *(*KernelInfoGetConstantInput_tensor)(const OrtKernelInfo *info, size_t index, int *is_constant, const OrtValue **value);
+  void *others_250[24];
+  OrtStatus *(*KernelContext_ParallelFor)(const OrtKernelContext *context, void (*task)(void *data, size_t index), size_t count, size_t batches, void *data);
+} OrtApi;
+_Static_assert(offsetof(OrtApi, CreateStatus) == 0 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, CreateCustomOpDomain) == 26 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, GetTensorMutableData) == 51 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, GetTensorTypeAndShape) == 65 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, KernelContext_GetInput) == 90 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, ReleaseTensorTypeAndShapeInfo) == 99 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, KernelInfoGetAttributeArray_int64) == 163 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, KernelInfo_GetOutputCount) == 231 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, KernelInfoGetConstantInput_tensor) == 249 * sizeof(void *), "OrtApi");
+_Static_assert(offsetof(OrtApi, KernelContext_ParallelFor) == 274 * sizeof(void *), "OrtApi");
+
+enum { FAIL = 1, INVALID_ARGUMENT = 2 };
+static const OrtApi *api;
+
+/** ONNX Runtime's OrtCustomOp, which also only grows at its end; our fields come after those that it reads. */
 typedef struct Operator {
   uint32_t version;
   void *create_without_status;
@@ -50,8 +77,8 @@ typedef struct Operator {
   int (*output_kind)(const struct Operator *, size_t);
   int (*input_memory)(const struct Operator *, size_t);
   int (*variadic[4])(const struct Operator *);
-  void *(*create)(const struct Operator *, Api, const void *info, void **kernel);
-  void *(*compute)(void *kernel, void *context);
+  OrtStatus *(*create)(const struct Operator *, const OrtApi *, const OrtKernelInfo *info, void **kernel);
+  OrtStatus *(*compute)(void *kernel, OrtKernelContext *context);
 
   const char *called;
   size_t all_inputs, all_outputs, optional_inputs, optional_outputs; // the optional ones come last
@@ -83,48 +110,52 @@ static int operator_input_memory(const Operator *operator, size_t index) { retur
   .output_type = operator_output_type, .outputs = operator_outputs, .input_kind = operator_input_kind, \
   .output_kind = operator_output_kind, .input_memory = operator_input_memory
 
-static void *out_of_memory(void) { return CALL(CREATE_STATUS, FAIL, "gradus: out of memory"); }
+/** Sets a pointer of any type, whose address `data` is, to the memory of an array. */
+static OrtStatus *read_data(const OrtValue *value, void *data) { return api->GetTensorMutableData(value, data); }
+static OrtStatus *invalid_argument(const char *message) { return api->CreateStatus(INVALID_ARGUMENT, message); }
+static OrtStatus *out_of_memory(void) { return api->CreateStatus(FAIL, "gradus: out of memory"); }
 
-static void *in_parallel(void *context, void (*task)(void *data, size_t index), long count, void *data) {
-  if (count > 1) return CALL(PARALLEL_FOR, context, task, (size_t)count, (size_t)0, data);
+static OrtStatus *in_parallel(OrtKernelContext *context, void (*task)(void *data, size_t index), long count, void *data) {
+  if (count > 1) return api->KernelContext_ParallelFor(context, task, (size_t)count, (size_t)0, data);
   task(data, 0);
   return 0;
 }
 
 /** The sizes of an array with `least` to `most` axes, and how many these are. */
-static void *read_shape(const void *value, size_t least, size_t most, int64_t *sizes, size_t *axes) {
-  void *shape, *status = CALL(GET_SHAPE, value, &shape);
+static OrtStatus *read_shape(const OrtValue *value, size_t least, size_t most, int64_t *sizes, size_t *axes) {
+  OrtTensorTypeAndShapeInfo *shape;
+  OrtStatus *status = api->GetTensorTypeAndShape(value, &shape);
   if (status) return status;
-  status = CALL(GET_RANK, shape, axes);
+  status = api->GetDimensionsCount(shape, axes);
   if (!status && (*axes < least || *axes > most))
-    status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand has another number of axes");
-  if (!status) status = CALL(GET_SIZES, shape, sizes, *axes);
-  CALL(RELEASE_SHAPE, shape);
+    status = invalid_argument("gradus: an operand has another number of axes");
+  if (!status) status = api->GetDimensions(shape, sizes, *axes);
+  api->ReleaseTensorTypeAndShapeInfo(shape);
   return status;
 }
 
 /** A pointer to the data of an array with so many axes, and its sizes. */
-static void *read_array(const void *value, void *data, int64_t *sizes, size_t axes) {
-  void *status = CALL(GET_DATA, value, data);
+static OrtStatus *read_array(const OrtValue *value, void *data, int64_t *sizes, size_t axes) {
+  OrtStatus *status = read_data(value, data);
   return status ? status : read_shape(value, axes, axes, sizes, &axes);
 }
 
 /** The same of an input. One that is left out has no data. */
-static void *read_input(const void *context, size_t index, void *data, int64_t *sizes, size_t axes) {
-  const void *value;
+static OrtStatus *read_input(const OrtKernelContext *context, size_t index, void *data, int64_t *sizes, size_t axes) {
+  const OrtValue *value;
   size_t inputs;
   *(void **)data = 0;
-  void *status = CALL(COUNT_INPUTS, context, &inputs);
+  OrtStatus *status = api->KernelContext_GetInputCount(context, &inputs);
   if (status || index >= inputs) return status;
-  status = CALL(GET_INPUT, context, index, &value);
+  status = api->KernelContext_GetInput(context, index, &value);
   return status || !value ? status : read_array(value, data, sizes, axes);
 }
 
 /** A matrix in this format, an attribute of its node. Bytes have a row for each of its rows, if that is made of whole blocks. */
-static void *read_matrix(const void *value, int64_t format, Matrix *matrix, int64_t sizes[2]) {
-  void *status = read_array(value, &matrix->numbers, sizes, 2);
+static OrtStatus *read_matrix(const OrtValue *value, int64_t format, Matrix *matrix, int64_t sizes[2]) {
+  OrtStatus *status = read_array(value, &matrix->numbers, sizes, 2);
   if (status) return status;
-  if (format < 0 || format >= FORMATS) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: a matrix has an unknown format");
+  if (format < 0 || format >= FORMATS) return invalid_argument("gradus: a matrix has an unknown format");
   if (format != FLOAT32) sizes[1] = sizes[1] / units[format].bytes * units[format].blocks * STORED_BLOCK;
   matrix->format = (Format)format;
   matrix->stride = sizes[1];
@@ -132,20 +163,21 @@ static void *read_matrix(const void *value, int64_t format, Matrix *matrix, int6
   return 0;
 }
 
-static void *read_matrix_input(const void *context, size_t index, int64_t format, Matrix *matrix, int64_t sizes[2]) {
-  const void *value;
-  void *status = CALL(GET_INPUT, context, index, &value);
+static OrtStatus *read_matrix_input(const OrtKernelContext *context, size_t index, int64_t format, Matrix *matrix, int64_t sizes[2]) {
+  const OrtValue *value;
+  OrtStatus *status = api->KernelContext_GetInput(context, index, &value);
   return status ? status : read_matrix(value, format, matrix, sizes);
 }
 
 /** Whether something reads the result with this index, an optional one. */
-static int has_output(const void *context, size_t index) {
+static int has_output(const OrtKernelContext *context, size_t index) {
   size_t outputs = 0;
-  return !CALL(COUNT_OUTPUTS, context, &outputs) && index < outputs;
+  return !api->KernelContext_GetOutputCount(context, &outputs) && index < outputs;
 }
 
 /** The memory for a result. */
-static void *make_output(void *context, size_t index, const int64_t *sizes, size_t axes, float **data) {
-  void *value, *status = CALL(GET_OUTPUT, context, index, sizes, axes, &value);
-  return status ? status : CALL(GET_DATA, value, data);
+static OrtStatus *make_output(OrtKernelContext *context, size_t index, const int64_t *sizes, size_t axes, float **data) {
+  OrtValue *value;
+  OrtStatus *status = api->KernelContext_GetOutput(context, index, sizes, axes, &value);
+  return status ? status : read_data(value, data);
 }

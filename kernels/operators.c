@@ -23,18 +23,18 @@
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
                                             &cached_attention_in_halves, &token_scores, &row_program, &stored_rows, &tall_gemm};
 
-typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
+typedef struct { const OrtApi *(*GetApi)(uint32_t version); } OrtApiBase;
 
 /** ONNX Runtime calls it for each session that this library is registered with. */
-void *RegisterCustomOps(void *options, const ApiBase *base) {
-  static void *domain;
-  void *status = 0;
+OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
+  static OrtCustomOpDomain *domain;
+  OrtStatus *status = 0;
   if (!domain) {
-    api = base->get_api(25);
-    status = CALL(CREATE_DOMAIN, "gradus", &domain);
-    for (size_t i = 0; i < sizeof operators / sizeof *operators && !status; i++) status = CALL(ADD_OPERATOR, domain, operators[i]);
+    api = base->GetApi(25);
+    status = api->CreateCustomOpDomain("gradus", &domain);
+    for (size_t i = 0; i < sizeof operators / sizeof *operators && !status; i++) status = api->CustomOpDomain_Add(domain, operators[i]);
   }
-  return status ? status : CALL(ADD_DOMAIN, options, domain);
+  return status ? status : api->AddCustomOpDomain(options, domain);
 }
 
 /** Asks the system to let this process use the unit that multiplies. Returns 0 if it does. */

@@ -191,7 +191,7 @@ static void run_rows(void *data, size_t index) {
 }
 
 /** Divides rows into tasks, and columns into blocks of about the same size. */
-static void *compute_rows(Execution *run, void *context) {
+static OrtStatus *compute_rows(Execution *run, OrtKernelContext *context) {
   const ProgramNode *node = run->node;
   const long width = node->width, fitting = LOOP_NUMBERS / (node->wide + 1) / LANES * LANES;
   const long longest = fitting > LONGEST_BLOCK ? LONGEST_BLOCK : fitting < LANES ? LANES : fitting;

@@ -47,13 +47,13 @@ static Places places_of(long index) {
   return i == 0 ? (Places){1, 4, 5, 0} : (Places){3 + 3 * i, 4 + 3 * i, 5 + 3 * i, 2 * i};
 }
 
-static void *pack_constant(ProductNode *node, long index, const void *info) {
-  const void *value;
+static OrtStatus *pack_constant(ProductNode *node, long index, const OrtKernelInfo *info) {
+  const OrtValue *value;
   int constant = 0;
   int64_t sizes[2];
   Product p = {.right_transposed = (int)node->right_transposed};
-  void *status = CALL(GET_CONSTANT, info, places_of(index).right, &constant, &value);
-  if (!status && !constant) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: what is packed must be a constant");
+  OrtStatus *status = api->KernelInfoGetConstantInput_tensor(info, places_of(index).right, &constant, &value);
+  if (!status && !constant) status = invalid_argument("SplitGemm: what is packed must be a constant");
   if (!status) status = read_matrix(value, node->format, &p.right, sizes);
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
@@ -77,21 +77,21 @@ static void destroy_product(void *data) {
   free(node);
 }
 
-static void *create_product(const Operator *operator, Api ignored, const void *info, void **created) {
+static OrtStatus *create_product(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
   ProductNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   int64_t packing = EACH_RUN;
-  void *status = CALL(GET_INTEGER, info, "transA", &node->left_transposed);
-  if (!status) status = CALL(GET_INTEGER, info, "transB", &node->right_transposed);
-  if (!status) status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
-  if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
-  if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
-  if (!status) status = CALL(GET_INTEGER, info, "up_transB", &node->up_transposed);
-  if (!status) status = CALL(GET_FLOAT, info, "up_alpha", &node->up_alpha);
-  if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
-  if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
+  OrtStatus *status = api->KernelInfoGetAttribute_int64(info, "transA", &node->left_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "transB", &node->right_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "packing", &packing);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "up_transB", &node->up_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "up_alpha", &node->up_alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "down_transB", &node->down_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "down_alpha", &node->down_alpha);
   size_t inputs = 0;
-  if (!status) status = CALL(COUNT_NODE_INPUTS, info, &inputs);
+  if (!status) status = api->KernelInfo_GetInputCount(info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
   for (long i = 0; !status && packing != EACH_RUN && packing < EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
@@ -100,13 +100,13 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   return status;
 }
 
-static void *do_not_fit(void) { return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit"); }
+static OrtStatus *do_not_fit(void) { return invalid_argument("SplitGemm: the sizes of the operands do not fit"); }
 
 /** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
-static void *read_thin(void *context, Places places, Product *p, Product *up, Product *down) {
+static OrtStatus *read_thin(OrtKernelContext *context, Places places, Product *p, Product *up, Product *down) {
   int64_t up_left[2], up_right[2], down_right[2];
   const float *up_numbers = 0, *down_numbers = 0;
-  void *status = read_input(context, 3, &up->left, up_left, 2);
+  OrtStatus *status = read_input(context, 3, &up->left, up_left, 2);
   if (!status) status = read_input(context, places.up, &up_numbers, up_right, 2);
   if (!status) status = read_input(context, places.down, &down_numbers, down_right, 2);
   if (status || !up_numbers) return status;
@@ -136,7 +136,7 @@ static void *read_thin(void *context, Places places, Product *p, Product *up, Pr
 }
 
 /** Reads one of the products. Its thin ones are left in `up` and `down`. */
-static void *read_product(const ProductNode *node, long index, void *context, Product *p, Product *up, Product *down) {
+static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelContext *context, Product *p, Product *up, Product *down) {
   const Places places = places_of(index);
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
@@ -148,7 +148,7 @@ static void *read_product(const ProductNode *node, long index, void *context, Pr
   *up = (Product){.right_transposed = (int)node->up_transposed, .alpha = node->up_alpha};
   *down = (Product){.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
   int64_t left[2], right[2], addend[2];
-  void *status = read_input(context, 0, &p->left, left, 2);
+  OrtStatus *status = read_input(context, 0, &p->left, left, 2);
   if (!status) status = read_matrix_input(context, places.right, node->format, &p->right, right);
   if (!status && index == 0) status = read_input(context, 2, &p->addend, addend, 2);
   if (status) return status;
@@ -161,10 +161,10 @@ static void *read_product(const ProductNode *node, long index, void *context, Pr
   return status ? status : make_output(context, places.result, sizes, 2, &p->result);
 }
 
-static void *run_product(void *data, void *context) {
+static OrtStatus *run_product(void *data, OrtKernelContext *context) {
   const ProductNode *node = data;
   Product products[JOINT], ups[JOINT], downs[JOINT];
-  void *status = 0;
+  OrtStatus *status = 0;
   for (long i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, ups + i, downs + i);
   return status || products[0].rows == 0 ? status : compute_products(products, node->count, context);
 }

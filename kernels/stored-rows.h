@@ -6,28 +6,28 @@
 
 typedef struct { int64_t format; } StoredRowsNode;
 
-static void *create_stored_rows(const Operator *operator, Api ignored, const void *info, void **created) {
+static OrtStatus *create_stored_rows(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
   StoredRowsNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
-  void *status = CALL(GET_INTEGER, info, "format", &node->format);
+  OrtStatus *status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
   if (status) free(node);
   else *created = node;
   return status;
 }
 
 /** (table [V, D], ids) → [ids, D]. */
-static void *run_stored_rows(void *data, void *context) {
+static OrtStatus *run_stored_rows(void *data, OrtKernelContext *context) {
   enum { MOST_AXES = 3 };
   const StoredRowsNode *node = data;
   Matrix table;
   int64_t table_sizes[2], sizes[MOST_AXES + 1];
-  const void *value;
+  const OrtValue *value;
   const int64_t *ids;
   size_t axes;
   float *rows;
-  void *status = read_matrix_input(context, 0, node->format, &table, table_sizes);
-  if (!status) status = CALL(GET_INPUT, context, (size_t)1, &value);
-  if (!status) status = CALL(GET_DATA, value, &ids);
+  OrtStatus *status = read_matrix_input(context, 0, node->format, &table, table_sizes);
+  if (!status) status = api->KernelContext_GetInput(context, 1, &value);
+  if (!status) status = read_data(value, &ids);
   if (!status) status = read_shape(value, 0, MOST_AXES, sizes, &axes);
   if (status) return status;
   long count = 1;
@@ -35,7 +35,7 @@ static void *run_stored_rows(void *data, void *context) {
   sizes[axes] = table_sizes[1];
   status = make_output(context, 0, sizes, axes + 1, &rows);
   for (long i = 0; i < count && !status; i++) {
-    if (ids[i] < 0 || ids[i] >= table_sizes[0]) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "StoredRows: the table has no such row");
+    if (ids[i] < 0 || ids[i] >= table_sizes[0]) return invalid_argument("StoredRows: the table has no such row");
     const Matrix row = part_of(table, ids[i], 0);
     decode(&row, 1, table_sizes[1] / STORED_BLOCK, rows + i * table_sizes[1]);
   }

@@ -70,21 +70,21 @@ static void pad_rows(const float *from, const TallProduct *p, float *into) {
 
 typedef struct { float alpha; } TallNode;
 
-static void *create_tall(const Operator *operator, Api ignored, const void *info, void **created) {
+static OrtStatus *create_tall(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
   TallNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
-  void *status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
+  OrtStatus *status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
   if (status) free(node);
   else *created = node;
   return status;
 }
 
-static void *run_tall(void *data, void *context) {
+static OrtStatus *run_tall(void *data, OrtKernelContext *context) {
   const TallNode *node = data;
   const float *left, *right;
   int64_t left_sizes[2], right_sizes[2];
   TallProduct p = {.alpha = node->alpha};
-  void *status = read_input(context, 0, &left, left_sizes, 2);
+  OrtStatus *status = read_input(context, 0, &left, left_sizes, 2);
   if (!status) status = read_input(context, 1, &right, right_sizes, 2);
   if (!status) status = make_output(context, 0, (int64_t[]){left_sizes[1], right_sizes[1]}, 2, &p.result);
   if (status) return status;
@@ -95,7 +95,7 @@ static void *run_tall(void *data, void *context) {
   p.padded = ceiling(p.thin_columns, TALL_SUMS) * TALL_SUMS;
   p.wide = p.is_left ? right : left;
   p.thin = p.is_left ? left : right;
-  if (left_sizes[0] != right_sizes[0] || p.padded > MOST_THIN) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "TallGemm: the sizes of the operands do not fit");
+  if (left_sizes[0] != right_sizes[0] || p.padded > MOST_THIN) return invalid_argument("TallGemm: the sizes of the operands do not fit");
   if (p.columns == 0) return 0;
   Scratch padded = {0, 0};
   if (p.padded > p.thin_columns) {

@@ -117,12 +117,12 @@ static Pass plan(const Product *p, long start) {
   return pass;
 }
 
-static void *run_pass(Pass *pass, void *context) {
+static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
   const Product *p = pass->product, *down = p->down;
   const long strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
   const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * pass->thin_block) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
-  void *status = 0;
+  OrtStatus *status = 0;
   if (down) {
     pass->down_panels = (Packed *)scratch.memory + strips * strip_size(pass);
     pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->thin_block, pass->down_panels);
@@ -136,9 +136,9 @@ static void *run_pass(Pass *pass, void *context) {
   return !status && pass->failed ? out_of_memory() : status;
 }
 
-static void *compute_product(const Product *p, void *context) {
+static OrtStatus *compute_product(const Product *p, OrtKernelContext *context) {
   if (p->packed && p->rows <= FEW_ROWS) return compute_few(p, context);
-  void *status = 0;
+  OrtStatus *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {
     Pass pass = plan(p, start);
     status = run_pass(&pass, context);
@@ -147,9 +147,9 @@ static void *compute_product(const Product *p, void *context) {
 }
 
 /** Products of one left operand, all in the same format. */
-static void *compute_products(const Product *products, long count, void *context) {
+static OrtStatus *compute_products(const Product *products, long count, OrtKernelContext *context) {
   if (products->levels) return compute_integers(products, count, context);
-  void *status = 0;
+  OrtStatus *status = 0;
   for (long i = 0; i < count && !status; i++) status = compute_product(products + i, context);
   return status;
 }

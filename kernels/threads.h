@@ -3,6 +3,9 @@
 
 #include <stddef.h>
 
+typedef struct OrtStatus OrtStatus;
+typedef struct OrtKernelContext OrtKernelContext;
+
 /** Calls `task` with 0 to `count` − 1, from several threads. Returns a status, which is null on success. */
-static void *in_parallel(void *context, void (*task)(void *data, size_t index), long count, void *data);
-static void *out_of_memory(void);
+static OrtStatus *in_parallel(OrtKernelContext *context, void (*task)(void *data, size_t index), long count, void *data);
+static OrtStatus *out_of_memory(void);

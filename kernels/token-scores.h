@@ -10,20 +10,20 @@ typedef struct {
   int64_t rounded; // whether operands of products are rounded
 } TokenScoresNode;
 
-static void *create_token_scores(const Operator *operator, Api ignored, const void *info, void **created) {
+static OrtStatus *create_token_scores(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
   TokenScoresNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
-  void *status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
-  if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
-  if (!status) status = CALL(GET_INTEGER, info, "rounded", &node->rounded);
+  OrtStatus *status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "rounded", &node->rounded);
   if (status) free(node);
   else *created = node;
   return status;
 }
 
-static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores *t) {
+static OrtStatus *read_tokens(const TokenScoresNode *node, OrtKernelContext *context, TokenScores *t) {
   int64_t hidden[2], weight[2], targets[1];
-  void *status = read_input(context, 0, &t->hidden, hidden, 2);
+  OrtStatus *status = read_input(context, 0, &t->hidden, hidden, 2);
   if (!status) status = read_matrix_input(context, 1, node->format, &t->weight, weight);
   if (!status) status = read_input(context, 2, &t->targets, targets, 1);
   if (status) return status;
@@ -34,12 +34,12 @@ static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores
   t->vocabulary = weight[0];
   int fit = weight[1] == t->size && targets[0] == t->tokens;
   for (long i = 0; fit && i < t->tokens; i++) fit = t->targets[i] >= 0 && t->targets[i] < t->vocabulary;
-  return fit ? 0 : CALL(CREATE_STATUS, INVALID_ARGUMENT, "TokenScores: the operands do not fit");
+  return fit ? 0 : invalid_argument("TokenScores: the operands do not fit");
 }
 
-static void *run_token_scores(void *node, void *context) {
+static OrtStatus *run_token_scores(void *node, OrtKernelContext *context) {
   TokenScores t = {0};
-  void *status = read_tokens(node, context, &t);
+  OrtStatus *status = read_tokens(node, context, &t);
   const int64_t numbers[2] = {t.tokens, 1}, rows[2] = {t.tokens, t.size};
   if (!status) status = make_output(context, 0, numbers, 2, &t.logprobs);
   if (!status) status = make_output(context, 1, numbers, 2, &t.entropies);
