@@ -8,21 +8,21 @@
 
 /** What is added to a result besides the product, for up to 16 columns of a row. */
 static Vector addends(const Product *p, long row, long column, long count) {
-  const Product *up = p->up;
+  const Product *lora_b = p->lora_b;
   const Vector sum = p->addend ? load_first(count, p->addend + row * p->columns + column) : broadcast(0);
-  if (!up) return sum;
-  const float *right = up->right.numbers;
+  if (!lora_b) return sum;
+  const float *right = lora_b->right.numbers;
   float products[16] = {0};
   for (long i = 0; i < least(16, count); i++) {
     Vector terms = broadcast(0);
-    for (long k = 0; up->right_transposed && k < up->depth; k += 16)
-      terms = fmadd(load_first(up->depth - k, up->left + row * up->depth + k),
-                         load_first(up->depth - k, right + (column + i) * up->depth + k), terms);
+    for (long k = 0; lora_b->right_transposed && k < lora_b->depth; k += 16)
+      terms = fmadd(load_first(lora_b->depth - k, lora_b->left + row * lora_b->depth + k),
+                         load_first(lora_b->depth - k, right + (column + i) * lora_b->depth + k), terms);
     products[i] = hsum(terms);
-    for (long k = 0; !up->right_transposed && k < up->depth; k++)
-      products[i] += up->left[row * up->depth + k] * right[k * p->columns + column + i];
+    for (long k = 0; !lora_b->right_transposed && k < lora_b->depth; k++)
+      products[i] += lora_b->left[row * lora_b->depth + k] * right[k * p->columns + column + i];
   }
-  return fmadd(load(products), broadcast(up->alpha), sum);
+  return fmadd(load(products), broadcast(lora_b->alpha), sum);
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
@@ -83,7 +83,7 @@ static OrtStatus *compute_few(const Product *p, OrtKernelContext *context) {
       const long place = p->left_transposed ? k * p->rows + row : row * p->depth + k;
       padded[row * width + k] = k < p->depth ? p->alpha * p->left[place] : 0;
     }
-  if (p->down) multiply_thin(p->down, 0, p->rows, 0, p->down->columns);
+  if (p->lora_a) multiply_thin(p->lora_a, 0, p->rows, 0, p->lora_a->columns);
   FewRows few = {p, padded};
   OrtStatus *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
   give_back(scratch);

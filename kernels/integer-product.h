@@ -91,7 +91,7 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
   const long rows = least(BLOCK, p->rows - row), eights = ceiling(rows, 8);
   RowSums sums[BLOCK / 8];
   memset(sums, 0, eights * sizeof *sums);
-  if (p->up) add_thin(p->up, row, rows, panel * BLOCK, sums);
+  if (p->lora_b) add_thin(p->lora_b, row, rows, panel * BLOCK, sums);
   uint8_t expanded[CHUNK_DEPTH / BLOCK * EXPANDED] __attribute__((aligned(64)));
   const uint8_t *left = r->left + row / 8 * groups * eight_rows_bytes(c);
   for (long start = 0; start < groups; start += chunk) {
@@ -136,8 +136,8 @@ static void round_rows_task(void *data, size_t index) {
   for (long group = groups * part / PARTS; group < groups * (part + 1) / PARTS; group++)
     round_rows(p, row, group * deep, p->levels->coding, r->left + (eight * groups + group) * eight_rows_bytes(p->levels->coding));
   for (long i = 0; i < r->count; i++) {
-    const Product *down = p[i].down;
-    if (down) multiply_thin(down, row, least(8, p->rows - row), down->columns * part / PARTS, down->columns * (part + 1) / PARTS);
+    const Product *lora_a = p[i].lora_a;
+    if (lora_a) multiply_thin(lora_a, row, least(8, p->rows - row), lora_a->columns * part / PARTS, lora_a->columns * (part + 1) / PARTS);
   }
 }
 

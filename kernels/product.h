@@ -23,8 +23,8 @@ enum {
 typedef enum { NOT_ROUNDED, ROUNDED, ROUNDED_COARSELY } Rounding;
 
 /**
- * result = alpha · left · right + addend + low · up, where low may itself be left · down: a layer with its adapter (LoRA), or what comes back through
- * both. Matrices are stored row by row.
+ * result = alpha · left · right + addend + inner · B, where inner may itself be left · A: a layer with its adapter
+ * (LoRA). Where gradients come back through the layer, Bᵀ is in the place of A and Aᵀ in that of B. Matrices are stored row by row.
  */
 typedef struct Product {
   const float *left, *addend; // the addend may be null
@@ -37,8 +37,8 @@ typedef struct Product {
   const Packed *packed;   // the right operand, if it was packed before
   long packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before
-  const struct Product *up;   // low · up, or null; as large as this product, but less deep. Only its operands count
-  const struct Product *down; // left · down, or null; its result is low
+  const struct Product *lora_b; // inner · B, or null; as large as this product, but less deep. Only its operands count
+  const struct Product *lora_a; // left · A, or null; its result is inner
 } Product;
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }

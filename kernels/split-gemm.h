@@ -26,10 +26,10 @@
 
 /** A node of a graph. `packing` says when the right operand is packed, once if it is a constant, and to which numbers. */
 typedef struct {
-  int64_t left_transposed, right_transposed, up_transposed, down_transposed;
+  int64_t left_transposed, right_transposed, lora_b_transposed, lora_a_transposed;
   int64_t format; // of the right operand
   enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED, EACH_RUN_COARSE } packing;
-  float alpha, up_alpha, down_alpha;
+  float alpha, lora_b_alpha, lora_a_alpha;
   long count; // products, of one left operand
   Packed *packed[JOINT];
   long packed_block[JOINT];
@@ -37,10 +37,10 @@ typedef struct {
 } ProductNode;
 
 /**
- * Where the operands and results of one of the products are among inputs and outputs. Inputs are 0 left, 1 right, 2 addend, 3 low, 4 up, 5 down, then
- * right, up and down of each further product; outputs the result of each and, after it, its low. Further products compute theirs, with down.
+ * Where the operands and results of one of the products are among inputs and outputs. Inputs are 0 left, 1 right, 2 addend, 3 inner, 4 B, 5 A, then
+ * right, B and A of each further product; outputs the result of each and, after it, its inner. Further products compute theirs, with A.
  */
-typedef struct { size_t right, up, down, result; } Places;
+typedef struct { size_t right, lora_b, lora_a, result; } Places;
 
 static Places places_of(long index) {
   const size_t i = (size_t)index;
@@ -86,10 +86,10 @@ static OrtStatus *create_product(const Operator *operator, const OrtApi *ignored
   if (!status) status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "packing", &packing);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
-  if (!status) status = api->KernelInfoGetAttribute_int64(info, "up_transB", &node->up_transposed);
-  if (!status) status = api->KernelInfoGetAttribute_float(info, "up_alpha", &node->up_alpha);
-  if (!status) status = api->KernelInfoGetAttribute_int64(info, "down_transB", &node->down_transposed);
-  if (!status) status = api->KernelInfoGetAttribute_float(info, "down_alpha", &node->down_alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "lora_b_transB", &node->lora_b_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "lora_b_alpha", &node->lora_b_alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "lora_a_transB", &node->lora_a_transposed);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "lora_a_alpha", &node->lora_a_alpha);
   size_t inputs = 0;
   if (!status) status = api->KernelInfo_GetInputCount(info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
@@ -103,40 +103,40 @@ static OrtStatus *create_product(const Operator *operator, const OrtApi *ignored
 static OrtStatus *do_not_fit(void) { return invalid_argument("SplitGemm: the sizes of the operands do not fit"); }
 
 /** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
-static OrtStatus *read_thin(OrtKernelContext *context, Places places, Product *p, Product *up, Product *down) {
-  int64_t up_left[2], up_right[2], down_right[2];
-  const float *up_numbers = 0, *down_numbers = 0;
-  OrtStatus *status = read_input(context, 3, &up->left, up_left, 2);
-  if (!status) status = read_input(context, places.up, &up_numbers, up_right, 2);
-  if (!status) status = read_input(context, places.down, &down_numbers, down_right, 2);
-  if (status || !up_numbers) return status;
-  up->right = floats(up_numbers, up_right[1]);
-  if (down_numbers) {
-    down->right = floats(down_numbers, down_right[1]);
-    const int columns = down->right_transposed ? 0 : 1;
-    down->left = p->left;
-    down->rows = p->rows;
-    down->depth = p->depth;
-    down->columns = down_right[columns];
-    if (p->left_transposed || down_right[1 - columns] != p->depth) return do_not_fit();
-    up_left[0] = p->rows;
-    up_left[1] = down->columns;
-    status = make_output(context, places.result + 1, up_left, 2, &down->result);
+static OrtStatus *read_thin(OrtKernelContext *context, Places places, Product *p, Product *lora_b, Product *lora_a) {
+  int64_t lora_b_left[2], lora_b_right[2], lora_a_right[2];
+  const float *lora_b_numbers = 0, *lora_a_numbers = 0;
+  OrtStatus *status = read_input(context, 3, &lora_b->left, lora_b_left, 2);
+  if (!status) status = read_input(context, places.lora_b, &lora_b_numbers, lora_b_right, 2);
+  if (!status) status = read_input(context, places.lora_a, &lora_a_numbers, lora_a_right, 2);
+  if (status || !lora_b_numbers) return status;
+  lora_b->right = floats(lora_b_numbers, lora_b_right[1]);
+  if (lora_a_numbers) {
+    lora_a->right = floats(lora_a_numbers, lora_a_right[1]);
+    const int columns = lora_a->right_transposed ? 0 : 1;
+    lora_a->left = p->left;
+    lora_a->rows = p->rows;
+    lora_a->depth = p->depth;
+    lora_a->columns = lora_a_right[columns];
+    if (p->left_transposed || lora_a_right[1 - columns] != p->depth) return do_not_fit();
+    lora_b_left[0] = p->rows;
+    lora_b_left[1] = lora_a->columns;
+    status = make_output(context, places.result + 1, lora_b_left, 2, &lora_a->result);
     if (status) return status;
-    up->left = down->result;
-    p->down = down;
+    lora_b->left = lora_a->result;
+    p->lora_a = lora_a;
   }
-  const int columns = up->right_transposed ? 0 : 1;
-  up->rows = p->rows;
-  up->columns = p->columns;
-  up->depth = up_left[1];
-  p->up = up;
-  const int fit = up_left[0] == p->rows && up_right[columns] == p->columns && up_right[1 - columns] == up->depth;
+  const int columns = lora_b->right_transposed ? 0 : 1;
+  lora_b->rows = p->rows;
+  lora_b->columns = p->columns;
+  lora_b->depth = lora_b_left[1];
+  p->lora_b = lora_b;
+  const int fit = lora_b_left[0] == p->rows && lora_b_right[columns] == p->columns && lora_b_right[1 - columns] == lora_b->depth;
   return fit ? 0 : do_not_fit();
 }
 
-/** Reads one of the products. Its thin ones are left in `up` and `down`. */
-static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelContext *context, Product *p, Product *up, Product *down) {
+/** Reads one of the products. Its thin ones are left in `lora_b` and `lora_a`. */
+static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelContext *context, Product *p, Product *lora_b, Product *lora_a) {
   const Places places = places_of(index);
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
@@ -145,8 +145,8 @@ static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelCon
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
                  .levels = node->levels[index]};
-  *up = (Product){.right_transposed = (int)node->up_transposed, .alpha = node->up_alpha};
-  *down = (Product){.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
+  *lora_b = (Product){.right_transposed = (int)node->lora_b_transposed, .alpha = node->lora_b_alpha};
+  *lora_a = (Product){.right_transposed = (int)node->lora_a_transposed, .alpha = node->lora_a_alpha};
   int64_t left[2], right[2], addend[2];
   OrtStatus *status = read_input(context, 0, &p->left, left, 2);
   if (!status) status = read_matrix_input(context, places.right, node->format, &p->right, right);
@@ -157,7 +157,7 @@ static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelCon
   p->columns = right[p->right_transposed ? 0 : 1];
   int64_t sizes[2] = {p->rows, p->columns};
   if (right[p->right_transposed ? 1 : 0] != p->depth || (p->addend && memcmp(addend, sizes, sizeof sizes))) return do_not_fit();
-  status = read_thin(context, places, p, up, down);
+  status = read_thin(context, places, p, lora_b, lora_a);
   return status ? status : make_output(context, places.result, sizes, 2, &p->result);
 }
 

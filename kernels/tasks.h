@@ -10,34 +10,34 @@ typedef struct {
   const Product *product;
   long start, depth, blocks; // where it begins, its size, and that in blocks
   long left_block, right_block, thin_block; // sizes of blocks of strips, of panels, and of panels of thin products
-  const Product *up;         // low · up, which goes with the last part, and its depth in blocks
-  long up_blocks;
-  Packed *down_panels;       // packed, if there is such a product
+  const Product *lora_b;         // inner · B, which goes with the last part, and its depth in blocks
+  long lora_b_blocks;
+  Packed *lora_a_panels;       // packed, if there is such a product
   long panels_per_task, panel_tasks; // a task for each of so many parts of the panels …
   long strips_per_task, strip_tasks; // … and of the strips
   Packed *strips;            // packed, if several tasks read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
-/** How many numbers a packed strip has: first those of the left operand, then those of `low`. */
-static long strip_size(const Pass *pass) { return (pass->blocks + pass->up_blocks) * pass->left_block; }
+/** How many numbers a packed strip has: first those of the left operand, then those of `inner`. */
+static long strip_size(const Pass *pass) { return (pass->blocks + pass->lora_b_blocks) * pass->left_block; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
 static void multiply_down(const Pass *pass, long row, const Packed *strip) {
-  const Product *down = pass->product->down;
-  for (long column = 0; column < down->columns; column += BLOCK) {
-    float *into = down->result + row * down->columns + column;
-    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * pass->thin_block;
+  const Product *lora_a = pass->product->lora_a;
+  for (long column = 0; column < lora_a->columns; column += BLOCK) {
+    float *into = lora_a->result + row * lora_a->columns + column;
+    const Packed *panel = pass->lora_a_panels + column / BLOCK * pass->blocks * pass->thin_block;
     multiply((Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
-             (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
-                      least(BLOCK, down->columns - column)});
+             (Target){pass->start > 0 ? into : 0, into, lora_a->columns, least(BLOCK, pass->product->rows - row),
+                      least(BLOCK, lora_a->columns - column)});
   }
 }
 
 static void pack_strip(const Pass *pass, long row, Packed *into) {
   pack_left(pass->product, row, pass->start, pass->depth, pass->left_block, into);
-  if (pass->down_panels) multiply_down(pass, row, into);
-  if (pass->up) pack_left(pass->up, row, 0, pass->up->depth, pass->left_block, into + pass->blocks * pass->left_block);
+  if (pass->lora_a_panels) multiply_down(pass, row, into);
+  if (pass->lora_b) pack_left(pass->lora_b, row, 0, pass->lora_b->depth, pass->left_block, into + pass->blocks * pass->left_block);
 }
 
 static void pack_strip_task(void *data, size_t index) {
@@ -63,17 +63,17 @@ static void multiply_task(void *data, size_t index) {
     pass->failed = 1;
     return;
   }
-  // A strip, the panels of `up`, and those of `right` unless they are in memory as they are needed.
-  Packed *own_strip = scratch.memory, *up_panels = own_strip + strip_size(pass);
-  const long up_size = pass->up_blocks * pass->thin_block, up_depth = pass->up ? pass->up->depth : 0;
-  if (pass->up) pack_right(pass->up, first, last, 0, pass->up->depth, 1, pass->thin_block, up_panels);
+  // A strip, the panels of `lora_b`, and those of `right` unless they are in memory as they are needed.
+  Packed *own_strip = scratch.memory, *lora_b_panels = own_strip + strip_size(pass);
+  const long lora_b_size = pass->lora_b_blocks * pass->thin_block, lora_b_depth = pass->lora_b ? pass->lora_b->depth : 0;
+  if (pass->lora_b) pack_right(pass->lora_b, first, last, 0, pass->lora_b->depth, 1, pass->thin_block, lora_b_panels);
   const Packed *panels;
   long panel_size;
   if (p->packed) {
     panel_size = ceiling(p->depth, BLOCK) * pass->right_block;
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right_block;
   } else {
-    Packed *own_panels = up_panels + ceiling(last - first, BLOCK) * up_size;
+    Packed *own_panels = lora_b_panels + ceiling(last - first, BLOCK) * lora_b_size;
     pack_right(p, first, last, pass->start, pass->depth, 1, pass->right_block, own_panels);
     panel_size = pass->blocks * pass->right_block;
     panels = own_panels;
@@ -89,7 +89,7 @@ static void multiply_task(void *data, size_t index) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
       multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
-               (Factors){strip + pass->blocks * pass->left_block, up_panels + panel * up_size, up_depth, pass->left_block, pass->thin_block},
+               (Factors){strip + pass->blocks * pass->left_block, lora_b_panels + panel * lora_b_size, lora_b_depth, pass->left_block, pass->thin_block},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }
@@ -105,9 +105,9 @@ static Pass plan(const Product *p, long start) {
   pass.left_block = left_size(p->rounding);
   pass.right_block = p->packed ? p->packed_block : right_size(p->right.format, p->rounding);
   pass.thin_block = right_size(FLOAT32, p->rounding);
-  if (p->up && start + depth == p->depth) {
-    pass.up = p->up;
-    pass.up_blocks = ceiling(p->up->depth, BLOCK);
+  if (p->lora_b && start + depth == p->depth) {
+    pass.lora_b = p->lora_b;
+    pass.lora_b_blocks = ceiling(p->lora_b->depth, BLOCK);
   }
   const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(Packed));
   pass.panels_per_task = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
@@ -118,14 +118,14 @@ static Pass plan(const Product *p, long start) {
 }
 
 static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
-  const Product *p = pass->product, *down = p->down;
-  const long strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
-  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * pass->thin_block) * sizeof(Packed));
+  const Product *p = pass->product, *lora_a = p->lora_a;
+  const long strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, lora_a_panels = lora_a ? ceiling(lora_a->columns, BLOCK) : 0;
+  const Scratch scratch = borrow((strips * strip_size(pass) + lora_a_panels * pass->blocks * pass->thin_block) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
   OrtStatus *status = 0;
-  if (down) {
-    pass->down_panels = (Packed *)scratch.memory + strips * strip_size(pass);
-    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->thin_block, pass->down_panels);
+  if (lora_a) {
+    pass->lora_a_panels = (Packed *)scratch.memory + strips * strip_size(pass);
+    pack_right(lora_a, 0, lora_a->columns, pass->start, pass->depth, lora_a->alpha, pass->thin_block, pass->lora_a_panels);
   }
   if (strips > 0) {
     pass->strips = scratch.memory;

@@ -93,10 +93,10 @@ export function createLayers({
       const adapter = adapters?.get(name);
       if (adapter) {
         const seen = dropout ? dropOut(x, parameter(dropoutColumns(name), [1, size.in]), dropout) : x;
-        const down = matmul(seen, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });
+        const inner = matmul(seen, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });
         y = add(
           y,
-          matmul(down, parameter(adapter.b.name, adapter.b.shape), { transposeB: true, alpha: adapter.scale }),
+          matmul(inner, parameter(adapter.b.name, adapter.b.shape), { transposeB: true, alpha: adapter.scale }),
         );
       }
       return size.bias ? add(y, parameter(`${name}.bias`, [size.out])) : y;

@@ -1,5 +1,5 @@
 // Lowers matrix products to ONNX Runtime's operators, or large ones to our custom operator SplitGemm, which is faster. One SplitGemm computes
-// result = alpha * left * right + addend + low * up, where low may itself be left * down (a LoRA adapter). Gradients of down and up are products of
+// result = alpha * left * right + addend + inner * B, where inner may itself be left * A (a LoRA adapter). Gradients of A and B are products of
 // TallGemm.
 import type { StorageFormat, Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
@@ -86,7 +86,7 @@ function emitGemm({ left, right, transA, transB, alpha }: Product, addend: strin
 }
 
 /**
- * A large product in our operator, with what is added to it: `addend`, or the sum `thin`, low * up + addend. If low is left * down, the operator
+ * A large product in our operator, with what is added to it: `addend`, or the sum `thin`, inner * B + addend. If inner is left * A, the operator
  * computes that as well.
  */
 function emitSplit(
@@ -101,26 +101,26 @@ function emitSplit(
     return emit.node('SplitGemm', inputs, { ...attributes, ...thinAttributes() }, GRADUS);
   }
   const inputs = [left, right, thin.addend ?? ''];
-  const { left: low, right: up } = thin.product;
-  const down = transA === 0 && alpha === 1 ? takeDown(low, left, emit) : undefined;
-  const all = { ...attributes, ...thinAttributes(thin.product, down) };
-  if (!down) return emit.node('SplitGemm', [...inputs, low, up], all, GRADUS);
-  return emit.nodeAlsoComputing(low, 'SplitGemm', [...inputs, '', up, down.right], all, GRADUS);
+  const { left: inner, right: b } = thin.product;
+  const a = transA === 0 && alpha === 1 ? takeInner(inner, left, emit) : undefined;
+  const all = { ...attributes, ...thinAttributes(thin.product, a) };
+  if (!a) return emit.node('SplitGemm', [...inputs, inner, b], all, GRADUS);
+  return emit.nodeAlsoComputing(inner, 'SplitGemm', [...inputs, '', b, a.right], all, GRADUS);
 }
 
 const none: Pick<Product, 'transB' | 'alpha'> = { transB: 0, alpha: 1 };
 
-/** The attributes of low * up and of left * down. */
-function thinAttributes(up = none, down = none): Record<string, OnnxAttribute> {
+/** The attributes of inner * B and of left * A. */
+function thinAttributes(b = none, a = none): Record<string, OnnxAttribute> {
   return {
-    up_transB: up.transB,
-    up_alpha: { float: up.alpha },
-    down_transB: down.transB,
-    down_alpha: { float: down.alpha },
+    lora_b_transB: b.transB,
+    lora_b_alpha: { float: b.alpha },
+    lora_a_transB: a.transB,
+    lora_a_alpha: { float: a.alpha },
   };
 }
 
-/** Adds a product low * up to the large product `addend`, or to a sum with one, in one operator, unless that adds such a product already. */
+/** Adds a product inner * B to the large product `addend`, or to a sum with one, in one operator, unless that adds such a product already. */
 function addedToLarge(product: Product, addend: string, emit: Emitter): string | undefined {
   if (product.transA !== 0) return undefined;
   const large = emit.takeNode(addend, ({ op, inputs }) => op === 'SplitGemm' && inputs.length <= 3);
@@ -129,14 +129,14 @@ function addedToLarge(product: Product, addend: string, emit: Emitter): string |
   return emitSplit(sum.product, undefined, { product, addend: sum.addend }, emit);
 }
 
-/** Removes the node that computes `result`, and returns its sum, if it is a product low * up in ONNX Runtime's operator. */
+/** Removes the node that computes `result`, and returns its sum, if it is a product inner * B in ONNX Runtime's operator. */
 function takeThin(result: string, emit: Emitter): Sum | undefined {
   const node = emit.takeNode(result, ({ op, attributes }) => op === 'Gemm' && attributes?.transA === 0);
   return node && sumOf(node);
 }
 
-/** Removes the node that computes `result`, and returns its product, if it is left * down, without an addend, and no node reads it yet. */
-function takeDown(result: string, left: string, emit: Emitter): Product | undefined {
+/** Removes the node that computes `result`, and returns its product, if it is left * A, without an addend, and no node reads it yet. */
+function takeInner(result: string, left: string, emit: Emitter): Product | undefined {
   const made = emit.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
   if (made < 0 || emit.nodes.slice(made).some(({ inputs }) => inputs.includes(result))) return undefined;
   const { op, inputs, attributes } = emit.nodes[made]!;

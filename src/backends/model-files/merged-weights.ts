@@ -80,14 +80,19 @@ function assertFinite(values: Float32Array, name: string): void {
 }
 
 /** weight [out, in] += scale · B A */
-function addProduct(weight: Float32Array, { a, b, scale }: LoraAdapter, down: Float32Array, up: Float32Array): void {
+function addProduct(
+  weight: Float32Array,
+  { a, b, scale }: LoraAdapter,
+  valuesOfA: Float32Array,
+  valuesOfB: Float32Array,
+): void {
   const [rank, inner] = a.shape;
   const row = new Float64Array(inner);
   for (let out = 0; out < b.shape[0]; out++) {
     row.fill(0);
     for (let r = 0; r < rank; r++) {
-      const factor = scale * up[out * rank + r]!;
-      for (let i = 0; i < inner; i++) row[i]! += factor * down[r * inner + i]!;
+      const factor = scale * valuesOfB[out * rank + r]!;
+      for (let i = 0; i < inner; i++) row[i]! += factor * valuesOfA[r * inner + i]!;
     }
     for (let i = 0; i < inner; i++) weight[out * inner + i]! += row[i]!;
   }
