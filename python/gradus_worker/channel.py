@@ -186,4 +186,5 @@ def failure(error):
 
 
 def one_line(error):
-    return " ".join(str(error).split())[:300]
+    # The other process shortens it further, once secrets that it may hold are removed.
+    return " ".join(str(error).split())[:10_000]
