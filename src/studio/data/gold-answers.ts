@@ -1,4 +1,5 @@
 // Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
+import { LinearRegExp } from '../../common/linear-regexp/linear-regexp.ts';
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../../rewards.ts';
@@ -185,7 +186,7 @@ export function rightAnswer(row: Example, rewards: readonly OpenReward[]): strin
 /** The wordings that match the reward's pattern, if it has one. */
 function wordingsFor({ pattern }: OpenReward): typeof wordings {
   if (pattern === undefined) return wordings;
-  const expression = new RegExp(pattern);
+  const expression = new LinearRegExp(pattern);
   return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
 }
 
