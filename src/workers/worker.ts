@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { stringifyExact } from '../common/exact-values.ts';
 import { redacted } from '../common/redaction.ts';
 import { afterTime } from '../common/time-limits.ts';
 import { GradusError, messageOf, shortened } from '../errors.ts';
@@ -27,6 +28,8 @@ export interface WorkerOptions {
   readonly startTimeout?: number;
   /** Where the worker's stderr goes: to a log file, or to the stderr of this process. @default 'log' */
   readonly stderr?: 'log' | 'inherit';
+  /** Whether the worker's numbers are kept as it writes them (`parseExact`), which takes longer for many. @default false */
+  readonly exactNumbers?: boolean;
   /** The hint of errors because of which the worker cannot start. */
   readonly fix?: string;
 }
@@ -179,12 +182,12 @@ export class Worker {
   }
 
   #send(message: OutgoingMessage): void {
-    if (this.#process.stdin.writable) this.#process.stdin.write(`${JSON.stringify(message)}\n`);
+    if (this.#process.stdin.writable) this.#process.stdin.write(`${stringifyExact(message)}\n`);
   }
 
   #receive(line: string): void {
-    const message = parseMessage(line);
-    const { name } = this.#options;
+    const { name, exactNumbers = false } = this.#options;
+    const message = parseMessage(line, exactNumbers);
     if (!message) {
       const said = `the ${name} worker said what is not of the protocol: ${redacted(line).slice(0, 80)}`;
       this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));

@@ -301,6 +301,19 @@ describe('gold answers', () => {
     assert.equal((await compared(['8', 'eight'])).level, 'ok');
   });
 
+  test('that are true or false are tried as Python and JSON spell them', async () => {
+    const questions = [true, false, true].map((answer, i) => ({ question: `Is ${i} even?`, answer }));
+    const compared = await found('gold_answers/exact_match', questions, { reward: 'exact_match' });
+    assert.deepEqual([compared.level, compared.detail], ['ok', 'all 3 gold answers score at least 1']);
+    const file = join(folder, 'boolean.py');
+    writeFileSync(
+      file,
+      'def same(completions, answer, **rest):\n    return [float(text == str(right) and type(right) is bool) for text, right in zip(completions, answer)]\n',
+    );
+    const own = await found('gold_answers/same', questions, { reward: [], reward_fn: `${file}:same` });
+    assert.deepEqual([own.level, own.detail], ['ok', 'all 3 gold answers score at least 1']);
+  });
+
   test('that are nearly all the same are a warning', async () => {
     const labelled = (rare: number) =>
       Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: i < rare ? 'bad' : 'good' }));

@@ -1,8 +1,9 @@
 // Renames the columns of a data set, extracts parts of them and filters its rows, as a configuration says.
+import { copyExact, withExactOf } from '../../common/exact-values.ts';
 import { LinearRegExp } from '../../common/linear-regexp/linear-regexp.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
-import { GradusError, kindOf } from '../../errors.ts';
+import { GradusError, isObject, kindOf } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { assertColumns } from './data-files.ts';
 import { type Extraction, extractionsOf, promptColumns } from './row-prompt.ts';
@@ -41,10 +42,10 @@ export function chooseRows(rows: readonly Example[], config: Config, path: strin
 /** Replaces the texts that were copied for extraction by the part that their pattern finds. */
 function withExtracted(row: Example, extractions: readonly [string, Extraction][], where: string): Example {
   if (extractions.length === 0) return row;
-  return {
+  return withExactOf(row, {
     ...row,
     ...Object.fromEntries(extractions.map(([name, by]) => [name, extracted(row[name], name, by, where)])),
-  };
+  });
 }
 
 /**
@@ -93,10 +94,23 @@ function withColumns(rows: readonly Example[], columns: Sources, path: string): 
   const sources = Object.values(columns);
   const reached = rows.map((row) => ({ ...row, ...Object.fromEntries(sources.flatMap((from) => reach(row, from))) }));
   assertColumns(reached, sources, path);
-  return rows.map((row, i) => ({
-    ...row,
-    ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),
-  }));
+  return rows.map((row, i) => {
+    const copy = withExactOf(row, {
+      ...row,
+      ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),
+    });
+    for (const [name, from] of names) {
+      const [holder, last] = Object.hasOwn(row, from) ? [row, from] : parentOf(row, from);
+      if (isObject(holder) || Array.isArray(holder)) copyExact(holder, last, copy, name);
+    }
+    return copy;
+  });
+}
+
+/** What holds the value that a dotted name leads to, and its name there. */
+function parentOf(row: Example, name: string): [unknown, string] {
+  const parts = name.split('.');
+  return [valueAt(row, parts.slice(0, -1)), parts.at(-1)!];
 }
 
 /** The column of that name, or what its parts lead to from object to object; no entry if there is neither. */

@@ -1,5 +1,6 @@
 // Scores completions that other programs sampled, one question after another: `gradus rewards serve` for programs.
 import { z } from 'zod';
+import { parseExact, withExactOf } from '../../../common/exact-values.ts';
 import { milliseconds } from '../../../config/durations.ts';
 import { type Config, uncompiled } from '../../../config/schema.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
@@ -103,12 +104,12 @@ function parseQuestion(line: string): RewardQuestion {
     });
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseExact(line);
   } catch {
     throw invalid('it is not JSON');
   }
   const { data, error } = question.safeParse(value, uncompiled);
-  if (data) return data;
+  if (data) return { ...data, row: withExactOf((value as RewardQuestion).row, data.row) };
   const [issue] = error.issues;
   throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);
 }

@@ -1,4 +1,5 @@
 // Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
+import { withExactOf } from '../../../common/exact-values.ts';
 import { GradusError } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
@@ -110,7 +111,8 @@ interface Case {
   readonly expected?: number | null;
 }
 
-function parseCase({ completion, expected, ...columns }: Example, index: number, file: string): Case {
+function parseCase(row: Example, index: number, file: string): Case {
+  const { completion, expected, ...columns } = row;
   const message = lastMessage(completion);
   if (message === undefined) {
     throw caseInvalid(file, index, 'completion is neither a text nor messages that end with one of the assistant');
@@ -119,7 +121,7 @@ function parseCase({ completion, expected, ...columns }: Example, index: number,
     throw caseInvalid(file, index, `expected is neither a number nor null: ${JSON.stringify(expected)}`);
   }
   return {
-    columns,
+    columns: withExactOf(row, columns),
     trajectory: givenCompletion(promptOf(columns.prompt), message),
     ...(expected !== undefined && { expected: expected as number | null }),
   };
