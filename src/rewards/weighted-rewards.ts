@@ -56,6 +56,7 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
     prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
     completionIds: trajectories.map(({ steps }) => steps.at(-1)!.tokens.completionIds),
+    openings: trajectories.map(({ steps }) => steps.at(-1)!.opening ?? ''),
     columns: Object.fromEntries(
       Object.keys(example).map((name) => [name, repeated(example, name, trajectories.length)]),
     ),
@@ -104,7 +105,7 @@ async function call(score: NamedReward['score'], judged: RewardData, timeLimit: 
 
 /** The given rows of a group. */
 function part(
-  { prompts, completions, completionIds, columns, ...rest }: RewardData,
+  { prompts, completions, completionIds, openings, columns, ...rest }: RewardData,
   rows: readonly number[],
 ): RewardData {
   const pick = <T>(values: readonly T[]) => {
@@ -117,6 +118,7 @@ function part(
     prompts: pick(prompts),
     completions: pick(completions),
     completionIds: pick(completionIds),
+    ...(openings && { openings: pick(openings) }),
     columns: Object.freeze(Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, pick(values)]))),
   });
 }

@@ -404,3 +404,27 @@ test('GSM8K passes with the reward that its answers were made for', {
   assert.deepEqual(bad, ['prompt_length']);
   assert.ok(prompt_lengths!.histogram.reduce((total, { count }) => total + count, 0) === prompt_lengths!.measured);
 });
+
+test('prompts that open a tag are told, and settings of rewards that contradict them are warnings', async () => {
+  const opened = (reward: ConfigInput['reward'], prompt = '{question} <think>\n') =>
+    found('prompt_opening', sums, { reward, prompt_template: prompt });
+  assert.match((await opened('think_format')).detail, /^4 of 4 \(100 %\) prompts end in <think>/);
+  const xml = { name: 'xml_format', config: { tags: ['think', 'answer'] } };
+  assert.equal((await opened([xml])).level, 'ok');
+  for (const [reward, prompt, told] of [
+    [{ name: 'think_format', config: { is_opened_by_prompt: false } }, undefined, /is told that they do not/],
+    [{ ...xml, config: { ...xml.config, is_opened_by_prompt: false } }, undefined, /is told that they do not/],
+    [{ name: 'think_format', config: { is_opened_by_prompt: true } }, '{question}', /which they do not/],
+    [
+      { name: 'regex_match', config: { pattern: '^<think>.*</think>' } },
+      undefined,
+      /the pattern of regex_match wants it/,
+    ],
+  ] as const) {
+    const { level, detail } = await opened([reward], prompt);
+    assert.equal(level, 'warning');
+    assert.match(detail, told);
+  }
+  const { checks } = await check(sums, { reward: 'think_format' });
+  assert.ok(checks.every(({ id }) => id !== 'prompt_opening'));
+});

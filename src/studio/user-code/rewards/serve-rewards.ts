@@ -18,6 +18,8 @@ const question = z.strictObject({
   completion: z.string(),
   /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
+  /** What the rendered prompt had already written of the completion, such as `<think>\n`. */
+  opening: z.string().exactOptional(),
 });
 
 export type RewardQuestion = z.output<typeof question>;
@@ -54,11 +56,11 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
   const prompt = promptOf(config);
   return {
     rewards: rewards.map(({ name }) => name),
-    async answer({ id, row, completion, completion_ids }) {
+    async answer({ id, row, completion, completion_ids: completionIds, opening }) {
       const head = { schema: 'rewards.score/1', id } as const;
       try {
         const message = { role: 'assistant', content: upToStop(completion, config.stop) } as const;
-        const given = givenCompletion(prompt(row), message, completion_ids);
+        const given = givenCompletion(prompt(row), message, { completionIds, opening });
         const [verdict] = await model.score(row, [given]);
         const { score, parts, errors } = verdict!;
         const correct = correctness(verdict!, rewards[0]!.name);
