@@ -53,12 +53,17 @@ export function createAt<T>(configurable: Configurable<T>, settings: unknown, pa
   try {
     return configurable.create(settings);
   } catch (error) {
-    if (!(error instanceof GradusError)) throw error;
-    const { code, message, hint, path: within, kind } = error;
-    throw new GradusError(code, within === undefined ? `${path}: ${message}` : `${path}.${message}`, {
-      hint,
-      path: within === undefined ? path : `${path}.${within}`,
-      kind,
-    });
+    throw placedAt(error, path);
   }
+}
+
+/** An error about settings, which names the path at which a configuration has them. */
+export function placedAt(error: unknown, path: string): unknown {
+  if (!(error instanceof GradusError)) return error;
+  const { code, message, hint, path: within, kind } = error;
+  return new GradusError(code, within === undefined ? `${path}: ${message}` : `${path}.${message}`, {
+    hint,
+    path: within === undefined ? path : `${path}.${within}`,
+    kind,
+  });
 }

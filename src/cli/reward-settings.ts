@@ -1,11 +1,15 @@
 // Parses the settings of a reward on the command line, a JSON object.
+import { mayChangeNumbers, parseToWrite } from '../common/json-numbers.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
 
 /** The value of `--reward-config`. Throws `USAGE`. */
 export function rewardSettings(text: string): Record<string, unknown> {
   const settings = parseJson(text);
-  if (isObject(settings)) return settings;
-  throw settingsInvalid('it is no object');
+  if (!isObject(settings)) throw settingsInvalid('it is no object');
+  const { schema } = parseToWrite(text) as Record<string, unknown>;
+  // As text, a schema keeps numbers that JavaScript would round.
+  const written = isObject(schema) ? JSON.stringify(schema) : '';
+  return mayChangeNumbers(written) ? { ...settings, schema: written } : settings;
 }
 
 function parseJson(text: string): unknown {

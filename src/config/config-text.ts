@@ -1,6 +1,6 @@
 // Parses a configuration in YAML or JSON, and knows the line of each key.
 import { type ErrorCode, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, isObject, messageOf } from '../errors.ts';
 
 export interface ConfigText {
   readonly value: unknown;
@@ -41,11 +41,43 @@ export function parseConfigText(text: string, name: string): ConfigText {
   /** Converts the document to plain values. Aliases are resolved here, so errors in them appear here. */
   function toValue(): unknown {
     try {
-      return document.toJS();
+      const value = document.toJS();
+      return mayHoldLongNumbers.test(text) ? withExactSchemas(value, parseDocument(text, exactly).toJS()) : value;
     } catch (cause) {
       throw syntaxError(name, messageOf(cause));
     }
   }
+}
+
+const mayHoldLongNumbers = /(?<![\d.])\d{16}/;
+const exactly = { intAsBigInt: true, logLevel: 'error', merge: true } as const;
+
+/**
+ * The schema of a `json_schema` reward as JSON text where it has whole numbers that JavaScript would round.
+ * @param exact the same value, whose whole numbers are `bigint`
+ */
+function withExactSchemas(value: unknown, exact: unknown, isSettings = false): unknown {
+  if (Array.isArray(value)) return value.map((item, i) => withExactSchemas(item, (exact as unknown[])[i]));
+  // Dates, sets and the like are refused later.
+  if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const inner = exact as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      if (!isSettings || key !== 'schema') return [key, withExactSchemas(item, inner[key], key === 'config')];
+      const written = jsonOf(inner[key]);
+      return [key, written === jsonOf(item) ? item : written];
+    }),
+  );
+}
+
+/** JSON in which a `bigint` is a number. */
+function jsonOf(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  return `{${Object.entries(value)
+    .map(([key, item]) => `${JSON.stringify(key)}:${jsonOf(item)}`)
+    .join(',')}}`;
 }
 
 /** Our words for errors that the library explains by its own functions. */

@@ -1,6 +1,5 @@
 // Schemas shared by several keys of a configuration.
 import { z } from 'zod';
-import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import { milliseconds } from './durations.ts';
 
 export const count = z.int().positive();
@@ -27,7 +26,7 @@ function isWaitable(time: number): boolean {
 /** Why a text is not a valid regular expression in JavaScript with the flag u; undefined if it is one. */
 function regularExpressionFault(source: string): string | undefined {
   try {
-    new LinearRegExp(source, 'u');
+    new RegExp(source, 'u');
     return undefined;
   } catch (error) {
     // After the source, which the error of the configuration shows anyway.

@@ -1,5 +1,4 @@
 // Prompt templates: text with names of columns in braces, such as `Question: {question}`.
-import { exactAt, stringifyNumbers } from '../common/exact-values.ts';
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, shownRow } from '../errors.ts';
 import type { Example } from '../rl.ts';
@@ -12,7 +11,7 @@ export function templateColumns(template: string): string[] {
 }
 
 /**
- * Replaces each `{column}` by the row's value: text unchanged, other values as JSON, with the numbers that the data set has. `{{` and `}}` stand for braces; empty or unpaired braces
+ * Replaces each `{column}` by the row's value: text unchanged, other values as JSON. `{{` and `}}` stand for braces; empty or unpaired braces
  * are kept. Throws `COLUMN_MISSING` if the row has no such column, `COLUMN_EMPTY` if its value is null.
  */
 export function formatPrompt(template: string, row: Example): string {
@@ -31,8 +30,6 @@ export function formatPrompt(template: string, row: Example): string {
         path: 'prompt_template',
       });
     }
-    const exact = exactAt(row, column);
-    if (exact && 'number' in exact) return exact.number;
-    return typeof value === 'string' ? value : stringifyNumbers(value);
+    return typeof value === 'string' ? value : JSON.stringify(value);
   });
 }

@@ -1,9 +1,8 @@
 // Renders conversations with a model's chat template.
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
-import { openingOf, sharedLength } from '../opening.ts';
 import { stopAtText } from '../policy.ts';
-import type { RenderedPrompt, Renderer } from '../rendering.ts';
+import type { Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { type ChatTemplate, type TemplateVariables, templateWith } from './chat-template.ts';
@@ -34,27 +33,23 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   const endTexts = [...stopIds].map((id) => tokenizer.decode([id]));
   let use: ToolUse | undefined;
   const toolsOf = () => (use ??= toolUse(template));
-  const textOf = (state: State, addGenerationPrompt = true) => {
+  const textOf = (state: State) => {
     const { messages, tools } = state;
     const asText = speaksOfTools(state) && !toolsOf().native;
-    if (asText) return template.render(toolsAsText(state), { addGenerationPrompt });
-    return template.render(messages, { addGenerationPrompt, ...(tools?.length && { tools }) });
-  };
-  const prompt = (text: string, state: State): RenderedPrompt => {
-    const opening = openingOf(text, () => text.slice(sharedLength(text, textOf(state, false))));
-    return { ids: tokenizer.encode(text), ...(opening !== undefined && { opening }) };
+    if (asText) return template.render(toolsAsText(state), { addGenerationPrompt: true });
+    return template.render(messages, { addGenerationPrompt: true, ...(tools?.length && { tools }) });
   };
   const turns = keepSampledTurns({
-    whole: (state) => prompt(textOf(state), state),
+    whole: (state) => tokenizer.encode(textOf(state)),
     after(state, index, completionIds) {
       const rest = textBehindTurn(state, index, textOf);
       const ended = stopIds.has(completionIds.at(-1)!);
       const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
-      return prompt(rest.slice(end?.length ?? 0), state);
+      return tokenizer.encode(rest.slice(end?.length ?? 0));
     },
-    parse: (completionIds, tools = [], opening) =>
+    parse: (completionIds, tools = []) =>
       tools.length > 0
-        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening)
+        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds)
         : parseText(tokenizer, ends, completionIds),
   });
   const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
@@ -63,7 +58,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
     renderCall: (call) => toolsOf().syntax.render(call),
-    follow: (_, opening) => turnText(tokenizer, toolsOf().syntax, opening),
+    follow: () => turnText(tokenizer, toolsOf().syntax),
     withVariables: (variables) =>
       chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),
   };

@@ -3,17 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RewardFunction } from '../rewards.ts';
 import { builtinRewards } from './builtin.ts';
-import { jsonSchema } from './json-schema.ts';
+import { assertJsonSchema, jsonSchema } from './json-schema.ts';
 import { splitThinking, xmlContent } from './sections.ts';
 import { style } from './style.ts';
 import { thinkFormat } from './think-format.ts';
-import { xmlFormat } from './xml-format.ts';
 
-async function score(reward: RewardFunction, completion: string, opening?: string) {
+async function score(reward: RewardFunction, completion: string) {
   const [result] = await reward({
     prompts: [],
     completions: [completion],
-    ...(opening !== undefined && { openings: [opening] }),
     completionIds: [],
     columns: {},
     log: () => {},
@@ -64,26 +62,6 @@ test('think_format wants thinking and an answer', async () => {
   assert.equal(await score(thinkFormat({ is_opened_by_prompt: true }), '<think>a</think>b'), 0);
 });
 
-test('think_format and xml_format count what the prompt has opened as written', async () => {
-  const sections = xmlFormat({ tags: ['think', 'answer'], mode: 'strict' });
-  for (const opening of ['<think>', '<think>\n', '<think>\nOkay, ']) {
-    assert.equal(await score(thinkFormat(), 'a</think>b', opening), 1);
-    assert.equal(await score(thinkFormat(), '<think>a</think>b', opening), 0);
-    assert.equal(await score(thinkFormat(), 'ab', opening), 0);
-    assert.equal(await score(thinkFormat({ is_opened_by_prompt: false }), 'a</think>b', opening), 0);
-    assert.equal(await score(sections, 'a</think>\n<answer>b</answer>', opening), 1);
-    assert.equal(await score(sections, '<think>a</think><answer>b</answer>', opening), 0);
-  }
-  for (const opening of ['', '<reasoning>\n', undefined]) {
-    assert.equal(await score(thinkFormat(), 'a</think>b', opening), 0);
-    assert.equal(await score(thinkFormat(), '<think>a</think>b', opening), 1);
-    assert.equal(await score(sections, 'a</think>\n<answer>b</answer>', opening), 0);
-  }
-  for (const mode of ['soft', 'incremental'] as const)
-    assert.equal(await score(xmlFormat({ mode }), 'a</reasoning><answer>b</answer>', '<reasoning>\n'), 1);
-  assert.equal(await score(xmlFormat({ is_opened_by_prompt: true }), 'a</reasoning><answer>b</answer>'), 1);
-});
-
 test('json_schema checks types, required properties, enumerations, ranges, items and nothing besides', async () => {
   const schema = {
     type: 'object',
@@ -114,7 +92,76 @@ test('json_schema checks types, required properties, enumerations, ranges, items
     assert.equal(await score(jsonSchema({ schema, parsed_score: 0.25 }), completion), expected, completion);
   }
   assert.equal(await score(jsonSchema({ schema }), 'null'), 0);
-  assert.throws(() => builtinRewards.json_schema!.create({ schema: { type: 'nonsense' } }), /schema/);
+  const nonsense = { schema: { properties: { a: { type: 'nonsense' } } } };
+  for (const tried of [assertJsonSchema(nonsense), score(jsonSchema(nonsense), '{}')])
+    await assert.rejects(tried, { code: 'CONFIG_INVALID', path: 'schema.properties.a.type' });
+  for (const config of [{}, { schema: {}, schema_column: 'a' }])
+    assert.throws(() => builtinRewards.json_schema!.create(config), /either schema or schema_column/);
+});
+
+test('json_schema says what a validator says', async () => {
+  for (const [schema, completion, expected] of [
+    [{ type: 'object', required: ['a'] }, '{"b":1}', 0],
+    [{ type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] }, '{}', 0],
+    [{ properties: { a: { type: 'string', default: 'x' } }, required: ['a'] }, '{}', 0],
+    [{ enum: ['a', { b: 1 }] }, '{"b":1}', 1],
+    [{ type: 'object', properties: { a: true }, minProperties: 2 }, '{"a":1}', 0],
+    ['{"const":12345678901234567890}', '12345678901234567890', 1],
+    ['{"const":12345678901234567890}', '12345678901234567891', 0],
+    [false, '1', 0],
+  ] as const) {
+    assert.equal(await score(jsonSchema({ schema }), completion), expected, JSON.stringify(schema));
+  }
+});
+
+test('json_schema finds the last complete block of JSON', async () => {
+  const reward = jsonSchema({ schema: { const: { a: '```' } } });
+  for (const [completion, expected] of [
+    ['```json\n{"a": "```"}\n```', 1],
+    ['~~~\n{"a": "```"}\n~~~\nDone.', 1],
+    ['````JSON\r\n{"a": "```"}\r\n````\r\n', 1],
+    ['So: ```json\n{"a": "```"}```', 1],
+    ['```json\n1\n```\n```json\n{"a": "```"}\n```\n```python\nprint(1)\n```', 1],
+    ['```json\n{"a": "```"}\n```\n```json\n1\n```', 0],
+    ['```json\n{"a": "```"}', 0],
+    [`\`\`\`${'\n'.repeat(200_000)}`, 0],
+  ] as const) {
+    assert.equal(await score(reward, completion), expected, completion.slice(0, 80));
+  }
+});
+
+test('json_schema reads the schemas of a column', async () => {
+  const scoreWith = async (...schemas: unknown[]) =>
+    jsonSchema({ schema_column: 's' })({
+      prompts: [],
+      completions: schemas.map(() => '12345678901234567890'),
+      completionIds: [],
+      columns: { s: schemas },
+      log: () => {},
+    });
+  const digits = '12345678901234567890';
+  // Readers of data sets turn whole numbers that JavaScript would round into texts.
+  assert.deepEqual(
+    await scoreWith(
+      { type: 'string' },
+      '{"type":"integer"}',
+      null,
+      { type: 'integer', const: digits },
+      { maximum: digits },
+      { exclusiveMaximum: digits },
+      { const: digits },
+      '{"enum":[1,12345678901234567891]}',
+      true,
+    ),
+    [0, 1, null, 1, 1, 0, 0, 0, 1],
+  );
+  await assert.rejects(async () => scoreWith({ items: { type: 3 } }), {
+    code: 'SCHEMA_INVALID',
+    message: /column "s", items\.type: 3 is not allowed here/,
+  });
+  await assert.rejects(async () => scoreWith('{'), { code: 'SCHEMA_INVALID', message: /not JSON/ });
+  await assert.rejects(async () => scoreWith({ $ref: '#' }), { code: 'SCHEMA_TOO_COSTLY' });
+  await assert.rejects(async () => score(jsonSchema({ schema_column: 'schem' }), '1'), { code: 'COLUMN_MISSING' });
 });
 
 test('style weighs wanted patterns against unwanted ones', async () => {

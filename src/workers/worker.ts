@@ -3,12 +3,9 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { stringifyExact } from '../common/exact-values.ts';
-import { redacted } from '../common/redaction.ts';
 import { afterTime } from '../common/time-limits.ts';
-import { GradusError, messageOf, shortened } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { killGroup } from './kill-group.ts';
-import { passOn } from './pass-on.ts';
 import { type Failure, type Hello, type OutgoingMessage, PROTOCOL_VERSION, parseMessage } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
@@ -28,8 +25,6 @@ export interface WorkerOptions {
   readonly startTimeout?: number;
   /** Where the worker's stderr goes: to a log file, or to the stderr of this process. @default 'log' */
   readonly stderr?: 'log' | 'inherit';
-  /** Whether the worker's numbers are kept as it writes them (`parseExact`), which takes longer for many. @default false */
-  readonly exactNumbers?: boolean;
   /** The hint of errors because of which the worker cannot start. */
   readonly fix?: string;
 }
@@ -51,9 +46,6 @@ const atExit = new Set<() => void>();
 process.on('exit', () => {
   for (const abandon of atExit) abandon();
 });
-
-/** The most characters of a worker's error. */
-const MOST_SAID = 4000;
 
 /** Milliseconds from closing a worker's stdin until it is killed. */
 const GRACE = 3000;
@@ -80,7 +72,7 @@ export class Worker {
   /** Resolves when the hello arrives. */
   readonly hello: Promise<Hello>;
   readonly #options: WorkerOptions;
-  readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable | null>;
   readonly #pending = new Map<number, Pending>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
@@ -96,9 +88,9 @@ export class Worker {
     // The worker gets a process group of its own: Ctrl-C then reaches this process only, and processes that the worker starts can be killed with it.
     this.#process = spawn(options.command, options.args, {
       env: { ...process.env, ...options.environment },
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
       detached: true,
-    }) as ChildProcessByStdio<Writable, Readable, Readable>;
+    }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
     const abandon = () => this.#abandon();
     atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
@@ -107,13 +99,11 @@ export class Worker {
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       atExit.delete(abandon);
-      if (this.#options.stderr !== 'inherit') this.log.end();
       if (this.#closed) this.log.discard();
       this.end(this.#died(code, signal));
     });
     this.#process.stdin.on('error', () => {}); // the worker died, which 'close' reports
-    if (options.stderr === 'inherit') passOn(this.#process.stderr);
-    else this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
   }
 
@@ -164,7 +154,7 @@ export class Worker {
   /** Makes the worker keep this process running, or not. */
   #hold(busy: boolean): void {
     const { stdin, stdout, stderr } = this.#process;
-    const handles = [this.#process, stdin, stdout, stderr];
+    const handles = [this.#process, stdin, stdout, ...(stderr ? [stderr] : [])];
     for (const handle of handles as unknown as Pick<Socket, 'ref' | 'unref'>[]) {
       if (busy) handle.ref();
       else handle.unref();
@@ -182,14 +172,14 @@ export class Worker {
   }
 
   #send(message: OutgoingMessage): void {
-    if (this.#process.stdin.writable) this.#process.stdin.write(`${stringifyExact(message)}\n`);
+    if (this.#process.stdin.writable) this.#process.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   #receive(line: string): void {
-    const { name, exactNumbers = false } = this.#options;
-    const message = parseMessage(line, exactNumbers);
+    const message = parseMessage(line);
+    const { name } = this.#options;
     if (!message) {
-      const said = `the ${name} worker said what is not of the protocol: ${redacted(line).slice(0, 80)}`;
+      const said = `the ${name} worker said what is not of the protocol: ${line.slice(0, 80)}`;
       this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));
     } else if ('hello' in message) {
       const { hello } = message;
@@ -219,7 +209,7 @@ export class Worker {
 
   #failure({ code, message, hint, kind }: Failure): GradusError {
     const { fix } = this.#options;
-    return new GradusError(code, shortened(redacted(message), MOST_SAID), {
+    return new GradusError(code, message, {
       hint: hint ?? (kind === 'not_ready' && fix ? fix : this.#logHint()),
       kind,
     });

@@ -1,7 +1,6 @@
 // gradus serve: serves a model behind OpenAI's API.
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
-import { keepSecret } from '../../common/redaction.ts';
 import { GradusError } from '../../errors.ts';
 import type { ServeOptions } from '../../server/serve.ts';
 import { portNumber } from '../arguments.ts';
@@ -57,10 +56,7 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
 
 function keyIn(variable: string): string {
   const key = process.env[variable];
-  if (key) {
-    keepSecret(key);
-    return key;
-  }
+  if (key) return key;
   throw new GradusError('CREDENTIALS_MISSING', `the environment variable ${variable} is not set`, {
     hint: `export ${variable}, or leave --api-key-env out`,
     path: '--api-key-env',

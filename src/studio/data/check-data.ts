@@ -18,7 +18,6 @@ import {
 import { firstRewardCheck } from './first-reward.ts';
 import { scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
-import { openedPromptsCheck } from './opened-prompts.ts';
 import type { Problems } from './problems.ts';
 
 export interface DataCheck {
@@ -55,7 +54,6 @@ export async function checkData(config: Config): Promise<DataCheck> {
   return {
     checks: [
       templateCheck(template, rows, opening, renderer),
-      ...openedPromptsCheck(rows, opening, renderer, config),
       ...rowChecks(rows, task.rewards, prompt, config),
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),

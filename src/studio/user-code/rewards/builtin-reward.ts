@@ -30,7 +30,7 @@ export async function createBuiltinReward(
   options: BuiltinRewardOptions = {},
 ): Promise<OpenReward> {
   const reward = configured(part, path, answerColumn, options);
-  await assertUsable([part]);
+  await assertUsable(part, path);
   return reward;
 }
 

@@ -2,19 +2,12 @@
 import type { Message } from '../../../message.ts';
 import type { Trajectory } from '../../../rl.ts';
 
-export interface GivenTurn {
-  /** Its tokens, where they are known: rewards may count them. @default none */
-  readonly completionIds?: readonly number[];
-  /** What the rendered prompt had already written of it. @default nothing */
-  readonly opening?: string | undefined;
-}
-
+/** @param completionIds its tokens, where they are known: rewards may count them */
 export function givenCompletion(
   prompt: readonly Message[],
   message: Message,
-  { completionIds = [], opening }: GivenTurn = {},
+  completionIds: readonly number[] = [],
 ): Trajectory {
   const tokens = { promptIds: [], completionIds, logprobs: [] };
-  const step = { state: { messages: prompt }, action: { message }, tokens, ...(opening !== undefined && { opening }) };
-  return { steps: [step], stopReason: 'completed' };
+  return { steps: [{ state: { messages: prompt }, action: { message }, tokens }], stopReason: 'completed' };
 }

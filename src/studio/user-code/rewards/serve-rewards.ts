@@ -1,6 +1,5 @@
 // Scores completions that other programs sampled, one question after another: `gradus rewards serve` for programs.
 import { z } from 'zod';
-import { parseExact, withExactOf } from '../../../common/exact-values.ts';
 import { milliseconds } from '../../../config/durations.ts';
 import { type Config, uncompiled } from '../../../config/schema.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
@@ -18,8 +17,6 @@ const question = z.strictObject({
   completion: z.string(),
   /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
-  /** What the rendered prompt had already written of the completion, such as `<think>\n`. */
-  opening: z.string().exactOptional(),
 });
 
 export type RewardQuestion = z.output<typeof question>;
@@ -56,11 +53,11 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
   const prompt = promptOf(config);
   return {
     rewards: rewards.map(({ name }) => name),
-    async answer({ id, row, completion, completion_ids: completionIds, opening }) {
+    async answer({ id, row, completion, completion_ids }) {
       const head = { schema: 'rewards.score/1', id } as const;
       try {
         const message = { role: 'assistant', content: upToStop(completion, config.stop) } as const;
-        const given = givenCompletion(prompt(row), message, { completionIds, opening });
+        const given = givenCompletion(prompt(row), message, completion_ids);
         const [verdict] = await model.score(row, [given]);
         const { score, parts, errors } = verdict!;
         const correct = correctness(verdict!, rewards[0]!.name);
@@ -106,12 +103,12 @@ function parseQuestion(line: string): RewardQuestion {
     });
   let value: unknown;
   try {
-    value = parseExact(line);
+    value = JSON.parse(line);
   } catch {
     throw invalid('it is not JSON');
   }
   const { data, error } = question.safeParse(value, uncompiled);
-  if (data) return { ...data, row: withExactOf((value as RewardQuestion).row, data.row) };
+  if (data) return data;
   const [issue] = error.issues;
   throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);
 }

@@ -1,0 +1,96 @@
+// The drafts of JSON Schema that are read: the library's keywords, with ours in place of some, and the schemas of schemas.
+import '@hyperjump/json-schema/draft-04';
+import '@hyperjump/json-schema/draft-06';
+import '@hyperjump/json-schema/draft-07';
+import '@hyperjump/json-schema/draft-2019-09';
+import '@hyperjump/json-schema/draft-2020-12';
+import {
+  buildSchemaDocument,
+  defineVocabulary,
+  getKeywordId,
+  getSchema,
+  loadDialect,
+  type SchemaDocument,
+  toSchema,
+} from '@hyperjump/json-schema/experimental';
+import { exactValue } from './exact-json.ts';
+import { addExactKeywords, ourKeyword } from './keywords.ts';
+import { knownKeywords, type Preparation, preparedSchema } from './prepared-schema.ts';
+
+const of2019 = ['core', 'applicator', 'validation', 'meta-data', 'format', 'content'];
+const of2020 = ['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'];
+
+/** Each draft by the address of the schema of its schemas, and the addresses of what that consists of. */
+const drafts: Readonly<Record<string, readonly string[]>> = {
+  'http://json-schema.org/draft-04/schema': [],
+  'http://json-schema.org/draft-06/schema': [],
+  'http://json-schema.org/draft-07/schema': [],
+  'https://json-schema.org/draft/2019-09/schema': of2019.map(
+    (name) => `https://json-schema.org/draft/2019-09/meta/${name}`,
+  ),
+  'https://json-schema.org/draft/2020-12/schema': of2020.map(
+    (name) => `https://json-schema.org/draft/2020-12/meta/${name}`,
+  ),
+};
+
+/** A draft without a name of its own: the newest. */
+const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
+
+/** The draft that `$schema` names; the newest for others, as Python's `jsonschema` has it. */
+export function draftOf(named: unknown): string {
+  const bare = String(named).replace(/#$/, '');
+  return Object.keys(drafts).find((draft) => draft.replace(/^https?:/, '') === bare.replace(/^https?:/, '')) ?? NEWEST;
+}
+
+/** Our name for a draft, in which our keywords hold. The library's own drafts stay as they are for others in the same process. */
+export const dialectOf = (named: unknown) => ourKeyword(draftOf(named).replace('http:', 'https:'));
+
+export function preparationOf(draft: string): Preparation {
+  return { dialectOf, refStandsAlone: draft.includes('/draft-0') };
+}
+
+export interface Dialects {
+  /** The schemas of schemas, by their addresses. */
+  readonly documents: ReadonlyMap<string, SchemaDocument>;
+}
+
+interface MetaSchema {
+  readonly properties?: Record<string, unknown>;
+}
+
+let loaded: Promise<Dialects> | undefined;
+
+export function loadDialects(): Promise<Dialects> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<Dialects> {
+  const replaced = addExactKeywords();
+  const documents = new Map<string, SchemaDocument>();
+  for (const draft of Object.keys(drafts)) {
+    const ids = [...knownKeywords].flatMap((keyword) => {
+      const id = getKeywordId(keyword, draft);
+      if (id === undefined || id.includes('/unknown#')) return [];
+      return [[keyword, replaced.has(ourKeyword(id)) ? ourKeyword(id) : id] as const];
+    });
+    const dialect = dialectOf(draft);
+    defineVocabulary(`${dialect}/keywords`, Object.fromEntries(ids));
+    loadDialect(dialect, { [`${dialect}/keywords`]: true }, true);
+  }
+  for (const [draft, parts] of Object.entries(drafts)) {
+    for (const address of [draft, ...parts]) {
+      const schema = toSchema(await getSchema(address), { includeDialect: 'never' }) as MetaSchema;
+      // Values that occur twice, which early revisions of a draft forbade, do no harm.
+      if (schema.properties?.enum) schema.properties.enum = { type: 'array' };
+      const prepared = preparedSchema(exactValue(schema), preparationOf(draft)) as Parameters<
+        typeof buildSchemaDocument
+      >[0];
+      documents.set(
+        address,
+        Object.assign(buildSchemaDocument(prepared, address, dialectOf(draft)), { validated: true }),
+      );
+    }
+  }
+  return { documents };
+}

@@ -1,0 +1,160 @@
+// Whether values conform to a JSON Schema: drafts 2020-12, 2019-09, 7, 6 and 4, with numbers as they are written. Schemas are interpreted, and nothing is fetched.
+import * as JsonSchema from '@hyperjump/json-schema/experimental';
+import * as Instance from '@hyperjump/json-schema/instance/experimental';
+import { shortened } from '../errors.ts';
+import { dialectOf, draftOf, loadDialects, preparationOf } from './dialects.ts';
+import {
+  type ExactObject,
+  type ExactValue,
+  exactValue,
+  isExactObject,
+  nodeOf,
+  parseExact,
+  TooDeep,
+} from './exact-json.ts';
+import { plain, preparedSchema } from './prepared-schema.ts';
+
+/** A schema that is none: `path` is the place in it, such as `properties.age.type`, where that is known. */
+export class SchemaInvalid extends Error {
+  override readonly name = 'SchemaInvalid';
+  readonly path: string;
+
+  constructor(message: string, path = '') {
+    super(message);
+    this.path = path;
+  }
+}
+
+/** A validation that takes too many steps, or has no end. */
+export class SchemaTooCostly extends Error {
+  override readonly name = 'SchemaTooCostly';
+}
+
+/** Whether a value conforms. Throws `SchemaTooCostly`, or `TooDeep` for a value that is nested too deeply. */
+export type Validate = (value: ExactValue) => boolean;
+
+/** The most schemas that one validation may apply. */
+const MOST_STEPS = 500_000;
+/** The most references to references. */
+const MOST_REFERENCES = 500;
+/** The address of schemas that have none: nothing is there. */
+const ADDRESS = 'https://gradus.invalid/schema';
+
+/** Reads a schema, as an object or as JSON text, whose numbers are then exact. Throws `SchemaInvalid`. */
+export async function compileSchema(given: unknown): Promise<Validate> {
+  const schema = readSchema(given);
+  const draft = draftOf(isExactObject(schema) ? schema.$schema : undefined);
+  await assertValid(schema, draft);
+  return compiled(schema, draft);
+}
+
+function readSchema(given: unknown): ExactValue {
+  try {
+    return typeof given === 'string' ? parseExact(given) : exactValue(given);
+  } catch (error) {
+    throw new SchemaInvalid(error instanceof SyntaxError ? `it is not JSON: ${error.message}` : messageIn(error));
+  }
+}
+
+/** Compiled schemas of schemas. */
+const metaSchemas = new Map<string, Promise<JsonSchema.CompiledSchema>>();
+
+interface Verdict {
+  readonly valid: boolean;
+  readonly errors?: readonly { readonly instanceLocation: string }[];
+}
+
+async function assertValid(schema: ExactValue, draft: string): Promise<void> {
+  let metaSchema = metaSchemas.get(draft);
+  if (!metaSchema) {
+    metaSchema = loadDialects().then(({ documents }) => astOf(documents.get(draft)!));
+    metaSchemas.set(draft, metaSchema);
+  }
+  const { ast, schemaUri } = await metaSchema;
+  try {
+    const node = nodeOf(Instance.cons, schema);
+    const output: Verdict = JsonSchema.interpret({ ast, schemaUri }, node, {
+      outputFormat: 'BASIC',
+      plugins: [stepLimit()],
+    });
+    const { valid, errors = [] } = output;
+    if (valid) return;
+    // Behind an error there are those of the values in it; the innermost says most.
+    const places = errors.map(({ instanceLocation }) => pointerOf(instanceLocation));
+    const place = places.reduce((deepest, each) => (each.length > deepest.length ? each : deepest), [] as string[]);
+    const found = place.reduce((within, part) => (within as ExactObject)[part]!, schema);
+    throw new SchemaInvalid(
+      `${shortened(JSON.stringify(plain(found)), 60)} is not allowed here by JSON Schema (${nameOf(draft)})`,
+      place.join('.'),
+    );
+  } catch (error) {
+    if (error instanceof SchemaInvalid) throw error;
+    throw new SchemaInvalid(messageIn(error));
+  }
+}
+
+const nameOf = (draft: string) => draft.replace(/^.*\/draft[/-](.*)\/schema$/, '$1').replace(/^0/, 'draft ');
+
+function pointerOf(location: string): string[] {
+  const parts = decodeURI(location.slice(location.indexOf('#') + 1))
+    .split('/')
+    .slice(1);
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+async function compiled(schema: ExactValue, draft: string): Promise<Validate> {
+  await loadDialects();
+  let built: JsonSchema.CompiledSchema;
+  try {
+    const prepared = preparedSchema(schema, preparationOf(draft)) as JsonSchema.SchemaDocument['root'];
+    const document = JsonSchema.buildSchemaDocument(prepared as never, ADDRESS, dialectOf(draft));
+    built = await astOf(document);
+  } catch (error) {
+    throw new SchemaInvalid(messageIn(error));
+  }
+  const { ast, schemaUri } = built;
+  return (value) => {
+    const plugins = [...ast.plugins, stepLimit()];
+    try {
+      return JsonSchema.Validation.interpret(schemaUri, nodeOf(Instance.cons, value), { ast, plugins });
+    } catch (error) {
+      if (error instanceof RangeError)
+        throw new SchemaTooCostly('the schema refers to itself without end, or too deeply');
+      throw error;
+    }
+  };
+}
+
+/** Compiles a document, whose references lead to its own parts or to schemas of schemas; nothing is fetched. */
+async function astOf(document: JsonSchema.SchemaDocument): Promise<JsonSchema.CompiledSchema> {
+  const { documents } = await loadDialects();
+  let followed = 0;
+  const find = (_: object, address: string | symbol) => {
+    // The library follows references to references at once, and other work later.
+    if (followed === 0) queueMicrotask(() => (followed = 0));
+    if (++followed > MOST_REFERENCES) throw new SchemaInvalid('its references have no end');
+    const id = String(address);
+    const found = (id === document.baseUri ? document : undefined) ?? document.embedded?.[id] ?? documents.get(id);
+    if (!found) throw new SchemaInvalid(`it refers to ${id.replace(ADDRESS, '#')}, which it does not have`);
+    return found;
+  };
+  const cache = new Proxy({}, { get: find, has: () => true });
+  const browser = { _cache: cache } as unknown as NonNullable<Parameters<typeof JsonSchema.getSchema>[1]>;
+  // The library would validate them, with numbers that are rounded.
+  for (const each of [document, ...Object.values(document.embedded ?? {})]) Object.assign(each, { validated: true });
+  return JsonSchema.compile(await JsonSchema.getSchema(document.baseUri, browser));
+}
+
+function stepLimit(): JsonSchema.EvaluationPlugin {
+  let steps = 0;
+  return {
+    beforeSchema() {
+      if (++steps > MOST_STEPS) throw new SchemaTooCostly(`it takes more than ${MOST_STEPS} steps to validate`);
+    },
+  };
+}
+
+function messageIn(error: unknown): string {
+  if (error instanceof TooDeep || error instanceof RangeError) return 'it is nested too deeply';
+  return error instanceof Error ? error.message.replaceAll(ADDRESS, '') : String(error);
+}
