@@ -30,7 +30,8 @@ With \`--json\` stdout holds exactly one JSON object on one line, whether the co
 on stderr. \`ok\` is whether the command did what was asked, \`command\` which it was, and
 \`schema\` names the schema that the object follows: \`gradus schema NAME\` prints it as JSON Schema. A failure has \`ok: false\`, an
 \`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. Later versions may add keys; one that
-removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`.
+removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`. The tables
+name the keys of each object; what the objects inside of it hold is in its schema.
 
 With \`train --events\` stdout holds one object a line while it goes on, each of them a \`train.event/2\`.
 
@@ -50,7 +51,7 @@ function section(name: string): string {
   const schema = jsonSchemaOf(name) as Schema;
   const variants = schema.anyOf ?? [schema];
   const tables = variants.map((variant) => {
-    const rows = rowsOf(variant, '')
+    const rows = rowsOf(variant)
       .filter(([key]) => !common.includes(key))
       .map(([key, type, meaning]) => `| \`${key}\` | ${type} | ${meaning} |`);
     const type = variant.properties?.type?.const;
@@ -60,16 +61,13 @@ function section(name: string): string {
   return [`## ${name}\n`, ...(schema.description ? [`${schema.description}\n`] : []), ...tables].join('\n');
 }
 
-/** A row for each key; those of objects inside come after it, with dots. */
-function rowsOf(schema: Schema, prefix: string): [key: string, type: string, meaning: string][] {
-  const { properties = {}, required = [] } = schema;
-  return Object.entries(properties).flatMap(([key, child]) => {
-    const path = `${prefix}${key}`;
+/** A row for each key of the object itself. */
+function rowsOf({ properties = {}, required = [] }: Schema): [key: string, type: string, meaning: string][] {
+  return Object.entries(properties).map(([key, child]) => {
     const description = child.description ?? '';
     const saysWhen = /(absent|present) if|absent unless/.test(description);
     const meaning = [required.includes(key) || saysWhen ? '' : 'may be absent', description].filter(Boolean).join('; ');
-    const [inner, suffix] = child.items ? [child.items, '[].'] : [child, '.'];
-    return [[path, typeOf(child), meaning], ...rowsOf(inner, path + suffix)];
+    return [key, typeOf(child), meaning];
   });
 }
 

@@ -1,5 +1,6 @@
 // Reads and writes the arguments of tool calls as JSON, without changing their numbers.
-import { mayChangeNumbers, parseToWrite, parseWithNumbers } from './common/json-numbers.ts';
+import { parseExact } from './common/exact-values.ts';
+import { mayChangeNumbers, parseToWrite } from './common/json-numbers.ts';
 import { isObject } from './errors.ts';
 import type { ToolCall } from './message.ts';
 
@@ -11,12 +12,8 @@ export type ReadArguments = Pick<ToolCall, 'arguments' | 'argumentsText'>;
  */
 export function readArguments(text: string, key?: string): ReadArguments | undefined {
   const part = (whole: unknown) => (key === undefined || !isObject(whole) ? whole : whole[key]);
-  const given = part(
-    // As in data: a whole number that a double would round becomes a text of its digits.
-    parseWithNumbers(text, (source, value) =>
-      /^-?\d+$/.test(source) && !Number.isSafeInteger(value) ? source : value,
-    ),
-  );
+  // As in data: a whole number that a double would round becomes a text of its digits.
+  const given = part(parseExact(text));
   if (!isObject(given)) return undefined;
   if (!mayChangeNumbers(text)) return { arguments: given };
   const argumentsText = JSON.stringify(part(parseToWrite(text)));

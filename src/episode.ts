@@ -41,6 +41,8 @@ export class Episode {
   #spent = 0;
   #env: Env | undefined;
   #state: State | undefined;
+  /** What the last prompt has written of the turn that follows it. */
+  #opening: string | undefined;
   #stopReason: StopReason | undefined;
   #error: Trajectory['error'];
   #scores: Trajectory['scores'];
@@ -81,7 +83,8 @@ export class Episode {
       const { messages } = this.#state!;
       const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
       if (characters < MOST_CHARACTERS_PER_TOKEN * limit) {
-        const { ids } = renderer.render(this.#state!);
+        const { ids, opening } = renderer.render(this.#state!);
+        this.#opening = opening;
         const last = this.#steps.at(-1);
         if (last) assertContinues(last.tokens, ids);
         if (characters === 0 && ids.length === 0) {
@@ -99,8 +102,9 @@ export class Episode {
   /** Records a turn of the policy and passes it to the environment; `cut` says why the turn ended early, if it did. */
   act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): MaybePromise<void> {
     return this.#attempt(() => {
-      const action = renderer.parse(tokens.completionIds, this.#state!.tools);
-      this.#steps.push({ state: this.#state!, action, tokens });
+      const opening = this.#opening;
+      const action = renderer.parse(tokens.completionIds, this.#state!.tools, opening);
+      this.#steps.push({ state: this.#state!, action, tokens, ...(opening !== undefined && { opening }) });
       if (cut === 'cancelled') {
         this.#stopReason = cut;
         return;

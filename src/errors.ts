@@ -1,4 +1,5 @@
 // The error class for everything that a user can meet: a stable code, one line, and a hint about what to do. cli/exit-codes.ts has the exit codes.
+import { redacted } from './common/redaction.ts';
 
 /** The kind of error, which determines the exit code of the command. */
 export type ErrorKind =
@@ -21,7 +22,7 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** An error with a stable `code` (upper case, underscores), a message and a hint. Line breaks in the message become spaces. */
+/** An error with a stable `code` (upper case, underscores), a message and a hint, without known secrets. Line breaks in the message become spaces. */
 export class GradusError extends Error {
   override readonly name = 'GradusError';
   readonly code: string;
@@ -31,11 +32,11 @@ export class GradusError extends Error {
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(
-      message.replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' '),
+      redacted(message).replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' '),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.code = code;
-    this.hint = details.hint;
+    this.hint = details.hint === undefined ? undefined : redacted(details.hint);
     this.path = details.path;
     this.kind = details.kind ?? 'invalid';
   }
@@ -52,10 +53,10 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'UNEXPECTED';
 }
 
-/** The message of anything that was thrown, even if it is not an `Error`; very long ones are cut. */
+/** The message of anything that was thrown, even if it is not an `Error`, without known secrets; very long ones are cut. */
 export function messageOf(error: unknown): string {
   try {
-    return beginning(String(error instanceof Error ? error.message : error));
+    return beginning(redacted(String(error instanceof Error ? error.message : error)));
   } catch {
     return kindOf(error);
   }
@@ -71,7 +72,7 @@ export function messageWithCause(error: unknown): string {
 /** The stack of anything that was thrown, if it has one, without the frames of Node, which depend on what else the process does; very long ones are cut. */
 export function stackOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
-  return beginning(error.stack.replaceAll(/\n +at [^\n]*\bnode:internal\/[^\n]*/g, ''));
+  return beginning(redacted(error.stack).replaceAll(/\n +at [^\n]*\bnode:internal\/[^\n]*/g, ''));
 }
 
 /** Errors are recorded with every completion that caused them, and messages from user code may quote whole documents. */

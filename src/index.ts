@@ -89,8 +89,8 @@ export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export type { LossOptions, Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
-export type { EvaluationLog } from './studio/evaluation/answer-problems.ts';
-export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
+export { evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
+export type { EvaluationLog, EvaluationOptions } from './studio/evaluation/evaluation-options.ts';
 
 // Models, tokens and chat.
 

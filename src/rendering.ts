@@ -4,6 +4,8 @@ import type { Action, State } from './rl.ts';
 
 export interface RenderedPrompt {
   readonly ids: readonly number[];
+  /** What the prompt has already written of the answer, from a tag on that it opens, such as `<think>\n`. @default nothing */
+  readonly opening?: string;
 }
 
 /** Translates between the messages of an environment and the token ids of a model. */
@@ -19,10 +21,11 @@ export interface Renderer {
   /**
    * Parses sampled ids. Stop tokens and stop texts are not part of the message.
    * @param tools the tools that the state offered; without any, text that looks like a call stays text
+   * @param opening that of the prompt: thoughts that it opens hold no calls
    */
-  parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
+  parse(completionIds: readonly number[], tools?: readonly ToolSpec[], opening?: string): Action;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
-  follow?(tools: readonly ToolSpec[]): TurnText;
+  follow?(tools: readonly ToolSpec[], opening?: string): TurnText;
   /** A call as the model writes it, in its completion. @default unknown */
   renderCall?(call: Pick<ToolCall, 'name' | 'arguments'>): string;
   /** The same renderer, whose chat template gets these variables in addition. @default there is no chat template */

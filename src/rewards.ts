@@ -26,6 +26,8 @@ export interface RewardInput {
   /** The generated text; in a multi-turn episode, that of the last turn. */
   readonly completions: readonly string[];
   readonly completionIds: readonly (readonly number[])[];
+  /** What each rendered prompt had already written of the completion, such as `<think>\n` at its end; empty where it opens no tag. @default all empty */
+  readonly openings?: readonly string[];
   /** Every column of the data set by name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
   /** The progress of the run, in evaluations too, as TRL's `trainer_state`; absent outside of runs, as in tests of rewards. */

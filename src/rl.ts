@@ -103,6 +103,8 @@ export interface Step {
   readonly state: State;
   readonly action: Action;
   readonly tokens: TurnTokens;
+  /** What the prompt had already written of the turn, from a tag on that it opened, such as `<think>\n`. @default nothing */
+  readonly opening?: string;
 }
 
 /** The record of one episode. */

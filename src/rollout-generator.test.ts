@@ -4,6 +4,8 @@ import { describe, test } from 'node:test';
 import type { Message } from './message.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from './policy.ts';
 import type { Renderer } from './rendering.ts';
+import { thinkFormat } from './rewards/think-format.ts';
+import { weightedRewards } from './rewards/weighted-rewards.ts';
 import type { Env, EnvBuilder, State, Trajectory } from './rl.ts';
 import { RolloutGenerator } from './rollout-generator.ts';
 
@@ -591,4 +593,28 @@ test('what a policy returns is checked before it is played', async () => {
     const played = generator.generate([{ name: 'a' }], policy, { samplesPerExample: 1, seed: 0 });
     await assert.rejects(played, { code: 'POLICY_INVALID', message });
   }
+});
+
+test('what a prompt has opened reaches the parser of its turn and the rewards', async () => {
+  const parsed: (string | undefined)[] = [];
+  const opening: Renderer = {
+    ...renderer,
+    render: (state) => ({ ...renderer.render(state), ...(state.messages.length === 1 && { opening: '<think>\n' }) }),
+    parse(ids, tools, opened) {
+      parsed.push(opened);
+      return renderer.parse(ids, tools);
+    },
+  };
+  const { policy } = scripted((prompt) => (prompt.endsWith('more') ? 'stop' : 'a</think>b'));
+  const answers = async (builder: EnvBuilder<Problem>) => {
+    const generator = new RolloutGenerator(builder, opening, { maxTokens: 20, maxTurns: 2 });
+    const [trajectories] = await generator.generate(problems('x'), policy, { samplesPerExample: 2, seed: 0 });
+    const reward = weightedRewards([{ name: 'format', score: thinkFormat() }]);
+    return (await reward.score({ name: 'x' }, trajectories!)).map(({ score }) => score);
+  };
+  assert.deepEqual(await answers(oneTurn), [1, 1]);
+  assert.deepEqual(parsed, ['<think>\n', '<think>\n']);
+  // The last turn is judged, whose prompt opened nothing.
+  assert.deepEqual(await answers(conversation), [0, 0]);
+  assert.deepEqual(parsed.slice(2), ['<think>\n', '<think>\n', undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-// The published package works: pack it, install the tarball into an empty folder, compile against its types, run the demo there with the oldest Node.
+// The published package works: pack it, install the tarball into an empty folder, compile against its types, run the demo and the README's example with the oldest Node.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -162,6 +162,12 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.ok(before.accuracy <= 0.5, `before: ${before.accuracy}`);
   assert.ok(after.accuracy >= 0.95, `after: ${after.accuracy}`);
   assert.equal(gradus('export', 'demo', '--out', 'model').ok, true);
+
+  const [, example] = /^```ts\n([\s\S]*?)^```/m.exec(readFileSync(join(root, 'README.md'), 'utf8'))!;
+  writeFileSync(join(folder, 'first.mts'), example!);
+  const said = run(folder, oldest, 'first.mts');
+  const [, first, last] = /^right before: (0\.\d+), after: (\d\.?\d*)$/.exec(said.trim()) ?? assert.fail(said);
+  assert.ok(Number(first) <= 0.5 && Number(last) >= 0.9, said);
 });
 
 test('user code within a checkout gets its sources, even where it has been built', (t) => {

@@ -7,9 +7,8 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
-const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- test -->\n```sh\n([\s\S]*?)```/g)].map(
-  ([, block]) => block!,
-);
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const blocks = [...readme.matchAll(/<!-- test -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block!);
 
 test('the README has blocks to run', () => assert.ok(blocks.length > 0));
 
@@ -18,9 +17,9 @@ for (const block of blocks) {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-readme-'));
     try {
       cpSync(join(root, 'configs'), join(folder, 'configs'), { recursive: true });
-      // `gradus` as an installed package has it.
-      const bin = join(folder, 'bin');
-      mkdirSync(bin);
+      // `npx gradus` and `gradus` as an installed package has them.
+      const bin = join(folder, 'node_modules', '.bin');
+      mkdirSync(bin, { recursive: true });
       writeFileSync(
         join(bin, 'gradus'),
         `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'bin', 'gradus')}" "$@"\n`,

@@ -14,14 +14,20 @@ const tokenizer = createTokenizer(characterTokenizerJson(`${alphabet}\n`, ['<unk
   eos_token: '</s>',
   unk_token: '<unk>',
 });
-const template = createChatTemplate(
-  "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant: {% endif %}",
-  tokenizer.roleTokens,
-);
-const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.eosId!]) });
+const rendererOf = (opening: string) => {
+  const template = createChatTemplate(
+    `{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant: ${opening}{% endif %}`,
+    tokenizer.roleTokens,
+  );
+  return chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.eosId!]) });
+};
 
-/** The model says the same whatever it is asked, and keeps what it was asked. */
-export function scriptedClient(words: string): { client: OpenAI; prompts: string[] } {
+/**
+ * The model says the same whatever it is asked, and keeps what it was asked.
+ * @param opening what its template writes of every answer
+ */
+export function scriptedClient(words: string, opening = ''): { client: OpenAI; prompts: string[] } {
+  const renderer = rendererOf(opening);
   const prompts: string[] = [];
   const ids = [...tokenizer.encode(words), tokenizer.eosId!];
   const policy: Policy = {

@@ -2,7 +2,6 @@
 # Only the standard library is imported here.
 import contextlib
 import errno
-import json
 import os
 import queue
 import select
@@ -14,6 +13,7 @@ import traceback
 from concurrent.futures import Future
 
 from .schema import check
+from .typed_values import dumps, loads
 
 PROTOCOL = 1
 
@@ -99,7 +99,7 @@ class Channel:
     def _receive(self):
         try:
             for line in self._lines:
-                self._take(json.loads(line))
+                self._take(loads(line))
         except Exception:
             traceback.print_exc()
         finally:
@@ -125,7 +125,7 @@ class Channel:
             self._asked.pop(message["id"]).set_exception(WorkerError(**message["error"]))
 
     def _send(self, message):
-        line = json.dumps(message, allow_nan=False)
+        line = dumps(message)
         with self._sending:
             self._out.write(line + "\n")
             self._out.flush()
@@ -186,4 +186,5 @@ def failure(error):
 
 
 def one_line(error):
-    return " ".join(str(error).split())[:300]
+    # The other process shortens it further, once secrets that it may hold are removed.
+    return " ".join(str(error).split())[:10_000]

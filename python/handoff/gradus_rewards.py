@@ -6,6 +6,7 @@ The environment variable GRADUS names the command, `gradus` if it is not set.
 import atexit
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -36,9 +37,9 @@ class Rewards:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
         threading.Thread(target=self.read, daemon=True).start()
 
-    def ask(self, row: str, completion: str, completion_ids: list[int]) -> Future:
+    def ask(self, row: str, completion: str, completion_ids: list[int], opening: str = "") -> Future:
         """The answer (rewards.score/1) to come; `row` is all of its columns as JSON."""
-        question = {"row": json.loads(row), "completion": completion, "completion_ids": [int(id) for id in completion_ids]}
+        question = {"row": json.loads(row), "completion": completion, "completion_ids": [int(id) for id in completion_ids], "opening": opening}
         answer: Future = Future()
         with self.lock:
             if self.ended:
@@ -82,6 +83,12 @@ def rewards() -> Rewards:
             _rewards = Rewards()
             atexit.register(_rewards.process.terminate)
         return _rewards
+
+
+def opening(prompt: str) -> str:
+    """What a rendered prompt has already written of the completion: the tag that it ends in, such as <think>; empty if there is none."""
+    tag = re.search(r"<[a-zA-Z][\w-]*>\s*$", prompt, re.ASCII)
+    return tag.group() if tag else ""
 
 
 def missing(answer: dict) -> str:

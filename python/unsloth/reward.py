@@ -6,7 +6,7 @@ group and gives it the advantage 0, so that nothing that was not measured counts
 
 import logging
 
-from gradus_rewards import missing, rewards
+from gradus_rewards import missing, opening, rewards
 
 logger = logging.getLogger("gradus")
 
@@ -16,7 +16,8 @@ def scorer(tokenizer):
 
     def gradus(prompts, completions, completion_ids, row, log_metric=None, **_):
         texts = tokenizer.batch_decode(completion_ids, skip_special_tokens=True)
-        asked = [rewards().ask(*each) for each in zip(row, texts, completion_ids, strict=True)]
+        openings = [opening(rendered(prompt, tokenizer)) for prompt in prompts]
+        asked = [rewards().ask(*each) for each in zip(row, texts, completion_ids, openings, strict=True)]
         answers = [question.result() for question in asked]
         for answer in answers:
             if "errors" in answer:
@@ -26,6 +27,10 @@ def scorer(tokenizer):
         return [answer["score"] for answer in answers]
 
     return gradus
+
+
+def rendered(prompt, tokenizer):
+    return prompt if isinstance(prompt, str) else tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
 
 
 def log_means(answers, log_metric):

@@ -10,7 +10,6 @@ import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { limitedTemplate } from './limited-template.ts';
-import { limitedTokenizer } from './limited-tokenizer.ts';
 import { fileError } from './model-files/file-error.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 import { readModelText } from './model-files/model-file.ts';
@@ -102,7 +101,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
     const inside = gguf === undefined || beside ? undefined : await rolesInside(gguf);
     const config = beside ?? inside?.config ?? {};
     const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
-    return { tokenizer: limitedTokenizer(tokenizer, description), description, endIds: inside?.endIds ?? [] };
+    return { tokenizer, description, endIds: inside?.endIds ?? [] };
   }
   if (gguf) return tokenizerInside(gguf).catch((error) => Promise.reject(fileError(error, gguf)));
   throw new GradusError('TOKENIZER_NOT_FOUND', `${folder} has no tokenizer.json`, {

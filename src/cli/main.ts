@@ -1,6 +1,7 @@
 // The `gradus` command: parses arguments, runs one command, and returns its exit code.
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { GradusError } from '../errors.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
@@ -60,6 +61,7 @@ const EXAMPLES = `Examples:
  * @param streams @default the process's streams
  */
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
+  keepMachineSecrets();
   const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
   const words = line.filter((argument) => !argument.startsWith('-'));
   const output = outputFor(argv, streams);

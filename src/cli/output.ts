@@ -1,4 +1,5 @@
-// The output of commands: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
+// The output of commands, without known secrets: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
+import { redacted, redactedValue } from '../common/redaction.ts';
 import { codeOf, GradusError, messageOf } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { systemError } from '../runs/system-faults.ts';
@@ -41,7 +42,7 @@ export class Output {
 
   /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
-    if (this.mode === 'text') return void this.stdout.write(`${printable(text)}\n`);
+    if (this.mode === 'text') return void this.stdout.write(`${printable(redacted(text))}\n`);
     const suggested = this.suggested(result);
     this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
   }
@@ -78,7 +79,7 @@ export class Output {
 
   /** Writes a line for people to stderr. */
   note(text: string): void {
-    this.stderr.write(`${text}\n`);
+    this.stderr.write(`${redacted(text)}\n`);
   }
 
   /** Writes the stacks of an error and of its cause, if GRADUS_DEBUG is set. */
@@ -114,7 +115,7 @@ export class Output {
 
   /** Writes an object as one line of JSON, in any mode. */
   line(value: object): void {
-    this.stdout.write(stringifyLine(value));
+    this.stdout.write(stringifyLine(redactedValue(value)));
   }
 }
 

@@ -1,5 +1,6 @@
 // The value of an Authorization header, checked before any request: what the platform throws about it quotes the secret.
 import { GradusError } from '../errors.ts';
+import { keepSecret } from './redaction.ts';
 
 /**
  * Throws `CREDENTIALS_INVALID`, which does not show the secret, for one that no header can carry. White space around it is left out.
@@ -10,8 +11,9 @@ export function bearerOf(secret: string, source: string): string {
   return `Bearer ${secret.trim()}`;
 }
 
-/** Throws `CREDENTIALS_INVALID`, which does not show the secret, unless it has only the characters of a header. */
+/** Throws `CREDENTIALS_INVALID`, which does not show the secret, unless it has only the characters of a header. From now on it is removed from records. */
 export function assertOneLine(secret: string, source: string): void {
+  keepSecret(secret);
   if (/^[\x20-\x7e]*$/.test(secret.trim())) return;
   throw new GradusError(
     'CREDENTIALS_INVALID',

@@ -24,3 +24,6 @@ export function parseWithNumbers(text: string, replace: (source: string, value: 
 export function parseToWrite(text: string): unknown {
   return parseWithNumbers(text, json.rawJSON);
 }
+
+/** What JSON.stringify writes as this text of a number. */
+export const rawJson = (text: string): object => json.rawJSON(text);

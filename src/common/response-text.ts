@@ -1,4 +1,5 @@
 // Reads the text of a server's answer, up to a limit.
+import { redacted } from './redaction.ts';
 
 /** The most that is read of an answer, in bytes. */
 const MOST_BYTES = 2 ** 20;
@@ -27,7 +28,8 @@ export async function textOf({ body }: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** The text, or its beginning: what a server says about a failure. Empty if nothing can be read. */
+/** The text, or its beginning: what a server says about a failure, without known secrets, which it may repeat. Empty if nothing can be read. */
 export async function beginningOf(response: Response): Promise<string> {
-  return textOf(response).catch((error: unknown) => (error instanceof LongAnswerError ? error.text : ''));
+  const text = await textOf(response).catch((error: unknown) => (error instanceof LongAnswerError ? error.text : ''));
+  return redacted(text);
 }

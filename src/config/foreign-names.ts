@@ -1,7 +1,11 @@
 // The names of our keys in other systems, so that configurations from there get precise hints.
 
+import { aliases } from './aliases.ts';
+import { trainerNames } from './foreign-trainers.ts';
+
 /** Foreign name → our key, or a sentence if there is none. */
 export const foreignNames: Readonly<Record<string, string>> = {
+  ...trainerNames,
   ...aliases('num_generations', 'group_size', 'rl_num_generations', 'rollout_n', 'samples_per_prompt', 'num_samples'),
   ...aliases('learning_rate', 'lr', 'actor_lr', 'rl_learning_rate'),
   ...aliases('max_steps', 'steps', 'num_steps', 'num_train_steps', 'train_steps', 'total_steps', 'iterations'),
@@ -359,7 +363,3 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, stri
     ),
   },
 };
-
-function aliases(ours: string, ...theirs: readonly string[]): Record<string, string> {
-  return Object.fromEntries(theirs.map((name) => [name, ours]));
-}

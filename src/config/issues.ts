@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { named, nearest } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
+import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';
 
@@ -133,15 +134,33 @@ const lengthOfStage: Readonly<Record<string, string>> = {
   max_steps: 'the length of a stage is steps, or num_train_epochs',
 };
 
-/** Our name for a key of another system, or a sentence about it. In foreign sections, the last part of the path identifies the key. */
+/**
+ * Our name for a key of another system, or a sentence about it. In foreign sections, the last part of the path identifies the key, and in sections that
+ * other systems have under a name of ours, such as `trl`, so does that of a key which stands at the top here.
+ */
 function foreignName(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const isAtTop = path.length === 1 || path[0] === 'stages';
   const whole = named(foreignNames, dotted(path));
+  const elsewhere = () => named(foreignNames, key) ?? (key in propertiesOf(jsonSchema()) ? key : undefined);
   if (isInForeignSection(path)) {
-    return whole ?? named(foreignNames, key) ?? (key in propertiesOf(jsonSchema()) ? key : undefined);
+    return whole ?? elsewhere() ?? path.map((part) => familyName(String(part))).find((said) => said !== undefined);
   }
-  return whole ?? (isAtTop ? named(foreignNames, key) : undefined);
+  if (whole !== undefined) return whole;
+  // A key at the top is told; one that is spelt wrongly is that of its section.
+  if (isBesideSection(path)) return elsewhere() ?? familyName(key);
+  return isAtTop ? (named(foreignNames, key) ?? familyNameUnlessNear(path)) : undefined;
+}
+
+/** Whether a key is in the section `trl`, where axolotl has settings that stand at the top here. */
+function isBesideSection(path: KeyPath): boolean {
+  return path.length >= 2 && path[0] === 'trl';
+}
+
+/** A key that is spelt like one of ours belongs to no family. */
+function familyNameUnlessNear(path: KeyPath): string | undefined {
+  const said = familyName(String(path.at(-1)));
+  return said !== undefined && nearest(String(path.at(-1)), siblingsOf(path)) === undefined ? said : undefined;
 }
 
 /** The key that a name stands for, without its section or from another system; a sentence if there is no such key here. */
@@ -169,6 +188,9 @@ function meaning(path: KeyPath): string | undefined {
     const length = named(lengthOfStage, ours ?? key);
     if (length !== undefined) return length;
     if (key in propertiesOf(jsonSchema())) return `${key} is the same in all stages: move it out of them`;
+  }
+  if (ours !== undefined && isBesideSection(path) && !ours.startsWith('trl.')) {
+    return ours.includes(' ') ? ours : `${ours} stands at the top, not in trl`;
   }
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
   if (isInForeignSection(path)) return undefined;

@@ -245,6 +245,125 @@ test('names of other systems lead to keys that there are, or to a sentence', () 
   }
 });
 
+describe('configurations of other trainers are told what each of their keys is here', () => {
+  const configurations: Readonly<Record<string, { readonly text: string; readonly told: readonly RegExp[] }>> = {
+    axolotl: {
+      text: `base_model: org/model
+adapter: lora
+lora_r: 32
+lora_target_linear: true
+rl: grpo
+trl:
+  beta: 0.001
+  max_completion_length: 256
+  use_vllm: true
+  num_generations: 4
+  reward_funcs: [rewards.accuracy]
+  vllm_server_host: 0.0.0.0
+  vllm_sync_interval: 2
+vllm: {host: 0.0.0.0, port: 8000, max_model_len: 2048}
+datasets: [{path: org/data, type: rewards.transform, split: train}]
+val_set_size: 0.05
+sequence_len: 2048
+sample_packing: false
+dataset_prepared_path: prepared
+gradient_accumulation_steps: 1
+micro_batch_size: 8
+special_tokens: {pad_token: x}
+wandb_watch: all
+evals_per_epoch: 4
+flash_attention: true`,
+      told: [
+        /base_model: here it is called model/,
+        /(^|; )rl: GRPO is what is trained/,
+        /trl\.beta: beta stands at the top, not in trl/,
+        /trl\.num_generations: num_generations stands at the top/,
+        /trl\.reward_funcs: reward stands at the top/,
+        /vllm\.host.*: the address of the server is trl\.vllm_server_base_url/,
+        /vllm\.max_model_len: here it is called trl\.vllm_max_model_length/,
+        /datasets: one data set is named/,
+        /val_set_size: here it is called eval_fraction/,
+        /sequence_len: a prompt may have max_prompt_tokens/,
+      ],
+    },
+    'LLaMA-Factory': {
+      text: `model_name_or_path: org/model
+stage: sft
+do_train: true
+finetuning_type: lora
+lora_rank: 8
+lora_target: all
+dataset_dir: data
+template: qwen
+cutoff_len: 2048
+max_samples: 1000
+overwrite_cache: true
+plot_loss: true
+val_size: 0.1
+reward_model: saves/reward
+quantization_bit: 4
+flash_attn: fa2
+freeze_vision_tower: true
+galore_rank: 128`,
+      told: [
+        /stage: GRPO is what is trained/,
+        /finetuning_type: lora: \{r: 16/,
+        /lora_rank: here it is called lora\.r/,
+        /lora_target: here it is called lora\.target_modules/,
+        /template: the chat template is the model’s own/,
+        /max_samples: here it is called train_limit/,
+        /val_size: here it is called eval_fraction/,
+        /reward_model: rewards are functions here/,
+        /quantization_bit: here it is called trl\.load_in_4bit/,
+        /freeze_vision_tower: models of texts alone/,
+      ],
+    },
+    'ms-swift': {
+      text: `rlhf_type: grpo
+tuner_type: lora
+reward_funcs: [accuracy, format]
+external_plugins: plugin.py
+vllm_mode: colocate
+vllm_gpu_memory_utilization: 0.5
+vllm_max_model_len: 4096
+split_dataset_ratio: 0.01
+load_from_cache_file: true
+attn_impl: flash_attention_2
+sleep_level: 1
+dynamic_sample: true
+max_resample_times: 3
+overlong_filter: true
+multi_turn_scheduler: math_tip
+torch_dtype: bfloat16
+truncation_strategy: delete
+chord_mu_peak: 0.5
+vllm_limit_mm_per_prompt: 1`,
+      told: [
+        /rlhf_type: GRPO is what is trained/,
+        /reward_funcs: here it is called reward/,
+        /vllm_mode: here it is called trl\.vllm_mode/,
+        /split_dataset_ratio: here it is called eval_fraction/,
+        /dynamic_sample: here it is called group_policy/,
+        /overlong_filter: here it is called mask_truncated_completions/,
+        /truncation_strategy: prompts that are too long are met by overlong_prompts/,
+        /chord_mu_peak: there is nothing like it here/,
+      ],
+    },
+  };
+  for (const [system, { text, told }] of Object.entries(configurations)) {
+    test(system, () => {
+      const { hint } = refusal(text);
+      assert.doesNotMatch(hint!, /there is no such key|did you mean/);
+      for (const pattern of told) assert.match(hint!, pattern);
+    });
+  }
+});
+
+test('a key that is misspelt in a section is one of the section, or of the top', () => {
+  assert.match(refusal(withLine('trl: {use_vlm: true}')).hint!, /did you mean trl\.use_vllm/);
+  assert.match(refusal(withLine('trl: {temperature: 1}')).hint!, /temperature stands at the top, not in trl/);
+});
+
 describe('a wrong value is an error with its key, what was expected and what was found', () => {
   const cases = {
     'learning_rate: fast': /learning_rate: expected a number, got "fast"/,

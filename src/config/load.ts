@@ -1,11 +1,13 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { keepSecretsIn } from '../common/redaction.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
+import { keepMachineSecrets } from './machine-secrets.ts';
 import { type PresetName, presetNames } from './preset-names.ts';
 import { merged, presetValues } from './presets.ts';
 import { isProgramReference, templateFile } from './references.ts';
@@ -79,8 +81,10 @@ function resolveConfig(
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
+  keepMachineSecrets();
   // A setting inside an odd value would turn it into a plain one, so each part is checked as well.
   for (const part of [source.value, ...settings.map(({ value }) => value), given]) assertPlain(part, name);
+  keepSecretsIn(given);
   const preset = presetOf(given);
   const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));

@@ -1,5 +1,6 @@
 // Schemas shared by several keys of a configuration.
 import { z } from 'zod';
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import { milliseconds } from './durations.ts';
 
 export const count = z.int().positive();
@@ -26,7 +27,7 @@ function isWaitable(time: number): boolean {
 /** Why a text is not a valid regular expression in JavaScript with the flag u; undefined if it is one. */
 function regularExpressionFault(source: string): string | undefined {
   try {
-    new RegExp(source, 'u');
+    new LinearRegExp(source, 'u');
     return undefined;
   } catch (error) {
     // After the source, which the error of the configuration shows anyway.

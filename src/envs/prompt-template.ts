@@ -1,4 +1,5 @@
 // Prompt templates: text with names of columns in braces, such as `Question: {question}`.
+import { exactAt, stringifyNumbers } from '../common/exact-values.ts';
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, shownRow } from '../errors.ts';
 import type { Example } from '../rl.ts';
@@ -11,7 +12,7 @@ export function templateColumns(template: string): string[] {
 }
 
 /**
- * Replaces each `{column}` by the row's value: text unchanged, other values as JSON. `{{` and `}}` stand for braces; empty or unpaired braces
+ * Replaces each `{column}` by the row's value: text unchanged, other values as JSON, with the numbers that the data set has. `{{` and `}}` stand for braces; empty or unpaired braces
  * are kept. Throws `COLUMN_MISSING` if the row has no such column, `COLUMN_EMPTY` if its value is null.
  */
 export function formatPrompt(template: string, row: Example): string {
@@ -30,6 +31,8 @@ export function formatPrompt(template: string, row: Example): string {
         path: 'prompt_template',
       });
     }
-    return typeof value === 'string' ? value : JSON.stringify(value);
+    const exact = exactAt(row, column);
+    if (exact && 'number' in exact) return exact.number;
+    return typeof value === 'string' ? value : stringifyNumbers(value);
   });
 }

@@ -128,6 +128,24 @@ test('an adapter has the shapes of its layer and the scale alpha / r', () => {
   assert.deepEqual([a.shape, b.shape, scale], [[4, 21], [6, 4], 2]);
 });
 
+test('patterns of an adapter that backtracking never ends with are matched at once', { timeout: 20_000 }, () => {
+  const settings = peftSettings({
+    peft_type: 'LORA',
+    r: 8,
+    lora_alpha: 16,
+    target_modules: '(.*.*)*(.*.*)*q_proj',
+    rank_pattern: { '([a-z_.0-9]+)+!': 4, '(?P<block>\\w+\\.)*q_proj\\Z': 2 },
+    alpha_pattern: { '((a|[a-z])+.?)+[A-Z]': 1 },
+  });
+  const adapters = loraAdapters(parameters, settings);
+  assert.ok(adapters.size > 0);
+  for (const [name, { a }] of adapters) assert.deepEqual([name.endsWith('q_proj'), a.shape[0]], [true, 2]);
+  for (const rank_pattern of ['q_proj', [8], { q_proj: '8' }, { q_proj: 0 }, { q_proj: null }]) {
+    const json = { peft_type: 'LORA', r: 8, lora_alpha: 16, target_modules: ['q_proj'], rank_pattern };
+    assert.throws(() => peftSettings(json), { code: 'CHECKPOINT_INVALID' });
+  }
+});
+
 test('a target module that no layer has is an error that names those it has', () => {
   for (const target of ['qproj', 'lm_head', 'embed_tokens', 'input_layernorm', 'attn.q_proj', 'proj']) {
     assert.throws(() => adaptersOf(['q_proj', target]), {

@@ -1,4 +1,5 @@
 // Low-rank adapters (Hu et al. 2021, arXiv:2106.09685): their settings, and which layers get one.
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { ParameterSpec } from './model-config.ts';
 
@@ -81,8 +82,12 @@ const isTarget = (name: string, target: string) => target === 'all-linear' || ma
 
 /** Whether a regular expression matches the whole name. @param key the setting that it comes from, for errors */
 export function matchesWhole(name: string, source: string, key = 'lora.target_modules'): boolean {
+  return wholeName(source, key).test(name);
+}
+
+function wholeName(source: string, key: string): RegExp {
   try {
-    return new RegExp(`^(?:${source})$`).test(name);
+    return new LinearRegExp(`^(?:${inJavaScript(source)})$`);
   } catch (cause) {
     throw new GradusError('LORA_TARGET_UNKNOWN', `${source} is not a valid regular expression: ${messageOf(cause)}`, {
       path: key,
@@ -90,6 +95,12 @@ export function matchesWhole(name: string, source: string, key = 'lora.target_mo
       cause,
     });
   }
+}
+
+/** PEFT's patterns are Python's, in which some things are written in another way. */
+function inJavaScript(source: string): string {
+  const others: Readonly<Record<string, string>> = { '(?P<': '(?<', '\\A': '^', '\\Z': '$' };
+  return source.replaceAll(/\\.|\(\?P</gs, (text) => others[text] ?? text);
 }
 
 function patternValue(pattern: Readonly<Record<string, number>> = {}, name: string): number | undefined {

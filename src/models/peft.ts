@@ -101,10 +101,19 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     r,
     alpha,
     targetModules,
-    rankPattern: (json.rank_pattern ?? {}) as Record<string, number>,
-    alphaPattern: (json.alpha_pattern ?? {}) as Record<string, number>,
+    rankPattern: numbersByPattern(json.rank_pattern, 'rank_pattern'),
+    alphaPattern: numbersByPattern(json.alpha_pattern, 'alpha_pattern'),
     rslora: json.use_rslora === true,
     dropout: typeof json.lora_dropout === 'number' ? json.lora_dropout : 0,
     modulesToSave: isStrings(modulesToSave) ? modulesToSave : [],
   };
+}
+
+function numbersByPattern(value: unknown, key: string): Readonly<Record<string, number>> {
+  const entries = Object.entries(value ?? {});
+  const areNumbers = entries.every(([, number]) => typeof number === 'number' && number > 0);
+  if (areNumbers && !Array.isArray(value) && typeof (value ?? {}) === 'object') return Object.fromEntries(entries);
+  throw new GradusError('CHECKPOINT_INVALID', `adapter_config.json: ${key} is no table of positive numbers`, {
+    hint: 'the adapter may be damaged; download it again',
+  });
 }

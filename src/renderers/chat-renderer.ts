@@ -1,8 +1,9 @@
 // Renders conversations with a model's chat template.
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
+import { openingOf, sharedLength } from '../opening.ts';
 import { stopAtText } from '../policy.ts';
-import type { Renderer } from '../rendering.ts';
+import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { type ChatTemplate, type TemplateVariables, templateWith } from './chat-template.ts';
@@ -33,23 +34,27 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   const endTexts = [...stopIds].map((id) => tokenizer.decode([id]));
   let use: ToolUse | undefined;
   const toolsOf = () => (use ??= toolUse(template));
-  const textOf = (state: State) => {
+  const textOf = (state: State, addGenerationPrompt = true) => {
     const { messages, tools } = state;
     const asText = speaksOfTools(state) && !toolsOf().native;
-    if (asText) return template.render(toolsAsText(state), { addGenerationPrompt: true });
-    return template.render(messages, { addGenerationPrompt: true, ...(tools?.length && { tools }) });
+    if (asText) return template.render(toolsAsText(state), { addGenerationPrompt });
+    return template.render(messages, { addGenerationPrompt, ...(tools?.length && { tools }) });
+  };
+  const prompt = (text: string, state: State): RenderedPrompt => {
+    const opening = openingOf(text, () => text.slice(sharedLength(text, textOf(state, false))));
+    return { ids: tokenizer.encode(text), ...(opening !== undefined && { opening }) };
   };
   const turns = keepSampledTurns({
-    whole: (state) => tokenizer.encode(textOf(state)),
+    whole: (state) => prompt(textOf(state), state),
     after(state, index, completionIds) {
       const rest = textBehindTurn(state, index, textOf);
       const ended = stopIds.has(completionIds.at(-1)!);
       const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
-      return tokenizer.encode(rest.slice(end?.length ?? 0));
+      return prompt(rest.slice(end?.length ?? 0), state);
     },
-    parse: (completionIds, tools = []) =>
+    parse: (completionIds, tools = [], opening) =>
       tools.length > 0
-        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds)
+        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening)
         : parseText(tokenizer, ends, completionIds),
   });
   const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
@@ -58,7 +63,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
     renderCall: (call) => toolsOf().syntax.render(call),
-    follow: () => turnText(tokenizer, toolsOf().syntax),
+    follow: (_, opening) => turnText(tokenizer, toolsOf().syntax, opening),
     withVariables: (variables) =>
       chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),
   };

@@ -106,7 +106,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
         message: {
           role: 'assistant',
           content: said.trim(),
-          toolCalls: [{ id: 'call_1', name: 'add', arguments: { a: 1, b: 'é😀' } }],
+          toolCalls: [{ id: 'call00001', name: 'add', arguments: { a: 1, b: 'é😀' } }],
         },
       };
       assert.deepEqual(stream.end(), action);

@@ -1,5 +1,6 @@
 // Parses sampled ids into text and, if tools were offered, calls.
 import type { ToolCall } from '../message.ts';
+import { opensThoughts, thinkingTags } from '../opening.ts';
 import type { TurnText } from '../rendering.ts';
 import type { Action } from '../rl.ts';
 import { stopTexts, upToStop } from '../stop-texts.ts';
@@ -30,8 +31,9 @@ export function parseCalls(
   { stopIds, stopTexts }: TurnEnds,
   syntax: ToolSyntax,
   completionIds: readonly number[],
+  opening?: string,
 ): Action {
-  const turn = actionStream(tokenizer, syntax, stopTexts);
+  const turn = actionStream(tokenizer, syntax, stopTexts, opening);
   for (const id of beforeStop(stopIds, completionIds)) turn.push(id);
   return turn.end();
 }
@@ -43,11 +45,19 @@ export interface ActionStream {
   end(): Action;
 }
 
-/** Removes special tokens, except those that mark calls, and everything from the first of `stops` on. */
-export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax, stops: readonly string[] = []): ActionStream {
+/**
+ * Removes special tokens, except those that mark calls, and everything from the first of `stops` on.
+ * @param opening what the prompt has written of the turn @default nothing
+ */
+export function actionStream(
+  tokenizer: Tokenizer,
+  syntax: ToolSyntax,
+  stops: readonly string[] = [],
+  opening?: string,
+): ActionStream {
   const shown = stopTexts(stops);
   const text = createTextStream(tokenizer);
-  const turn = readTurn(syntax);
+  const turn = readTurn(syntax, opensThoughts(opening));
   const markers = markerIds(tokenizer, syntax);
   return {
     push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(shown.push(text.push(id)))),
@@ -64,9 +74,9 @@ export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax, stops: re
 }
 
 /** Streams the text of a turn as far as it cannot be part of a call. */
-export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax): TurnText {
+export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax, opening?: string): TurnText {
   const text = createTextStream(tokenizer);
-  const turn = readTurn(syntax);
+  const turn = readTurn(syntax, opensThoughts(opening));
   const markers = markerIds(tokenizer, syntax);
   let emitted = 0;
   return {
@@ -81,9 +91,9 @@ export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax): TurnText {
   };
 }
 
-/** Special tokens that mark calls. */
+/** Special tokens that mark calls, and thoughts, which have none. */
 function markerIds(tokenizer: Tokenizer, { markers }: ToolSyntax): ReadonlySet<number | undefined> {
-  return new Set(markers.map((marker) => tokenizer.idOf(marker)));
+  return new Set([...markers, ...thinkingTags].map((marker) => tokenizer.idOf(marker)));
 }
 
 function beforeStop(stopIds: ReadonlySet<number>, completionIds: readonly number[]): readonly number[] {

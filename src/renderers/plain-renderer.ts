@@ -1,8 +1,9 @@
 // Renders conversations as plain text, for base models without a chat template.
 import type { Message } from '../message.ts';
+import { openingOf } from '../opening.ts';
 import { stopAtText } from '../policy.ts';
-import type { Renderer } from '../rendering.ts';
-import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import type { RenderedPrompt, Renderer } from '../rendering.ts';
+import type { EncodeOptions, Tokenizer } from '../tokenizers/tokenizer.ts';
 import { plain } from '../tools/plain.ts';
 import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
@@ -33,12 +34,18 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
     const written = [BETWEEN.length, 1, 0].find((length) => text.endsWith(BETWEEN.slice(0, length)))!;
     return BETWEEN.slice(written);
   };
+  const prompt = (text: string, options?: EncodeOptions): RenderedPrompt => {
+    const opening = openingOf(text);
+    return { ids: tokenizer.encode(text, options), ...(opening !== undefined && { opening }) };
+  };
   const turns = keepSampledTurns({
-    whole: (state) => tokenizer.encode(textOf(toolsAsText(state)), { addSpecialTokens }),
+    whole: (state) => prompt(textOf(toolsAsText(state)), { addSpecialTokens }),
     after: (state, index, completionIds) =>
-      tokenizer.encode(missing(completionIds) + textOf(callsAsText(state.messages.slice(index + 1)))),
-    parse: (completionIds, tools = []) =>
-      tools.length > 0 ? parseCalls(tokenizer, ends, plain, completionIds) : parseText(tokenizer, ends, completionIds),
+      prompt(missing(completionIds) + textOf(callsAsText(state.messages.slice(index + 1)))),
+    parse: (completionIds, tools = [], opening) =>
+      tools.length > 0
+        ? parseCalls(tokenizer, ends, plain, completionIds, opening)
+        : parseText(tokenizer, ends, completionIds),
   });
   const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
   return {
@@ -46,6 +53,6 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
     renderCall: plain.render,
-    follow: () => turnText(tokenizer, plain),
+    follow: (_, opening) => turnText(tokenizer, plain, opening),
   };
 }

@@ -1,15 +1,15 @@
 // Keeps the token ids of sampled turns when a conversation continues: tokenising their text again may give different ids
 // from those that the model has read and written.
-import type { Message, ToolSpec } from '../message.ts';
-import type { Renderer } from '../rendering.ts';
-import type { Action, State } from '../rl.ts';
+import type { Message } from '../message.ts';
+import type { RenderedPrompt, Renderer } from '../rendering.ts';
+import type { State } from '../rl.ts';
 
 export interface TurnRendering {
   /** Renders a conversation without sampled turns. */
-  whole(state: State): number[];
+  whole(state: State): RenderedPrompt;
   /** Renders what follows the sampled message at `index`: the end of its turn, if not sampled, later messages, and the beginning of the next turn. */
-  after(state: State, index: number, completionIds: readonly number[]): number[];
-  parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
+  after(state: State, index: number, completionIds: readonly number[]): RenderedPrompt;
+  parse: Renderer['parse'];
 }
 
 /** Recognises a sampled turn by the identity of the message object that `parse` returned, so environments must pass that object on. */
@@ -18,18 +18,19 @@ export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<R
   // Templates may refuse the calls of sampled turns, for instance several in one turn.
   const said = (message: Message): Message =>
     sampled.has(message) ? { role: message.role, content: message.content } : message;
-  const idsOf = (state: State): number[] => {
+  const render = (state: State): RenderedPrompt => {
     const { messages } = state;
     const index = messages.findLastIndex((message) => sampled.has(message));
     if (index < 0) return whole(state);
     const completionIds = sampled.get(messages[index]!)!;
-    const before = idsOf({ ...state, messages: messages.slice(0, index) });
-    return [...before, ...completionIds, ...after({ ...state, messages: messages.map(said) }, index, completionIds)];
+    const before = render({ ...state, messages: messages.slice(0, index) });
+    const rest = after({ ...state, messages: messages.map(said) }, index, completionIds);
+    return { ...rest, ids: [...before.ids, ...completionIds, ...rest.ids] };
   };
   return {
-    render: (state) => ({ ids: idsOf(state) }),
-    parse(completionIds, tools) {
-      const action = parse(completionIds, tools);
+    render,
+    parse(completionIds, tools, opening) {
+      const action = parse(completionIds, tools, opening);
       sampled.set(action.message, completionIds);
       return action;
     },

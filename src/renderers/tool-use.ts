@@ -1,12 +1,13 @@
 // Finds out how a chat template supports tools, by rendering the offer of a tool and a call of it.
 import { GradusError } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
+import { sharedLength } from '../opening.ts';
 import { toolSyntaxes } from '../tools/syntaxes.ts';
-import { readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
+import { callId, readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 import type { ChatTemplate } from './chat-template.ts';
 
 const probe: ToolSpec = { name: 'probe', description: 'A probe', parameters: { type: 'object' } };
-const call = { id: 'call_1', name: probe.name, arguments: { value: 1 } };
+const call = { id: callId(1), name: probe.name, arguments: { value: 1 } };
 const question: Message = { role: 'user', content: '?' };
 
 export interface ToolUse {
@@ -15,14 +16,17 @@ export interface ToolUse {
   readonly native: boolean;
 }
 
-/** Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax. */
+/** Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax, and `CHAT_TEMPLATE_FAILED` if it refuses them. */
 export function toolUse(template: ChatTemplate): ToolUse {
   const offered = template.render([question], { tools: [probe], addGenerationPrompt: true });
   if (offered === template.render([question], { addGenerationPrompt: true })) {
     return { syntax: toolSyntaxes.plain, native: false };
   }
   const called: Message = { role: 'assistant', content: '', toolCalls: [call] };
-  const turn = textAfter(offered, template.render([question, called], { tools: [probe] }));
+  const turn = textAfter(
+    offered,
+    withCall(() => template.render([question, called], { tools: [probe] })),
+  );
   const syntax = Object.values(toolSyntaxes).find((known) => canRead(known, turn));
   if (syntax) return { syntax, native: true };
   throw new GradusError('TOOL_SYNTAX_UNKNOWN', 'the chat template writes tool calls in a way that is not known here', {
@@ -31,11 +35,30 @@ export function toolUse(template: ChatTemplate): ToolUse {
   });
 }
 
-/** The rest of `text` after the prefix that it shares with `start`. */
+/** Says what the template was asked where it refuses: its own words alone would seem to be about the user's messages. */
+function withCall(render: () => string): string {
+  try {
+    return render();
+  } catch (error) {
+    if (!(error instanceof GradusError)) throw error;
+    throw new GradusError(error.code, `the chat template refuses a tool call that is shown to it: ${reasonOf(error)}`, {
+      hint: 'give another with chat_template: PATH, which writes a call of a tool in a turn of the assistant',
+      path: 'chat_template',
+      cause: error,
+    });
+  }
+}
+
+/** What the template itself says. */
+function reasonOf({ message }: GradusError): string {
+  return message.replace(/^the chat template refuses these messages: /, '');
+}
+
+/** The rest of `text` after the prefix that it shares with `start`, up to a tag in which they part, as `<think>` and `<tool_call>` do. */
 function textAfter(start: string, text: string): string {
-  let shared = 0;
-  while (shared < start.length && start[shared] === text[shared]) shared++;
-  return text.slice(shared);
+  const shared = text.slice(0, sharedLength(start, text));
+  const tag = /<[^<>]*$/.exec(shared);
+  return text.slice(tag?.index ?? shared.length);
 }
 
 function canRead(syntax: ToolSyntax, turn: string): boolean {

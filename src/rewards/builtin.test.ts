@@ -11,6 +11,7 @@ import { exactMatch } from './exact-match.ts';
 import { mathVerify } from './math-verify.ts';
 import { numericMatch } from './numeric-match.ts';
 import { regexMatch } from './regex-match.ts';
+import { style } from './style.ts';
 import { xmlFormat } from './xml-format.ts';
 
 function input(completions: readonly string[], columns: Record<string, readonly unknown[]> = {}): RewardInput {
@@ -118,6 +119,13 @@ test('contains looks for the answer anywhere', async () => {
   assert.equal(await scoreOf(contains(), 'It is Paris, of course', 'Paris '), 1);
   assert.equal(await scoreOf(contains(), 'It is PARIS', 'Paris'), 0);
   assert.equal(await scoreOf(contains({ ignore_case: true }), 'It is PARIS', 'Paris'), 1);
+});
+
+test('patterns that backtracking never ends with are matched at once', { timeout: 20_000 }, async () => {
+  const completion = `${'a'.repeat(5000)}!`;
+  assert.equal(await scoreOf(regexMatch({ pattern: '^(a+)+$' }), completion), 0);
+  assert.equal(await scoreOf(style({ unwanted: ['(a|a)*b', '^(?!(a*)*$)'] }), completion), -0.5);
+  assert.equal(await scoreOf(numericMatch({ pattern: '(\\d+|a+)+$' }), completion, '1'), 0);
 });
 
 test('regex_match lets the point match line feeds unless flags say otherwise', async () => {

@@ -7,11 +7,13 @@ import { assertJsonSchema, jsonSchema } from './json-schema.ts';
 import { splitThinking, xmlContent } from './sections.ts';
 import { style } from './style.ts';
 import { thinkFormat } from './think-format.ts';
+import { xmlFormat } from './xml-format.ts';
 
-async function score(reward: RewardFunction, completion: string) {
+async function score(reward: RewardFunction, completion: string, opening?: string) {
   const [result] = await reward({
     prompts: [],
     completions: [completion],
+    ...(opening !== undefined && { openings: [opening] }),
     completionIds: [],
     columns: {},
     log: () => {},
@@ -60,6 +62,26 @@ test('think_format wants thinking and an answer', async () => {
   }
   assert.equal(await score(thinkFormat({ is_opened_by_prompt: true }), 'a</think>b'), 1);
   assert.equal(await score(thinkFormat({ is_opened_by_prompt: true }), '<think>a</think>b'), 0);
+});
+
+test('think_format and xml_format count what the prompt has opened as written', async () => {
+  const sections = xmlFormat({ tags: ['think', 'answer'], mode: 'strict' });
+  for (const opening of ['<think>', '<think>\n', '<think>\nOkay, ']) {
+    assert.equal(await score(thinkFormat(), 'a</think>b', opening), 1);
+    assert.equal(await score(thinkFormat(), '<think>a</think>b', opening), 0);
+    assert.equal(await score(thinkFormat(), 'ab', opening), 0);
+    assert.equal(await score(thinkFormat({ is_opened_by_prompt: false }), 'a</think>b', opening), 0);
+    assert.equal(await score(sections, 'a</think>\n<answer>b</answer>', opening), 1);
+    assert.equal(await score(sections, '<think>a</think><answer>b</answer>', opening), 0);
+  }
+  for (const opening of ['', '<reasoning>\n', undefined]) {
+    assert.equal(await score(thinkFormat(), 'a</think>b', opening), 0);
+    assert.equal(await score(thinkFormat(), '<think>a</think>b', opening), 1);
+    assert.equal(await score(sections, 'a</think>\n<answer>b</answer>', opening), 0);
+  }
+  for (const mode of ['soft', 'incremental'] as const)
+    assert.equal(await score(xmlFormat({ mode }), 'a</reasoning><answer>b</answer>', '<reasoning>\n'), 1);
+  assert.equal(await score(xmlFormat({ is_opened_by_prompt: true }), 'a</reasoning><answer>b</answer>'), 1);
 });
 
 test('json_schema checks types, required properties, enumerations, ranges, items and nothing besides', async () => {

@@ -6,7 +6,8 @@ import type { RewardInput } from '../rewards.ts';
 /**
  * The score of each completion against the answer in its row, given as text; `null` if the row's answer is null or an empty list.
  * If there are several acceptable answers, in a list or in the column of aliases, the best score counts.
- * Throws `COLUMN_MISSING`, and `GOLD_ANSWER_INVALID` for an answer that is neither text nor a number.
+ * An answer that is true or false may be spelt as Python does or as JSON does.
+ * Throws `COLUMN_MISSING`, and `GOLD_ANSWER_INVALID` for an answer that is neither text nor a number nor one of them.
  */
 export function compareWithGold(
   { completions, columns }: RewardInput,
@@ -44,10 +45,16 @@ function columnNamed(columns: RewardInput['columns'], name: string, path: string
 
 function textsOf(value: unknown, column: string): string[] {
   if (value === null || value === undefined) return [];
-  return (Array.isArray(value) ? value : [value]).map((item: unknown) => {
+  return (Array.isArray(value) ? value : [value]).flatMap((item: unknown) => {
+    if (typeof item === 'boolean') return spellings(item);
     if (typeof item === 'string' || typeof item === 'number') return String(item);
     throw goldAnswerInvalid(column, `is neither text nor a number: ${JSON.stringify(item)}`);
   });
+}
+
+/** How completions may spell a value that is true or false: as Python does, then as JSON does. */
+export function spellings(value: boolean): readonly [string, string] {
+  return value ? ['True', 'true'] : ['False', 'false'];
 }
 
 export function goldAnswerInvalid(

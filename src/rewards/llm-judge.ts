@@ -1,6 +1,7 @@
 // Reward from a language model that grades by a rubric, at any endpoint that speaks OpenAI's chat completions protocol.
 import { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
+import { redacted } from '../common/redaction.ts';
 import { beginningOf, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -176,5 +177,5 @@ function scoreIn(content: string, scale: number): number | Failure {
   const found = [...content.matchAll(/"score"\s*:\s*"?(-?\d+(?:\.\d+)?)/g)].at(-1)?.[1];
   const score = Number(found);
   if (found !== undefined && score >= 0 && score <= scale) return score;
-  return { fault: `no score from 0 to ${scale} in ${JSON.stringify(content.slice(-200))}`, mayPass: true };
+  return { fault: `no score from 0 to ${scale} in ${JSON.stringify(redacted(content).slice(-200))}`, mayPass: true };
 }

@@ -1,5 +1,6 @@
 // Reward 1 if a completion's answer is the number in the data set, else 0.
 import { z } from 'zod';
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import type { RewardFunction, RewardInput } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { lastNumber } from './last-number.ts';
@@ -35,7 +36,7 @@ export function numericMatch(config: NumericMatchConfig = {}): RewardFunction {
       return answer !== undefined && Math.abs(answer - gold) <= tolerance ? 1 : 0;
     });
   if (pattern === undefined) return (input) => scoreBy(input, lastNumber);
-  const atPattern = numberAtLastMatch(new RegExp(pattern, 'g'));
+  const atPattern = numberAtLastMatch(new LinearRegExp(pattern, 'g'));
   return (input) => {
     const strict = scoreBy(input, atPattern);
     logModes(input, 'numeric_match', { strict, lenient: scoreBy(input, lastNumber) });

@@ -1,5 +1,6 @@
 // Reward 1 if a regular expression matches a completion, else 0.
 import { z } from 'zod';
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { regexSource } from './regex-source.ts';
 
@@ -20,6 +21,6 @@ export const regexMatchConfig: z.ZodType<RegexMatchConfig> = z.strictObject({
 
 /** 1 if the pattern matches somewhere in the completion, else 0. */
 export function regexMatch(config: RegexMatchConfig): RewardFunction {
-  const pattern = new RegExp(config.pattern, config.flags ?? 's');
+  const pattern = new LinearRegExp(config.pattern, config.flags ?? 's');
   return ({ completions }) => completions.map((completion) => (pattern.test(completion) ? 1 : 0));
 }

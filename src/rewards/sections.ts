@@ -16,6 +16,18 @@ export interface ThinkingParts {
 }
 
 /**
+ * A completion behind the tag that its prompt opened, where that is this one: what the prompt has written of the format counts as written.
+ * @param opening the end of the rendered prompt, from its open tag on; empty or absent if it opened none
+ * @param isOpened what a setting says instead
+ */
+export function withOpening(completion: string, tag: string, opening = '', isOpened?: boolean): string {
+  const start = `<${tag}>`;
+  const isThis = opening.startsWith(start);
+  if (!(isOpened ?? isThis)) return completion;
+  return (isThis ? opening : start) + completion;
+}
+
+/**
  * Splits `<think>…</think>answer`; `undefined` unless the text begins with such a section and has no other.
  * With `isOpen` the text begins inside the section, because the prompt ended in `<think>`, as with some chat templates.
  */

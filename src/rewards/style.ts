@@ -1,5 +1,6 @@
 // Rewards wanted patterns and penalises unwanted ones.
 import { z } from 'zod';
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { regexSource } from './regex-source.ts';
 
@@ -22,7 +23,8 @@ export const styleConfig: z.ZodType<StyleConfig> = z
 
 /** The fraction of wanted patterns that match minus the fraction of unwanted ones that match: between −1 and 1. */
 export function style({ wanted = [], unwanted = [], ignore_case = true }: StyleConfig): RewardFunction {
-  const compile = (sources: readonly string[]) => sources.map((source) => new RegExp(source, ignore_case ? 'i' : ''));
+  const compile = (sources: readonly string[]) =>
+    sources.map((source) => new LinearRegExp(source, ignore_case ? 'i' : ''));
   const [good, bad] = [compile(wanted), compile(unwanted)];
   return ({ completions }) => completions.map((completion) => share(good, completion) - share(bad, completion));
 }

@@ -1,10 +1,10 @@
 // Reward 1 for a completion that thinks between <think> and </think> and then answers, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
-import { splitThinking } from './sections.ts';
+import { splitThinking, withOpening } from './sections.ts';
 
 export interface ThinkFormatConfig {
-  /** Whether the prompt already ends in `<think>`, as with some chat templates. @default false */
+  /** Whether the prompt already ends in `<think>`, as with some chat templates. @default known from the rendered prompt */
   readonly is_opened_by_prompt?: boolean;
 }
 
@@ -12,12 +12,12 @@ export const thinkFormatConfig: z.ZodType<ThinkFormatConfig> = z.strictObject({
   is_opened_by_prompt: z.boolean().exactOptional(),
 });
 
-/** TRL's `think_format_reward`, except that neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
+/** TRL's `think_format_reward`, except that what the prompt has opened counts as written, and neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
 export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {
-  const { is_opened_by_prompt = false } = config;
-  return ({ completions }) =>
-    completions.map((completion) => {
-      const parts = splitThinking(completion, is_opened_by_prompt);
+  const { is_opened_by_prompt } = config;
+  return ({ completions, openings }) =>
+    completions.map((completion, i) => {
+      const parts = splitThinking(withOpening(completion, 'think', openings?.[i], is_opened_by_prompt));
       return parts && parts.thinking !== '' && parts.answer !== '' ? 1 : 0;
     });
 }

@@ -1,4 +1,5 @@
 // The reward model that sums weighted reward functions, and records their errors on the trajectories.
+import { copyExact } from '../common/exact-values.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { GradusError, messageOf } from '../errors.ts';
@@ -55,9 +56,19 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
     prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
     completionIds: trajectories.map(({ steps }) => steps.at(-1)!.tokens.completionIds),
-    columns: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, trajectories.map(() => value)])),
+    openings: trajectories.map(({ steps }) => steps.at(-1)!.opening ?? ''),
+    columns: Object.fromEntries(
+      Object.keys(example).map((name) => [name, repeated(example, name, trajectories.length)]),
+    ),
     ...(progress && { progress }),
   });
+}
+
+/** A column of a group: the same value for each completion. */
+function repeated(example: Example, name: string, count: number): unknown[] {
+  const column = Array.from({ length: count }, () => example[name]);
+  for (let i = 0; i < count; i++) copyExact(example, name, column, i);
+  return column;
 }
 
 /** The minimum time for a completion that is tried alone, in milliseconds, since the machine may be busy. */
@@ -94,15 +105,20 @@ async function call(score: NamedReward['score'], judged: RewardData, timeLimit: 
 
 /** The given rows of a group. */
 function part(
-  { prompts, completions, completionIds, columns, ...rest }: RewardData,
+  { prompts, completions, completionIds, openings, columns, ...rest }: RewardData,
   rows: readonly number[],
 ): RewardData {
-  const pick = <T>(values: readonly T[]) => Object.freeze(rows.map((i) => values[i]!));
+  const pick = <T>(values: readonly T[]) => {
+    const picked = rows.map((i) => values[i]!);
+    for (const [at, i] of rows.entries()) copyExact(values, i, picked, at);
+    return Object.freeze(picked);
+  };
   return Object.freeze({
     ...rest,
     prompts: pick(prompts),
     completions: pick(completions),
     completionIds: pick(completionIds),
+    ...(openings && { openings: pick(openings) }),
     columns: Object.freeze(Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, pick(values)]))),
   });
 }

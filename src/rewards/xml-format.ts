@@ -1,6 +1,7 @@
 // Rewards completions that consist of XML-like sections, such as <reasoning>…</reasoning><answer>…</answer>.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
+import { withOpening } from './sections.ts';
 
 export interface XmlFormatConfig {
   /** The sections, in order. @default ['reasoning', 'answer'] */
@@ -13,6 +14,8 @@ export interface XmlFormatConfig {
    * @default 'soft'
    */
   readonly mode?: 'strict' | 'soft' | 'incremental';
+  /** Whether the prompt already ends in the first tag, such as `<think>`. @default known from the rendered prompt */
+  readonly is_opened_by_prompt?: boolean;
 }
 
 export const xmlFormatConfig: z.ZodType<XmlFormatConfig> = z.strictObject({
@@ -23,14 +26,18 @@ export const xmlFormatConfig: z.ZodType<XmlFormatConfig> = z.strictObject({
     .readonly()
     .exactOptional(),
   mode: z.enum(['strict', 'soft', 'incremental']).exactOptional(),
+  is_opened_by_prompt: z.boolean().exactOptional(),
 });
 
 /** Scores between 0 and 1. A tag counts only if it occurs exactly once, and a section only if it is not blank. */
 export function xmlFormat(config: XmlFormatConfig = {}): RewardFunction {
-  const { tags = ['reasoning', 'answer'], mode = 'soft' } = config;
+  const { tags = ['reasoning', 'answer'], mode = 'soft', is_opened_by_prompt } = config;
   const score = { strict, soft, incremental }[mode];
   const markers = tags.flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
-  return ({ completions }) => completions.map((completion) => score(completion, markers));
+  return ({ completions, openings }) =>
+    completions.map((completion, i) =>
+      score(withOpening(completion, tags[0]!, openings?.[i], is_opened_by_prompt), markers),
+    );
 }
 
 function strict(text: string, markers: readonly string[]): number {

@@ -2,13 +2,12 @@
 import { appendFileSync, closeSync, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { stringifyLine } from '../formats/jsonl.ts';
 import { recreateFolder } from './checkpoints.ts';
 import { claim } from './claim.ts';
 import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
 import { readParts, wholeProblems } from './read-evaluation.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from './records.ts';
-import { isTemporaryOf, replaceFile, replaceJson } from './replace-file.ts';
+import { isTemporaryOf, recordLine, replaceFile, replaceJson } from './replace-file.ts';
 
 export class EvaluationFile {
   readonly #paths: EvaluationPaths;
@@ -26,7 +25,7 @@ export class EvaluationFile {
     this.#release = release;
     for (const path of [paths.problems, paths.result, ...leftovers(paths)]) rmSync(path, { force: true });
     // A cut-off last line, to which the next one would be appended, is not kept.
-    if (parts.length > 0) replaceFile(paths.part, parts.values().map(stringifyLine));
+    if (parts.length > 0) replaceFile(paths.part, parts.values().map(recordLine));
     this.#descriptor = openSync(paths.part, parts.length > 0 ? 'a' : 'w');
   }
 
@@ -87,7 +86,7 @@ export class EvaluationFile {
   }
 
   add(part: EvaluatedPart): void {
-    appendFileSync(this.#descriptor, stringifyLine(part));
+    appendFileSync(this.#descriptor, recordLine(part));
     this.#parts.push(part);
   }
 
@@ -96,7 +95,7 @@ export class EvaluationFile {
    * @param result what `gradus eval` prints
    */
   finish(result?: object): void {
-    replaceFile(this.#paths.problems, wholeProblems(this.#parts).values().map(stringifyLine));
+    replaceFile(this.#paths.problems, wholeProblems(this.#parts).values().map(recordLine));
     if (result) replaceJson(this.#paths.result, result);
     rmSync(this.#paths.part, { force: true });
   }

@@ -3,9 +3,9 @@ import { appendFileSync, closeSync, existsSync, fsync, openSync, truncateSync } 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GradusError } from '../errors.ts';
-import { stringifyLine } from '../formats/jsonl.ts';
 import { runFiles } from './layout.ts';
 import { damaged, eachLine, fileChunks } from './read-lines.ts';
+import { recordLine } from './replace-file.ts';
 
 /** The names of these files in `runFiles`. */
 const lineFiles = ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const;
@@ -34,7 +34,7 @@ export class LineFiles {
       descriptor = openSync(join(this.#directory, runFiles[file]), 'a');
       this.#open.set(file, descriptor);
     }
-    appendFileSync(descriptor, values.map(stringifyLine).join(''));
+    appendFileSync(descriptor, values.map(recordLine).join(''));
     this.#unsettled.add(descriptor);
   }
 

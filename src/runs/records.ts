@@ -138,7 +138,8 @@ export interface EvaluatedProblem {
 /** A line of an evaluation that is not finished: the completions of one pass. */
 export type EvaluatedPart = Omit<EvaluatedProblem, EvaluationPass> & Partial<Pick<EvaluatedProblem, EvaluationPass>>;
 
-export interface EvaluatedCompletion extends Omit<RolloutCompletion, 'advantage' | 'token_ids' | 'logprobs'> {
+export interface EvaluatedCompletion
+  extends Omit<RolloutCompletion, 'opening' | 'advantage' | 'token_ids' | 'logprobs'> {
   /** 1 if the first reward gave it at least 1, else 0; `null` if that did not apply or failed. */
   readonly correct: number | null;
   /** The turns of the policy, and the tokens that it sampled in all of them. */
@@ -198,6 +199,8 @@ export interface RolloutRecord {
 export interface RolloutCompletion {
   /** The text of the last turn; tokens are also those of the last turn. */
   readonly text: string;
+  /** What the prompt had already written of that turn, such as `<think>\n`; absent if it opened no tag. */
+  readonly opening?: string | undefined;
   /** All messages after the prompt, if the policy had several turns or called tools. */
   readonly messages?: readonly Message[] | undefined;
   readonly reward: number | null;

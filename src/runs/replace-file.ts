@@ -1,5 +1,7 @@
-// Replaces files atomically, so that no reader finds half of one.
+// Replaces files atomically, so that no reader finds half of one, and writes values as JSON without known secrets.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { redactedValue } from '../common/redaction.ts';
+import { stringifyLine } from '../formats/jsonl.ts';
 
 /**
  * Replaces a file atomically; the new contents have reached the disk by then.
@@ -28,5 +30,10 @@ export function isTemporaryOf(name: string, found: string): boolean {
 }
 
 export function replaceJson(path: string, value: object): void {
-  replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
+  replaceFile(path, `${JSON.stringify(redactedValue(value), null, 2)}\n`);
+}
+
+/** A line of a file of a run: what servers, environments and user code say goes into it. */
+export function recordLine(value: object): string {
+  return stringifyLine(redactedValue(value));
 }

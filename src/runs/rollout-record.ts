@@ -24,6 +24,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
+    opening: trajectory.steps.at(-1)?.opening,
     messages: longerExchange(trajectory),
     reward: score,
     rewards: parts,

@@ -1,7 +1,7 @@
 // Writes a run directory. All files of a run are written here, those of lines through line-files.ts.
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { stringifyLine } from '../formats/jsonl.ts';
+import { redacted } from '../common/redaction.ts';
 import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
 import type { GroupOutcome } from '../rl.ts';
@@ -30,7 +30,7 @@ import { bytesUpTo, cutOff, type KeptBytes, LineFiles } from './line-files.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
-import { isTemporaryOf, replaceFile, replaceJson } from './replace-file.ts';
+import { isTemporaryOf, recordLine, replaceFile, replaceJson } from './replace-file.ts';
 import {
   assertFree,
   assertInactive,
@@ -92,7 +92,7 @@ export class RunStore {
     emptyRun(absolute);
     mkdirSync(join(absolute, runFiles.rollouts));
     mkdirSync(join(absolute, runFiles.checkpoints));
-    writeFileSync(join(absolute, runFiles.config), configText);
+    writeFileSync(join(absolute, runFiles.config), redacted(configText));
     replaceJson(join(absolute, runFiles.resolvedConfig), config);
     store.update({ status: 'running' });
     return store;
@@ -149,7 +149,7 @@ export class RunStore {
    */
   writeFailedBatch({ sequences }: TrainingBatch): string {
     const path = join(this.directory, runFiles.failedBatch);
-    replaceFile(path, sequences.map(stringifyLine).join(''));
+    replaceFile(path, sequences.map(recordLine).join(''));
     return path;
   }
 
@@ -205,7 +205,7 @@ export class RunStore {
     const file = openSync(rolloutsFile(this.directory, step), 'w');
     try {
       // Groups are written one at a time: the tokens of thousands of long completions would be longer than a string may be.
-      for (const group of groups) writeFileSync(file, stringifyLine(rolloutRecord(group)));
+      for (const group of groups) writeFileSync(file, recordLine(rolloutRecord(group)));
     } finally {
       closeSync(file);
     }

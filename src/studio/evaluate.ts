@@ -9,6 +9,7 @@ import { EvaluationFile } from '../runs/evaluation-file.ts';
 import { stepName } from '../runs/layout.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
+import { changesOf } from '../runs/run-remarks.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { assertValid, checkpointName, sampleSize, temperature } from './call-options.ts';
 import { rightAnswer } from './data/gold-answers.ts';
@@ -17,7 +18,6 @@ import { evaluatePolicy } from './evaluation/evaluate-policy.ts';
 import { openSubject } from './evaluation/open-subject.ts';
 import type { ProgramConfig } from './program-values.ts';
 import type { Setup } from './setup.ts';
-import { changesOf } from './training/train-result.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 import { ownVersions } from './versions.ts';
 

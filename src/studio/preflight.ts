@@ -16,6 +16,7 @@ import { type Check, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data/data-checks.ts';
 import { firstRewardCheck } from './data/first-reward.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
+import { openedPromptsCheck } from './data/opened-prompts.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
 import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
@@ -75,6 +76,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   return {
     checks: [
       templateCheck(setup.template, answered, opening, setup.renderer),
+      ...openedPromptsCheck(answered, opening, setup.renderer, config),
       ...(config.environment === null ? [] : [episodesCheck(groups.flatMap((group) => group.trajectories))]),
       ...endCheck(trajectories, setup),
       truncationCheck(trajectories, config),

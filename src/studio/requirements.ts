@@ -4,7 +4,7 @@ import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { groupReasons } from '../rl.ts';
-import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
+import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 
 const comparisons = {
   '>=': (a: number, b: number) => a >= b,

@@ -1,6 +1,7 @@
 // A typed wrapper of @huggingface/tokenizers 0.2.0, with corrections where it differs from the Python package `tokenizers`.
 import { Tokenizer } from '@huggingface/tokenizers';
 import { correctAddedTokens, type TextEncoder, WORD_CHARACTERS } from './added-tokens.ts';
+import { makeLinear } from './linear-patterns.ts';
 
 /** The part of the library that we use. Its own types do not resolve under `nodenext` and would all be `any`. */
 export interface LibraryTokenizer extends TextEncoder {
@@ -36,6 +37,7 @@ export function createLibraryTokenizer(
     { ...description, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) },
     config,
   );
+  for (const step of [library.normalizer, library.pre_tokenizer, library.decoder]) if (step) makeLinear(step);
   correctDecoder(library.decoder);
   correctAddedTokens(library);
   return library;

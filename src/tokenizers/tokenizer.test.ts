@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { createTextStream } from './text-stream.ts';
 import { createTokenizer, type Tokenizer } from './tokenizer.ts';
@@ -223,4 +224,23 @@ test('takes the default of several chat templates', () => {
     { name: 'default', template: 'D' },
   ];
   assert.equal(createTokenizer(json, { chat_template: named }).chatTemplate, 'D');
+});
+
+test('patterns that backtracking never ends with are matched at once, wherever they are', { timeout: 20_000 }, () => {
+  const Regex = '(a+)+b';
+  const split = { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false };
+  const replace = { type: 'Replace', pattern: { Regex }, content: 'b' };
+  const steps = [
+    { pre_tokenizer: split },
+    ...['Removed', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous'].map((behavior) => ({
+      pre_tokenizer: { ...split, behavior },
+    })),
+    { pre_tokenizer: { type: 'Sequence', pretokenizers: [{ ...split, behavior: 'Removed', invert: true }] } },
+    { normalizer: { type: 'Sequence', normalizers: [replace] } },
+    { decoder: { type: 'Sequence', decoders: [{ type: 'Fuse' }, replace] } },
+  ];
+  for (const step of steps) {
+    const tokenizer = createTokenizer({ ...characterTokenizerJson('ab', ['<unk>']), ...step }, { unk_token: '<unk>' });
+    tokenizer.decode(tokenizer.encode(`${'a'.repeat(1000)}!`));
+  }
 });

@@ -5,30 +5,39 @@ import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './too
 
 const TAG = '<|python_tag|>';
 
+/** An object that begins like a call; without the tag only such a one counts, since an answer may also be JSON. */
+const BEGINS = /^[\s;]*(?=\{\s*"(?:name|type)"\s*:)/;
+
 export const llama3: ToolSyntax = {
   markers: [TAG],
   find(text, ended) {
-    const tagged = text.indexOf(TAG);
-    const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + TAG.length))![0].length;
-    const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + TAG.length + lead];
-    const json = text.slice(jsonStart);
-    // Without the tag, only an object that begins like a call counts, since an answer may also be JSON.
-    if (tagged < 0 && !/^\{\s*"(name|type)"\s*:/.test(json)) return undefined;
+    const [start, jsonStart] = placeOf(text) ?? [];
+    if (start === undefined) return undefined;
     const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
-    if (json !== '' && !json.startsWith('{')) return unreadable('the call is no JSON object');
-    const length = objectLength(json);
+    if (jsonStart! < text.length && text[jsonStart!] !== '{') return unreadable('the call is no JSON object');
+    const length = objectLength(text.slice(jsonStart));
     if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
-    return { start, end: jsonStart + length, call: callFromJson(json.slice(0, length), 'parameters') };
+    const end = jsonStart! + length;
+    return { start, end, call: callFromJson(text.slice(jsonStart, end), 'parameters') };
   },
   mayBegin(text) {
-    const tagged = text.indexOf(TAG);
-    if (tagged >= 0) return tagged;
     // An object that begins like a call, or may yet.
     if (/^[\s;]*(\{\s*("(name|type)"\s*(:.*)?|"?|"\w{1,4}"?)?)?$/s.test(text)) return 0;
-    return text.length - overlap(text, TAG);
+    const tagged = text.indexOf(TAG);
+    return tagged >= 0 ? tagged : text.length - overlap(text, TAG);
   },
   render: (call) => spacedJson({ name: call.name, parameters: writableArguments(call) }),
 };
+
+/** Where a call begins, and where its object does: a tag within an object's string is text. */
+function placeOf(text: string): [start: number, jsonStart: number] | undefined {
+  const bare = BEGINS.exec(text);
+  if (bare) return [0, bare[0].length];
+  const tagged = text.indexOf(TAG);
+  if (tagged < 0) return undefined;
+  const behind = tagged + TAG.length;
+  return [tagged, behind + /^[\s;]*/.exec(text.slice(behind))![0].length];
+}
 
 /** The length of the JSON object at the start of `text`; `undefined` if it is incomplete. */
 function objectLength(text: string): number | undefined {

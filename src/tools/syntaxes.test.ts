@@ -37,7 +37,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       );
       assert.deepEqual(
         toolCalls,
-        written.map((call, i) => ({ id: `call_${i + 1}`, ...call })),
+        written.map((call, i) => ({ id: `call0000${i + 1}`, ...call })),
       );
       assert.deepEqual([parseErrors, content], [[], '']);
     });
@@ -46,13 +46,13 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       const text = '{"id": 1234567890123456789, "x": 1.0, "y": [-2.50, 1e-07], "z": 3}';
       const [call] = parse(name, render({ name: 'f', arguments: {}, argumentsText: text })).toolCalls;
       assert.deepEqual(call, {
-        id: 'call_1',
+        id: 'call00001',
         name: 'f',
         arguments: { id: '1234567890123456789', x: 1, y: [-2.5, 1e-7], z: 3 },
         argumentsText: text.replaceAll(' ', ''),
       });
       const plain = { name: 'f', arguments: { z: 3, y: 2.5, text: '1.0' } };
-      assert.deepEqual(parse(name, render(plain)).toolCalls, [{ id: 'call_1', ...plain }]);
+      assert.deepEqual(parse(name, render(plain)).toolCalls, [{ id: 'call00001', ...plain }]);
     });
 
     test('tells text as soon as it is certain, and takes none of it back', () => {
@@ -188,4 +188,101 @@ test('a name that JavaScript treats specially is a name like others', () => {
   assert.deepEqual(calls('hermes', '<tool_call>{"name": "__proto__", "arguments": {"__proto__": 1}}</tool_call>'), [
     ['__proto__', JSON.parse('{"__proto__": 1}')],
   ]);
+});
+
+/** What a turn says and calls when it comes in pieces of one character, and all at once. */
+function inPieces(name: ToolSyntaxName, text: string, isThinking = false) {
+  const whole = readTurn(toolSyntaxes[name], isThinking);
+  whole.push(text);
+  const reader = readTurn(toolSyntaxes[name], isThinking);
+  let told = '';
+  for (const character of text) {
+    reader.push(character);
+    assert.ok(reader.certain().startsWith(told), `${reader.certain()} takes back ${told}`);
+    told = reader.certain();
+  }
+  const turn = reader.end();
+  assert.deepEqual(turn, whole.end());
+  assert.ok(turn.content.startsWith(told.trim()) || turn.toolCalls.length === 0, told);
+  return turn;
+}
+
+const argument = (turn: ParsedTurn) => turn.toolCalls.map(({ arguments: { q } }) => q);
+
+test('tags and marks within the strings of a call are text', () => {
+  for (const q of [
+    'explain the </tool_call> token',
+    '<tool_call>{"name": "b"}</tool_call>',
+    'a "quoted </tool_call>" one \\',
+    '}</tool_call>',
+    '\\"</tool_call>',
+    '</think></tool_call><think>',
+    '<|python_tag|>{"name": "b", "parameters": {}}',
+    '<|python_tag|>',
+    '; {"name": "b"}',
+    '\n</tool_call>\n',
+  ]) {
+    for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
+      const written = toolSyntaxes[name].render({ name: 'search', arguments: { q } });
+      const turn = inPieces(name, written);
+      assert.deepEqual([argument(turn), turn.content, turn.parseErrors], [[q], '', []], `${name} ${q}`);
+      const two = inPieces(name, `${written}${name === 'llama3' ? ';' : ''} ${written}`);
+      assert.deepEqual([argument(two), two.content], [[q, q], ''], `${name} ${q}`);
+    }
+  }
+});
+
+test('a call with a quote too few or too many ends at its own tag, and the next one is read', () => {
+  const next = '<tool_call>{"name": "b", "arguments": {}}</tool_call>';
+  for (const broken of [
+    '{"name": "a, "arguments": {}}',
+    '{"name": "a", "arguments": {"q": "x}}',
+    '{"name": "a", "arguments": {"q": "x"y"}}',
+    '{"name": "a", "arguments": {"q": "x\ny"}}',
+    '{"name": "a", "arguments": {"q": "\\x"}}',
+    '{"name": "a", "arguments": {"q": 01}}',
+    "{'name': 'a', 'arguments': {}}",
+    '{"name": "a", "arguments": {}',
+    '{"name": "a", "arguments": {}}}',
+    '{"name": "a", "arguments": {},}',
+    '{"name" "a"}',
+    '{"name": [1}}',
+  ]) {
+    const { toolCalls, parseErrors, content } = inPieces('hermes', `<tool_call>${broken}</tool_call>\n${next}`);
+    assert.deepEqual([toolCalls.map(({ name }) => name), parseErrors.length, content], [['b'], 1, ''], broken);
+  }
+  const cut = '<tool_call>{"name": "a", "arguments": {"q": "the </tool_call> tok';
+  assert.match(inPieces('hermes', cut).parseErrors.join(), /does not end/);
+  assert.equal(
+    inPieces('hermes', '<tool_call>{"name": "a", "q": "the </tool_call>", "x": }</tool_call> b').content,
+    'b',
+  );
+});
+
+test('a call in thoughts is none, whether the turn or its prompt opens them', () => {
+  for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
+    const { render } = toolSyntaxes[name];
+    const thought = `I could write ${name === 'llama3' ? '<|python_tag|>' : ''}${render({ name: 'a', arguments: {} })}, but no.\n</think>`;
+    for (const [text, isThinking] of [
+      [thought, true],
+      [`<think>${thought}`, false],
+      [`\n <think>\n${thought}`, false],
+      [`<think>${thought}`, true],
+    ] as const) {
+      const spoken = `${text}\n\nThe answer is 4.`;
+      assert.deepEqual(inPieces(name, spoken, isThinking), { content: spoken, toolCalls: [], parseErrors: [] });
+      const called = inPieces(name, `${text}\n\n${render({ name: 'b', arguments: { q: '</think>' } })}`, isThinking);
+      assert.deepEqual([argument(called), called.content], [['</think>'], text.trim()]);
+    }
+    const unended = render({ name: 'a', arguments: {} });
+    assert.deepEqual(inPieces(name, unended, true), { content: unended, toolCalls: [], parseErrors: [] });
+    assert.equal(inPieces(name, unended).toolCalls.length, 1);
+  }
+});
+
+test('long arguments are read in linear time', () => {
+  const q = `</tool_call>${'a"\\'.repeat(300_000)}`;
+  const started = performance.now();
+  assert.deepEqual(argument(parse('hermes', toolSyntaxes.hermes.render({ name: 'a', arguments: { q } }))), [q]);
+  assert.ok(performance.now() - started < 2000);
 });

@@ -1,4 +1,5 @@
 // Finds calls between <tool_call> and </tool_call>, whatever their syntax.
+import { jsonExtent } from './json-extent.ts';
 import type { FoundCall, NamedArguments } from './tool-syntax.ts';
 
 const [open, close] = ['<tool_call>', '</tool_call>'];
@@ -7,25 +8,34 @@ export function tagged(body: string): string {
   return open + body + close;
 }
 
-/** Finds a tagged call outside of `<think>…</think>`. */
+/** Finds a tagged call, whose body has a JSON object: a closing tag in one of its strings is text. */
 export function findTagged(
   text: string,
   ended: boolean,
   parse: (body: string) => NamedArguments | string,
 ): FoundCall | undefined {
-  const start = text.indexOf(open, afterThinking(text));
+  const start = text.indexOf(open);
   if (start < 0) return undefined;
-  const bodyEnd = text.indexOf(close, start);
-  if (bodyEnd >= 0)
-    return { start, end: bodyEnd + close.length, call: parse(text.slice(start + open.length, bodyEnd)) };
+  const bodyStart = start + open.length;
+  const bodyEnd = endOfBody(text, bodyStart);
+  if (bodyEnd >= 0) return { start, end: bodyEnd + close.length, call: parse(text.slice(bodyStart, bodyEnd)) };
   return ended ? { start, end: text.length, call: `the call does not end with ${close}` } : undefined;
+}
+
+/** The index of the closing tag; below 0 if there is none yet. */
+function endOfBody(text: string, bodyStart: number): number {
+  const first = text.indexOf(close, bodyStart);
+  const json = text.indexOf('{', bodyStart);
+  if (first < 0 || json < 0 || first < json) return first;
+  const extent = jsonExtent(text, json);
+  if ('isOpen' in extent) return -1;
+  return text.indexOf(close, 'end' in extent ? extent.end : extent.brokenAfter);
 }
 
 /** See `ToolSyntax.mayBegin`. */
 export function mayBeginTagged(text: string): number {
-  const from = afterThinking(text);
-  const start = text.indexOf(open, from);
-  return start >= 0 ? start : Math.max(from, text.length - overlap(text, open));
+  const start = text.indexOf(open);
+  return start >= 0 ? start : text.length - overlap(text, open);
 }
 
 /** The number of characters at the end of `text` that are the beginning of `beginning`. */
@@ -33,10 +43,4 @@ export function overlap(text: string, beginning: string): number {
   for (let length = Math.min(text.length, beginning.length); length > 0; length--)
     if (text.endsWith(beginning.slice(0, length))) return length;
   return 0;
-}
-
-function afterThinking(text: string): number {
-  if (!text.trimStart().startsWith('<think>')) return 0;
-  const end = text.indexOf('</think>');
-  return end < 0 ? text.length : end;
 }

@@ -2,6 +2,7 @@
 import { readArguments } from '../call-arguments.ts';
 import { isObject, messageOf } from '../errors.ts';
 import type { ToolCall } from '../message.ts';
+import { thinkingTags } from '../opening.ts';
 
 /** The syntax of one family. */
 export interface ToolSyntax {
@@ -16,6 +17,11 @@ export interface ToolSyntax {
   mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
+}
+
+/** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates want them. */
+export function callId(index: number): string {
+  return `call${String(index).padStart(5, '0')}`;
 }
 
 export type NamedArguments = Pick<ToolCall, 'name' | 'arguments' | 'argumentsText'>;
@@ -49,14 +55,33 @@ export interface TurnReader {
   end(): ParsedTurn;
 }
 
-export function readTurn(syntax: ToolSyntax): TurnReader {
+const [THINK, THOUGHT] = thinkingTags;
+
+/**
+ * Reads a turn of a syntax. A turn that begins with `<think>`, or whose prompt has opened thoughts, has no calls before `</think>`.
+ * @param isThinking whether the prompt has opened thoughts @default false
+ */
+export function readTurn(syntax: ToolSyntax, isThinking = false): TurnReader {
   const toolCalls: ToolCall[] = [];
   const parseErrors: string[] = [];
   let content = '';
   let rest = '';
   let beforeFault: string | undefined;
   let beginsWithCall = false;
+  /** Undefined while the first characters may yet become `<think>`. */
+  let thinking = isThinking ? true : undefined;
+  const readThoughts = () => {
+    const beginning = rest.trimStart();
+    if (thinking === undefined && !THINK.startsWith(beginning)) thinking = beginning.startsWith(THINK);
+    const end = thinking ? rest.indexOf(THOUGHT) : -1;
+    if (end < 0) return;
+    content = rest.slice(0, end + THOUGHT.length);
+    rest = rest.slice(content.length);
+    thinking = false;
+  };
   const read = (ended: boolean) => {
+    readThoughts();
+    if (thinking) return;
     for (let found = syntax.find(rest, ended); found; found = syntax.find(rest, ended)) {
       content += rest.slice(0, found.start);
       beginsWithCall ||= content.trim() === '';
@@ -64,7 +89,7 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
       if (typeof found.call === 'string') {
         parseErrors.push(found.call);
         beforeFault ??= content;
-      } else toolCalls.push({ id: `call_${toolCalls.length + 1}`, ...found.call });
+      } else toolCalls.push({ id: callId(toolCalls.length + 1), ...found.call });
     }
   };
   return {
@@ -75,7 +100,7 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
       return toolCalls.slice(before);
     },
     certain() {
-      const text = beforeFault ?? content + rest.slice(0, syntax.mayBegin(rest));
+      const text = beforeFault ?? content + (thinking ? rest : rest.slice(0, syntax.mayBegin(rest)));
       return beginsWithCall ? text.trim() : text.trimEnd();
     },
     end() {

@@ -1,6 +1,7 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import type { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
+import { keepSecret } from '../common/redaction.ts';
 import { beginningOf, LongAnswerError, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import { anyAnswer, createdExperiment, faultAnswer, foundExperiment, runAnswer } from './mlflow-answers.ts';
@@ -235,6 +236,7 @@ export function mlflowSettings(environment: EnvironmentVariables): MlflowSetting
   }
   const { username, password: secret, origin, pathname } = new URL(uri);
   const [name, key] = username ? [decoded(username), decoded(secret)] : [user, password];
+  keepSecret(key ?? '');
   const basic = name ? `Basic ${Buffer.from(`${name}:${key}`).toString('base64')}` : undefined;
   const authorization = token ? bearerOf(token, 'MLFLOW_TRACKING_TOKEN') : basic;
   return { uri: `${origin}${pathname}`.replace(/\/+$/, ''), ...(authorization !== undefined && { authorization }) };

@@ -1,6 +1,7 @@
 // The protocol between this process and a worker in another language: one JSON object per line, in both directions.
 // python/gradus_worker/channel.py implements the other side.
 import { z } from 'zod';
+import { parseExact } from '../common/exact-values.ts';
 
 /** The version of the protocol, which must be equal on both sides. Raise it with every change that an older side would misunderstand. */
 export const PROTOCOL_VERSION = 1;
@@ -39,10 +40,10 @@ export type Failure = z.output<typeof failure>;
 export type Message = z.output<typeof message>;
 export type OutgoingMessage = z.input<typeof message>;
 
-/** Parses one line. Returns undefined if it is not a message of the protocol. */
-export function parseMessage(line: string): Message | undefined {
+/** Parses one line. Returns undefined if it is not a message of the protocol. @param exact whether numbers keep their types */
+export function parseMessage(line: string, exact = false): Message | undefined {
   try {
-    return message.safeParse(JSON.parse(line)).data;
+    return message.safeParse(exact ? parseExact(line) : JSON.parse(line)).data;
   } catch {
     return undefined;
   }

@@ -81,6 +81,7 @@ export class PythonCode {
       command: interpreter,
       args: ['-c', PROGRAM, pythonFolder, String(memory)],
       stderr: 'inherit',
+      exactNumbers: true,
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',
     });

@@ -1,10 +1,12 @@
-// Writes a worker's stderr to a file, whose path may be given later, and keeps its last line for errors.
+// Writes a worker's stderr, without known secrets, to a file, whose path may be given later, and keeps its last line for errors.
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { RedactedLines } from '../common/redaction.ts';
 
 /** A log that never throws: a worker must not fail because its log cannot be written. */
 export class WorkerLog {
+  readonly #lines = new RedactedLines((text) => this.#append(text));
   #path: string;
   #tail = '';
 
@@ -17,7 +19,17 @@ export class WorkerLog {
     return this.#path;
   }
 
+  /** @param text what the worker said, which may end within a line */
   write(text: string): void {
+    this.#lines.push(text);
+  }
+
+  /** The worker has ended: nothing is written any more. */
+  end(): void {
+    this.#lines.end();
+  }
+
+  #append(text: string): void {
     try {
       appendFileSync(this.#path, text);
     } catch {

@@ -3,9 +3,12 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { stringifyExact } from '../common/exact-values.ts';
+import { redacted } from '../common/redaction.ts';
 import { afterTime } from '../common/time-limits.ts';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, messageOf, shortened } from '../errors.ts';
 import { killGroup } from './kill-group.ts';
+import { passOn } from './pass-on.ts';
 import { type Failure, type Hello, type OutgoingMessage, PROTOCOL_VERSION, parseMessage } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
@@ -25,6 +28,8 @@ export interface WorkerOptions {
   readonly startTimeout?: number;
   /** Where the worker's stderr goes: to a log file, or to the stderr of this process. @default 'log' */
   readonly stderr?: 'log' | 'inherit';
+  /** Whether the worker's numbers are kept as it writes them (`parseExact`), which takes longer for many. @default false */
+  readonly exactNumbers?: boolean;
   /** The hint of errors because of which the worker cannot start. */
   readonly fix?: string;
 }
@@ -46,6 +51,9 @@ const atExit = new Set<() => void>();
 process.on('exit', () => {
   for (const abandon of atExit) abandon();
 });
+
+/** The most characters of a worker's error. */
+const MOST_SAID = 4000;
 
 /** Milliseconds from closing a worker's stdin until it is killed. */
 const GRACE = 3000;
@@ -72,7 +80,7 @@ export class Worker {
   /** Resolves when the hello arrives. */
   readonly hello: Promise<Hello>;
   readonly #options: WorkerOptions;
-  readonly #process: ChildProcessByStdio<Writable, Readable, Readable | null>;
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #pending = new Map<number, Pending>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
@@ -88,9 +96,9 @@ export class Worker {
     // The worker gets a process group of its own: Ctrl-C then reaches this process only, and processes that the worker starts can be killed with it.
     this.#process = spawn(options.command, options.args, {
       env: { ...process.env, ...options.environment },
-      stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
+      stdio: 'pipe',
       detached: true,
-    }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
+    }) as ChildProcessByStdio<Writable, Readable, Readable>;
     const abandon = () => this.#abandon();
     atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
@@ -99,11 +107,13 @@ export class Worker {
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       atExit.delete(abandon);
+      if (this.#options.stderr !== 'inherit') this.log.end();
       if (this.#closed) this.log.discard();
       this.end(this.#died(code, signal));
     });
     this.#process.stdin.on('error', () => {}); // the worker died, which 'close' reports
-    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
+    if (options.stderr === 'inherit') passOn(this.#process.stderr);
+    else this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
   }
 
@@ -154,7 +164,7 @@ export class Worker {
   /** Makes the worker keep this process running, or not. */
   #hold(busy: boolean): void {
     const { stdin, stdout, stderr } = this.#process;
-    const handles = [this.#process, stdin, stdout, ...(stderr ? [stderr] : [])];
+    const handles = [this.#process, stdin, stdout, stderr];
     for (const handle of handles as unknown as Pick<Socket, 'ref' | 'unref'>[]) {
       if (busy) handle.ref();
       else handle.unref();
@@ -172,14 +182,14 @@ export class Worker {
   }
 
   #send(message: OutgoingMessage): void {
-    if (this.#process.stdin.writable) this.#process.stdin.write(`${JSON.stringify(message)}\n`);
+    if (this.#process.stdin.writable) this.#process.stdin.write(`${stringifyExact(message)}\n`);
   }
 
   #receive(line: string): void {
-    const message = parseMessage(line);
-    const { name } = this.#options;
+    const { name, exactNumbers = false } = this.#options;
+    const message = parseMessage(line, exactNumbers);
     if (!message) {
-      const said = `the ${name} worker said what is not of the protocol: ${line.slice(0, 80)}`;
+      const said = `the ${name} worker said what is not of the protocol: ${redacted(line).slice(0, 80)}`;
       this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));
     } else if ('hello' in message) {
       const { hello } = message;
@@ -209,7 +219,7 @@ export class Worker {
 
   #failure({ code, message, hint, kind }: Failure): GradusError {
     const { fix } = this.#options;
-    return new GradusError(code, message, {
+    return new GradusError(code, shortened(redacted(message), MOST_SAID), {
       hint: hint ?? (kind === 'not_ready' && fix ? fix : this.#logHint()),
       kind,
     });

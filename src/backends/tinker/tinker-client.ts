@@ -1,6 +1,7 @@
 // A client for Tinker servers: JSON over HTTP. Most requests are answered with an id, with which the client then polls for the result.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
+import { keepSecret } from '../../common/redaction.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
 import { failed, future, tryAgain } from './answers.ts';
 
@@ -39,6 +40,7 @@ interface Answer {
  * `TINKER_ANSWER_INVALID`; or the reason of a signal.
  */
 export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClient {
+  keepSecret(apiKey ?? '');
   const base = `${url.replace(/\/+$/, '')}/api/v1/`;
 
   async function send(route: string, body: object | undefined, signal: AbortSignal): Promise<Answer> {

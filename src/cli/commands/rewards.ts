@@ -15,6 +15,7 @@ const TEST_EXAMPLES = `Examples:
   gradus rewards test --reward numeric_match --input cases.jsonl
   gradus rewards test --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --input cases.jsonl --json
   gradus rewards test --reward rewards/mine.ts:score --input cases.jsonl
+  gradus rewards test --reward think_format --opening '<think>' --input cases.jsonl
 
 A case is a line such as {"completion": "so it is 4", "answer": "4", "expected": 1}: a text or messages, the columns that
 the reward reads, and the score that it should give (null: does not apply). Any other score is exit code 5.
@@ -31,6 +32,7 @@ interface TestFlags {
   readonly reward: string;
   readonly rewardConfig?: string;
   readonly input: string;
+  readonly opening?: string;
 }
 
 export function rewardsCommand(cli: Cli): Command {
@@ -49,6 +51,10 @@ export function rewardsCommand(cli: Cli): Command {
     .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .requiredOption('--input <file>', 'the cases: JSON lines with completion, answer, other columns and expected')
+    .option(
+      '--opening <text>',
+      "what prompts already write of completions, such as '<think>' (default: see docs/rewards.md)",
+    )
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', TEST_EXAMPLES)
     .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
@@ -90,9 +96,9 @@ async function runServer({ output, stdin }: Cli, file: string) {
   return undefined;
 }
 
-async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: TestFlags) {
+async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input, opening }: TestFlags) {
   const { testReward } = await import('../../studio/user-code/rewards/test-reward.ts');
-  const result = await testReward({ reward, input, rewardConfig: rewardSettings(rewardConfig) });
+  const result = await testReward({ reward, input, opening, rewardConfig: rewardSettings(rewardConfig) });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };
   const exitCode = error ? (error.code === 'REWARD_DISAGREES' ? 5 : 2) : 0;

@@ -1,6 +1,7 @@
 // gradus serve: serves a model behind OpenAI's API.
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
+import { keepSecret } from '../../common/redaction.ts';
 import { GradusError } from '../../errors.ts';
 import type { ServeOptions } from '../../server/serve.ts';
 import { portNumber } from '../arguments.ts';
@@ -56,7 +57,10 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
 
 function keyIn(variable: string): string {
   const key = process.env[variable];
-  if (key) return key;
+  if (key) {
+    keepSecret(key);
+    return key;
+  }
   throw new GradusError('CREDENTIALS_MISSING', `the environment variable ${variable} is not set`, {
     hint: `export ${variable}, or leave --api-key-env out`,
     path: '--api-key-env',

@@ -5,14 +5,16 @@ import { compile, type Program } from './program.ts';
 
 const programs = new Map<string, Program>();
 const MOST_PROGRAMS = 200;
+/** Steps of JavaScript's own engine, which takes about a nanosecond for each. */
+const QUICK_STEPS = 100_000_000;
 /** Longer sources are quoted by their beginning. */
 const MOST_QUOTED = 80;
 
 /**
- * A `RegExp` whose matches are found in time linear in the text, where JavaScript's own may take for ever; it can be used wherever one can. Look-arounds
- * are linear, too. References back to a group (`\1`) can not be: they have a budget of some seconds.
+ * A `RegExp` whose matches are found in time linear in the text, where JavaScript's own may take for ever; it can be used wherever one can. JavaScript's
+ * own engine matches where that can not take long. Look-arounds are linear, too. References back to a group (`\1`) can not be: they have a budget of some seconds.
  *
- * The constructor throws `SyntaxError` as `RegExp` does, and for what would be too large; matching throws `PATTERN_TOO_COSTLY`.
+ * The constructor throws `SyntaxError` as `RegExp` does, and for what would be too large; matching throws `PATTERN_TOO_SLOW`.
  */
 export class LinearRegExp extends RegExp {
   readonly #program: Program;
@@ -24,20 +26,23 @@ export class LinearRegExp extends RegExp {
   }
 
   override exec(text: string): RegExpExecArray | null {
+    if (this.isQuick(text)) return super.exec(text);
     const isStateful = this.global || this.sticky;
     const from = isStateful ? this.lastIndex : 0;
     const search = this.#search?.text === text ? this.#search : new Search(this.#program, text);
     this.#search = undefined;
     const registers = from > text.length ? undefined : this.#found(search, from);
-    if (!registers) {
-      if (isStateful) this.lastIndex = 0;
-      return null;
-    }
-    if (isStateful) {
-      this.lastIndex = registers[1]!;
-      this.#search = search; // the next match of the same text is probably asked for
-    }
+    // The next match of the same text is probably asked for; a sticky one also where this one failed.
+    if (isStateful && (registers || this.sticky)) this.#search = search;
+    if (isStateful) this.lastIndex = registers?.[1] ?? 0;
+    if (!registers) return null;
     return matchArray(text, registers, this.#program);
+  }
+
+  /** Whether JavaScript's own engine needs little time for a text, whatever the text is. */
+  isQuick(text: string): boolean {
+    const { operations, ways } = this.#program;
+    return operations.length * ways.factor * (text.length + 1) ** (ways.degree + 1) <= QUICK_STEPS;
   }
 
   #found(search: Search, from: number): Int32Array | undefined {

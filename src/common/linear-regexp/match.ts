@@ -60,7 +60,7 @@ export class Search {
     let at = first;
     let position = begin;
     for (;;) {
-      if (++this.#steps > MOST_STEPS) throw tooCostly('it takes too long');
+      if (++this.#steps > MOST_STEPS) throw tooSlow('it takes too long');
       let holds = true;
       const operand = a[at]!;
       switch (operations[at]) {
@@ -254,7 +254,7 @@ class Memory {
     if (page === undefined) {
       page = new Uint32Array(this.#places);
       this.#bytes += page.byteLength + 100;
-      if (this.#bytes > MOST_MEMORY) throw tooCostly('it takes too much memory');
+      if (this.#bytes > MOST_MEMORY) throw tooSlow('it takes too much memory');
       this.#pages[position >>> PAGE_BITS] = page;
     }
     const bit = bitOf(position);
@@ -268,11 +268,11 @@ class Memory {
   }
 }
 
-const tooCostly = (message: string) => new GradusError('PATTERN_TOO_COSTLY', message);
+const tooSlow = (message: string) => new GradusError('PATTERN_TOO_SLOW', message);
 const bitOf = (position: number) => 1 << (position & 31);
 
 function grown(old: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  if (2 * old.byteLength > MOST_MEMORY) throw tooCostly('it takes too much memory');
+  if (2 * old.byteLength > MOST_MEMORY) throw tooSlow('it takes too much memory');
   const larger = new Int32Array(2 * old.length);
   larger.set(old);
   return larger;

@@ -1,6 +1,7 @@
 // A regular expression as instructions for `match.ts`, made of the syntax tree of @eslint-community/regexpp.
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { type CharacterTest, characterTest } from './character-test.ts';
+import { type Ways, waysOf } from './ways.ts';
 
 /** What an instruction does. `a` and `b` are its operands. */
 export const operation = {
@@ -65,6 +66,8 @@ export interface Program {
   readonly names: ReadonlyMap<string, readonly number[]>;
   /** Whether characters are code points. */
   readonly unicode: boolean;
+  /** How many ways backtracking may try at each place of a text. */
+  readonly ways: Ways;
 }
 
 /** Counted repetitions are written out, so that a short source can be a long program. */
@@ -135,6 +138,7 @@ class Compiler {
       groupCount: this.#groups.size + 1,
       names,
       unicode: this.#unicode,
+      ways: waysOf(pattern.alternatives),
     };
   }
 

@@ -24,6 +24,17 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     assert.ok(!isAllowed('required', 'f', {}));
     const one = { type: 'function', function: { name: 'f' } };
     assert.ok(isAllowed(one, 'f', { a: 1 }) && !isAllowed(one, 'g{}', { a: 1 }));
+    const closing = answerForm(
+      chatRequest.parse({ model: 'm', messages, tools, tool_choice: 'required' }),
+      renderer,
+      '<think>\n',
+    )!;
+    const call = syntax.render({ name: 'f', arguments: { a: 1 } });
+    assert.ok(
+      goOn(beginOf(closing.grammar), `</think>\n\n${call}`)?.mayEnd,
+      'thoughts that the prompt opened are closed',
+    );
+    assert.equal(goOn(beginOf(closing.grammar), call), undefined);
     assert.equal(form('required').field, 'tool_choice');
     assert.equal(form('auto'), undefined);
   });

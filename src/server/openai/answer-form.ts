@@ -1,5 +1,6 @@
 // What an answer is held to: JSON, a schema, or a call of a tool.
 import type { ToolSpec } from '../../message.ts';
+import { opensThoughts, thinkingTags } from '../../opening.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
@@ -15,8 +16,9 @@ export interface AnswerForm {
 /**
  * The form of the answers to a request; undefined if any text will do. Throws an `ApiError` for a schema that they cannot be held to, for a tool that is
  * not offered, and for JSON beside tools, whose calls have another form.
+ * @param opening what the prompt has written of the answer: a call by force first closes thoughts
  */
-export function answerForm(request: ChatRequest, renderer: Renderer): AnswerForm | undefined {
+export function answerForm(request: ChatRequest, renderer: Renderer, opening?: string): AnswerForm | undefined {
   const { response_format: format, tool_choice: choice } = request;
   const tools = toolsOf(request);
   if (format && format.type !== 'text') {
@@ -25,13 +27,23 @@ export function answerForm(request: ChatRequest, renderer: Renderer): AnswerForm
     const { schema } = format.type === 'json_schema' ? format.json_schema : {};
     return { field, grammar: schema ? readable(field, () => schemaGrammar(schema)) : anyObject };
   }
-  if (!choice || choice === 'auto' || choice === 'none') return undefined;
+  if (!forcesCall(request)) return undefined;
   const field = 'tool_choice';
-  const forced = choice === 'required' ? tools : tools.filter(({ name }) => name === choice.function.name);
+  const only = typeof choice === 'object' ? choice?.function.name : undefined;
+  const forced = tools.filter(({ name }) => only === undefined || name === only);
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
   const write = renderer.renderCall;
-  return { field, grammar: readable(field, () => oneOf(...forced.map((tool) => [callGrammar(tool, write)]))) };
+  const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
+  return {
+    field,
+    grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, write)]))),
+  };
+}
+
+/** Whether a request wants a call whatever the model would say. */
+export function forcesCall({ tool_choice: choice }: Pick<ChatRequest, 'tool_choice'>): boolean {
+  return Boolean(choice) && choice !== 'auto' && choice !== 'none';
 }
 
 function callGrammar({ name, parameters }: ToolSpec, write: NonNullable<Renderer['renderCall']>): GrammarRule {

@@ -1,9 +1,9 @@
 // POST /v1/chat/completions
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
-import type { Renderer } from '../../rendering.ts';
+import type { RenderedPrompt, Renderer } from '../../rendering.ts';
 import { upToStop } from '../../stop-texts.ts';
-import { answerForm } from './answer-form.ts';
+import { answerForm, forcesCall } from './answer-form.ts';
 import {
   type ChatLogprobs,
   chatLogprobs,
@@ -26,7 +26,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
-      const { content, toolCalls = [] } = answerOf(model, request, completion);
+      const { content, toolCalls = [] } = answerOf(model, request, prompt, completion);
       return {
         index,
         message: {
@@ -39,7 +39,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
         finish_reason: finishReason(completion, toolCalls),
       };
     }),
-    usage: usageOf([prompt], completions),
+    usage: usageOf([prompt.ids], completions),
   };
 }
 
@@ -76,7 +76,7 @@ export async function chatCompletionChunks(
     finish_reason: Choice['finish_reason'] = null,
     logprobs: Choice['logprobs'] = null,
   ) => send({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
-  const grows = toolsOf(request).length === 0 || model.renderer.follow !== undefined;
+  const grows = toolsOf(request).length === 0 || (model.renderer.follow !== undefined && !forcesCall(request));
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
   const tellPiece = (index: number, { text, tokens }: Piece) =>
     piece(index, { content: text }, null, request.logprobs ? logprobsOf[index]!(tokens) : null);
@@ -99,7 +99,7 @@ export async function chatCompletionChunks(
   });
   begin();
   for (const [index, completion] of completions.entries()) {
-    const { content, toolCalls = [] } = answerOf(model, request, completion);
+    const { content, toolCalls = [] } = answerOf(model, request, prompt, completion);
     // The text around calls is trimmed.
     const text = toolCalls.length > 0 ? content.slice(sent[index]!.trimStart().length) : completion.unsent.text;
     const rest = { text, tokens: completion.unsent.tokens };
@@ -108,43 +108,51 @@ export async function chatCompletionChunks(
     if (calls.length > 0) piece(index, { tool_calls: calls });
     piece(index, {}, finishReason(completion, toolCalls));
   }
-  if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt], completions) });
+  if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt.ids], completions) });
 }
 
 /**
  * The message of a completion. Without a call that can be read it is all text, which a stop text may have cut: the client sees a call that cannot be
  * read.
  */
-function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: ServedCompletion): Message {
+function answerOf(
+  model: ServedModel,
+  request: ChatRequest,
+  { opening }: RenderedPrompt,
+  { ids, text }: ServedCompletion,
+): Message {
   const tools = toolsOf(request);
-  const { message } = tools.length > 0 ? model.renderer.parse(ids, tools) : {};
+  const { message } = tools.length > 0 ? model.renderer.parse(ids, tools, opening) : {};
   if (!message?.toolCalls) return { role: 'assistant', content: text };
+  // A call by force closes thoughts that the prompt opened, and says nothing else.
+  if (forcesCall(request)) return { ...message, content: '' };
   return { ...message, content: upToStop(message.content, model.stopsOf(request)).trimEnd() };
 }
 
-function jobOf(model: ServedModel, prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
+function jobOf(model: ServedModel, prompt: RenderedPrompt, request: ChatRequest, signal: AbortSignal): SamplingJob {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
   const tools = toolsOf(request);
   return {
-    prompts: [prompt],
+    prompts: [prompt.ids],
+    opening: prompt.opening,
     request,
     maxTokens,
     topLogprobs: top_logprobs ?? 0,
     tools,
-    form: answerForm(request, model.renderer),
+    form: answerForm(request, model.renderer, prompt.opening),
     signal,
   };
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */
-function promptOf(model: ServedModel, request: ChatRequest): readonly number[] {
+function promptOf(model: ServedModel, request: ChatRequest): RenderedPrompt {
   model.assertIs(request.model);
   model.assertChats();
   const tools = toolsOf(request);
   model.assertMayFit(charactersIn([request.messages, tools]));
   try {
-    return rendererOf(model, request).render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;
+    return rendererOf(model, request).render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) });
   } catch (error) {
     if (error instanceof GradusError) throw new ApiError(400, error.code.toLowerCase(), error.message, 'messages');
     throw error;

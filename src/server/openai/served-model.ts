@@ -50,6 +50,8 @@ export interface SamplingJob {
   readonly continues?: boolean;
   /** Tools that completions may call: pieces have text that is not part of a call. @default none */
   readonly tools?: readonly ToolSpec[];
+  /** What the prompt has written of the turn. @default nothing */
+  readonly opening?: string | undefined;
   /** What the completions are held to. @default any text */
   readonly form?: AnswerForm | undefined;
   readonly signal: AbortSignal;
@@ -238,7 +240,7 @@ export class ServedModel {
 
   /** Ends a completion at a stop text, or because its client has gone, and sends its pieces as it grows. */
   #watch(
-    { request, tools = [], signal }: SamplingJob,
+    { request, tools = [], opening, signal }: SamplingJob,
     behind: number | undefined,
     send: ((piece: Piece) => void) | undefined,
   ): Watched {
@@ -249,7 +251,7 @@ export class ServedModel {
       ...(behind !== undefined && { behind }),
     });
     const shown = stopTexts(stop);
-    const turn = tools.length > 0 ? this.renderer.follow?.(tools) : undefined;
+    const turn = tools.length > 0 ? this.renderer.follow?.(tools, opening) : undefined;
     const shownOfTurn = stopTexts(stop);
     let tokens: SampledToken[] = [];
     let seen = 0;

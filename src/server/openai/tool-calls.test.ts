@@ -77,6 +77,24 @@ describe('a call of a tool', () => {
   });
 });
 
+test('a call in thoughts that the prompt has opened is text, whole and as a stream', async () => {
+  const thoughts = `I could write ${call}, but no.</think> It is 5.`;
+  for (const [said, content, calls] of [
+    [thoughts, thoughts, 0],
+    [call, call, 0],
+    [`Hm.</think> ${call}`, 'Hm.</think>', 1],
+  ] as const) {
+    const { client } = clientOf(said, '<think>\n');
+    const request = { model: 'scripted', messages, tools };
+    const whole = (await client.chat.completions.create(request)).choices[0]!;
+    const streamed = (await client.chat.completions.stream(request).finalChatCompletion()).choices[0]!;
+    for (const { message, finish_reason } of [whole, streamed]) {
+      assert.deepEqual([message.content?.trim(), message.tool_calls?.length ?? 0], [content, calls]);
+      assert.equal(finish_reason, calls > 0 ? 'tool_calls' : 'stop');
+    }
+  }
+});
+
 test('a call that cannot be read is text', async () => {
   const broken = 'Well. <tool_call>add {"a": 2,</tool_call>';
   const { client } = clientOf(broken);

@@ -301,6 +301,19 @@ describe('gold answers', () => {
     assert.equal((await compared(['8', 'eight'])).level, 'ok');
   });
 
+  test('that are true or false are tried as Python and JSON spell them', async () => {
+    const questions = [true, false, true].map((answer, i) => ({ question: `Is ${i} even?`, answer }));
+    const compared = await found('gold_answers/exact_match', questions, { reward: 'exact_match' });
+    assert.deepEqual([compared.level, compared.detail], ['ok', 'all 3 gold answers score at least 1']);
+    const file = join(folder, 'boolean.py');
+    writeFileSync(
+      file,
+      'def same(completions, answer, **rest):\n    return [float(text == str(right) and type(right) is bool) for text, right in zip(completions, answer)]\n',
+    );
+    const own = await found('gold_answers/same', questions, { reward: [], reward_fn: `${file}:same` });
+    assert.deepEqual([own.level, own.detail], ['ok', 'all 3 gold answers score at least 1']);
+  });
+
   test('that are nearly all the same are a warning', async () => {
     const labelled = (rare: number) =>
       Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: i < rare ? 'bad' : 'good' }));
@@ -390,4 +403,28 @@ test('GSM8K passes with the reward that its answers were made for', {
   const bad = checks.filter(({ ok }) => !ok).map(({ id }) => id);
   assert.deepEqual(bad, ['prompt_length']);
   assert.ok(prompt_lengths!.histogram.reduce((total, { count }) => total + count, 0) === prompt_lengths!.measured);
+});
+
+test('prompts that open a tag are told, and settings of rewards that contradict them are warnings', async () => {
+  const opened = (reward: ConfigInput['reward'], prompt = '{question} <think>\n') =>
+    found('prompt_opening', sums, { reward, prompt_template: prompt });
+  assert.match((await opened('think_format')).detail, /^4 of 4 \(100 %\) prompts end in <think>/);
+  const xml = { name: 'xml_format', config: { tags: ['think', 'answer'] } };
+  assert.equal((await opened([xml])).level, 'ok');
+  for (const [reward, prompt, told] of [
+    [{ name: 'think_format', config: { is_opened_by_prompt: false } }, undefined, /is told that they do not/],
+    [{ ...xml, config: { ...xml.config, is_opened_by_prompt: false } }, undefined, /is told that they do not/],
+    [{ name: 'think_format', config: { is_opened_by_prompt: true } }, '{question}', /which they do not/],
+    [
+      { name: 'regex_match', config: { pattern: '^<think>.*</think>' } },
+      undefined,
+      /the pattern of regex_match wants it/,
+    ],
+  ] as const) {
+    const { level, detail } = await opened([reward], prompt);
+    assert.equal(level, 'warning');
+    assert.match(detail, told);
+  }
+  const { checks } = await check(sums, { reward: 'think_format' });
+  assert.ok(checks.every(({ id }) => id !== 'prompt_opening'));
 });

@@ -18,6 +18,7 @@ import {
 import { firstRewardCheck } from './first-reward.ts';
 import { scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
+import { openedPromptsCheck } from './opened-prompts.ts';
 import type { Problems } from './problems.ts';
 
 export interface DataCheck {
@@ -54,6 +55,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
   return {
     checks: [
       templateCheck(template, rows, opening, renderer),
+      ...openedPromptsCheck(rows, opening, renderer, config),
       ...rowChecks(rows, task.rewards, prompt, config),
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),

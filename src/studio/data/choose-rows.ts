@@ -1,8 +1,9 @@
 // Renames the columns of a data set, extracts parts of them and filters its rows, as a configuration says.
-import { endedAfter } from '../../backends/ended-after.ts';
+import { copyExact, withExactOf } from '../../common/exact-values.ts';
+import { LinearRegExp } from '../../common/linear-regexp/linear-regexp.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
-import { GradusError, kindOf } from '../../errors.ts';
+import { GradusError, isObject, kindOf } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { assertColumns } from './data-files.ts';
 import { type Extraction, extractionsOf, promptColumns } from './row-prompt.ts';
@@ -28,11 +29,9 @@ export function chooseRows(rows: readonly Example[], config: Config, path: strin
   assertColumns(renamed, names, path);
   const numbered = renamed.map((row, i) => ({ row, number: i + 1 }));
   const [early, late] = [conditions.filter((one) => !isExtracted(one)), conditions.filter(isExtracted)];
-  const chosen = inTime('filter', rows.length, () => numbered.filter(({ row }) => pass(row, early)));
-  const extracted = inTime('columns', rows.length, () =>
-    chosen.map(({ row, number }) => withExtracted(row, extractions, `row ${number} of ${path}`)),
-  );
-  const kept = inTime('filter', rows.length, () => extracted.filter((row) => pass(row, late)));
+  const chosen = numbered.filter(({ row }) => pass(row, early));
+  const extracted = chosen.map(({ row, number }) => withExtracted(row, extractions, `row ${number} of ${path}`));
+  const kept = extracted.filter((row) => pass(row, late));
   if (kept.length > 0 || conditions.length === 0) return kept;
   throw new GradusError('DATASET_EMPTY', `no row of ${path} passes the filter on ${names.join(', ')}`, {
     hint: 'loosen the filter; values of CSV files are texts',
@@ -40,28 +39,13 @@ export function chooseRows(rows: readonly Example[], config: Config, path: strin
   });
 }
 
-/** Milliseconds for the patterns of one key, and more for each row: a hundredth is enough for any that do not backtrack. */
-const [LONGEST, LONGER] = [10_000, 1];
-
-/** Throws `PATTERN_TOO_SLOW`. @param key with the patterns */
-function inTime<T>(key: string, rows: number, work: () => T): T {
-  const limit = LONGEST + LONGER * rows;
-  const late = (cause: unknown) =>
-    new GradusError('PATTERN_TOO_SLOW', `${key}: a pattern takes longer than ${limit / 1000} s for the data set`, {
-      hint: 'avoid repetitions within repetitions, such as (a+)+, which take for ever on some texts',
-      path: key,
-      cause,
-    });
-  return endedAfter(limit, late)(work);
-}
-
 /** Replaces the texts that were copied for extraction by the part that their pattern finds. */
 function withExtracted(row: Example, extractions: readonly [string, Extraction][], where: string): Example {
   if (extractions.length === 0) return row;
-  return {
+  return withExactOf(row, {
     ...row,
     ...Object.fromEntries(extractions.map(([name, by]) => [name, extracted(row[name], name, by, where)])),
-  };
+  });
 }
 
 /**
@@ -81,7 +65,7 @@ function extracted(value: unknown, name: string, { from, pattern }: Extraction, 
       },
     );
   }
-  const match = [...String(value).matchAll(new RegExp(pattern, 'gu'))].at(-1);
+  const match = [...String(value).matchAll(new LinearRegExp(pattern, 'gu'))].at(-1);
   if (match) return (match.slice(1).find((group) => group !== undefined) ?? match[0]).trim();
   const remedy =
     name === from
@@ -110,10 +94,23 @@ function withColumns(rows: readonly Example[], columns: Sources, path: string): 
   const sources = Object.values(columns);
   const reached = rows.map((row) => ({ ...row, ...Object.fromEntries(sources.flatMap((from) => reach(row, from))) }));
   assertColumns(reached, sources, path);
-  return rows.map((row, i) => ({
-    ...row,
-    ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),
-  }));
+  return rows.map((row, i) => {
+    const copy = withExactOf(row, {
+      ...row,
+      ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),
+    });
+    for (const [name, from] of names) {
+      const [holder, last] = Object.hasOwn(row, from) ? [row, from] : parentOf(row, from);
+      if (isObject(holder) || Array.isArray(holder)) copyExact(holder, last, copy, name);
+    }
+    return copy;
+  });
+}
+
+/** What holds the value that a dotted name leads to, and its name there. */
+function parentOf(row: Example, name: string): [unknown, string] {
+  const parts = name.split('.');
+  return [valueAt(row, parts.slice(0, -1)), parts.at(-1)!];
 }
 
 /** The column of that name, or what its parts lead to from object to object; no entry if there is neither. */
@@ -134,6 +131,6 @@ function holds(condition: Condition, value: unknown): boolean {
   return (
     (min === undefined || number >= min) &&
     (max === undefined || number <= max) &&
-    (matches === undefined || new RegExp(matches, 'u').test(String(value)))
+    (matches === undefined || new LinearRegExp(matches, 'u').test(String(value)))
   );
 }

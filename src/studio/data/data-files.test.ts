@@ -208,7 +208,7 @@ test('a table may have very many columns', async () => {
 for (const [name, text, message] of [
   ['torn.jsonl', '{"a":1}\n{"a":', /^line 2 of .*torn\.jsonl/],
   ['text.jsonl', '{"a":1}\n\nhello\n{"a":1}', /^line 3 of /],
-  ['list.jsonl', '[1]', /^line 1 of .*no object/],
+  ['list.jsonl', '[1]', /^item 1 of .*no object/],
   ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*no object/],
   ['large.jsonl', '{"a":1}\n\n{"a":{"b":[-1e999]}}', /^line 3 of .*too large/],
   ['large.json', '[{"a":1},{"a":1e999}]', /^item 2 of .*too large/],
@@ -216,7 +216,7 @@ for (const [name, text, message] of [
   ['latin.jsonl', Buffer.from('{"a":1}\n{"a":"\xe9"}', 'latin1'), /^line 2 of .*not UTF-8/],
   ['latin.csv', Buffer.from('a\nb\nd\xe9j\xe0 vu', 'latin1'), /^line 3 of .*not UTF-8/],
   ['torn.json', '[{"a":1},', /^the file of|^the file /],
-  ['object.json', '{"a":1}', /no array/],
+  ['object.json', '{"data":[{"a":1}]}', /its field "data"/],
   ['short.csv', 'a,b\n1,2\n3\n', /^line 3 of .*short\.csv.* fewer values/],
   ['open.csv', 'a,b\n1,"2\n', /^line \d of .*never closed/],
   ['quote.csv', 'a,b\n1,x"y"\n', /^line 2 of .*quoted as a whole/],

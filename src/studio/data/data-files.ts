@@ -5,12 +5,11 @@ import { extname, join } from 'node:path';
 import { existingNames } from '../../common/nearest.ts';
 import { shuffled, streamSeed } from '../../common/random.ts';
 import { decodeUtf8 } from '../../common/utf8.ts';
-import { GradusError, isObject, messageOf, shownRow } from '../../errors.ts';
+import { GradusError, messageOf, shownRow } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { parseWithAllDigits, splitLines } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import type { Example } from '../../rl.ts';
-import { fileChunks } from '../../runs/read-lines.ts';
+import { readJson, readJsonLines } from './json-rows.ts';
 
 export interface LoadRowsOptions {
   /** The split to read. In folders, the data set card or the names of files say which files it has; a single file is `train`. @default 'train' */
@@ -22,18 +21,15 @@ export interface LoadRowsOptions {
 type Reader = (path: string) => unknown[] | Promise<unknown[]>;
 
 const readers: Readonly<Record<string, Reader>> = {
-  '.jsonl': readLines,
-  '.ndjson': readLines,
-  '.json': async (path) => parseArray(await readText(path), path),
+  '.jsonl': (path) => readJsonLines(path, () => readText(path)),
+  '.ndjson': (path) => readJsonLines(path, () => readText(path)),
+  '.json': (path) => readJson(path, () => readText(path)),
   '.csv': async (path) => (await import('./csv-rows.ts')).parseCsv(await readText(path), path),
   '.parquet': readParquetRows,
 };
 
 /** The most MB of a file that is read whole, as text or as bytes: about the length of JavaScript's longest string, and what Node reads at once. */
 const [mostText, mostBytes] = [512, 2047];
-
-/** The maximum depth of nested values, so that functions that walk a row cannot exhaust the stack. */
-const DEEPEST = 200;
 
 const formats = Object.keys(readers).join(', ');
 
@@ -251,65 +247,4 @@ async function readParquetRows(path: string): Promise<unknown[]> {
     const message = `${path} is no Parquet file: ${error.message}`;
     throw new GradusError('DATASET_MALFORMED', message, { hint: 'fetch or write the file again', path, cause: error });
   }
-}
-
-function readLines(path: string): unknown[] {
-  const rows: unknown[] = [];
-  let number = 0;
-  for (const bytes of splitLines(fileChunks(path))) {
-    number++;
-    const line = decodeUtf8(bytes, path, 'DATASET_MALFORMED', number).replace(/\n$/, '');
-    if (line.trim() !== '') rows.push(parseRow(line, path, number));
-  }
-  return rows;
-}
-
-function parseRow(line: string, path: string, number: number): unknown {
-  const row = parseJson(line, path, `line ${number}`);
-  const fault = rowFault(row);
-  if (fault === undefined) return row;
-  throw malformed(path, `line ${number}`, fault);
-}
-
-function parseArray(text: string, path: string): unknown[] {
-  const rows = parseJson(text, path, 'the file');
-  if (!Array.isArray(rows)) throw malformed(path, 'the file', 'it is no array of objects');
-  for (const [i, row] of rows.entries()) {
-    const fault = rowFault(row);
-    if (fault !== undefined) throw malformed(path, `item ${i + 1}`, fault);
-  }
-  return rows;
-}
-
-function parseJson(text: string, path: string, where: string): unknown {
-  try {
-    return parseWithAllDigits(text);
-  } catch (error) {
-    throw malformed(path, where, messageOf(error));
-  }
-}
-
-/** Says why a value from JSON is not a row; undefined if it is one. */
-function rowFault(value: unknown): string | undefined {
-  return isObject(value) ? valueFault(value, 0) : 'it is no object';
-}
-
-/** Finds values that JSON.parse accepts but JSON.stringify cannot write: `1e999`, which is parsed as infinity, and very deep ones. */
-function valueFault(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number in it is too large';
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > DEEPEST) return `values in it lie more than ${DEEPEST} deep`;
-  for (const inner of Object.values(value)) {
-    const fault = valueFault(inner, depth + 1);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
-}
-
-function malformed(path: string, where: string, fault: string): GradusError {
-  const message = `${where} of ${path} is no row: ${fault}`;
-  return new GradusError('DATASET_MALFORMED', message, {
-    hint: 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
-    path,
-  });
 }

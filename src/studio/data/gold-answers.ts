@@ -1,5 +1,7 @@
 // Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
+import { LinearRegExp } from '../../common/linear-regexp/linear-regexp.ts';
 import type { Message } from '../../message.ts';
+import { spellings } from '../../rewards/gold-answers.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
@@ -98,7 +100,9 @@ async function judge(
     const answer = answers[i];
     if (answer === undefined) continue;
     if (signal?.aborted || alike === MOST_ALIKE) break;
-    const texts = ways.map((say) => say(answer));
+    const value = columns[reward.answerColumn];
+    const spelt = typeof value === 'boolean' ? spellings(value) : [answer];
+    const texts = spelt.flatMap((each) => ways.map((say) => say(each)));
     const { score, error, best } = await bestScore(model, columns, prompt(columns), texts);
     // The reward does not apply to this row.
     if (score === null && error === undefined) continue;
@@ -114,7 +118,7 @@ async function judge(
     }
     const other = otherAnswer(answers, i);
     if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
-    const said = await bestScore(model, columns, prompt(columns), [ways[best!]!(other)]);
+    const said = await bestScore(model, columns, prompt(columns), [ways[best! % ways.length]!(other)]);
     wrong.tried++;
     if (said.score === null || said.score < 1) continue;
     wrong.full++;
@@ -168,6 +172,7 @@ async function bestScore(
 export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
   const value = row[answerColumn];
   if (typeof value === 'string' || typeof value === 'number') return String(value);
+  if (typeof value === 'boolean') return spellings(value)[0];
   const answer: unknown = Array.isArray(value) ? value[0] : value;
   if (judges !== 'answer' || answer === null || answer === undefined) return undefined;
   return typeof answer === 'string' ? answer : JSON.stringify(answer);
@@ -185,7 +190,7 @@ export function rightAnswer(row: Example, rewards: readonly OpenReward[]): strin
 /** The wordings that match the reward's pattern, if it has one. */
 function wordingsFor({ pattern }: OpenReward): typeof wordings {
   if (pattern === undefined) return wordings;
-  const expression = new RegExp(pattern);
+  const expression = new LinearRegExp(pattern);
   return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
 }
 

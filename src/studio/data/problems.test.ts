@@ -158,10 +158,13 @@ test('a filter keeps rows by a value, several, a range or a regular expression',
   assert.throws(() => configOf({ filter: { problem: { matches: '(' } } }), isError('CONFIG_INVALID'));
 });
 
-test('a pattern that would take for ever is an error', { timeout: 60_000 }, async () => {
-  const hostile = saveList([{ problem: `${'a'.repeat(40)}!`, solution: '' }]);
+test('a pattern that would take for ever is matched in linear time', { timeout: 60_000 }, async () => {
+  const hostile = saveList([
+    { problem: `${'a'.repeat(40)}!`, solution: '' },
+    { problem: 'aa', solution: '' },
+  ]);
   const filter = { problem: { matches: '^(a+)+$' } };
-  await assert.rejects(load({ dataset: hostile, filter }), { code: 'PATTERN_TOO_SLOW', path: 'filter' });
+  assert.equal((await load({ dataset: hostile, filter })).train.length, 1);
 });
 
 test('a limit chooses rows to train on by seed, and takes none from those held out', async () => {

@@ -5,19 +5,7 @@ import { sampledTokens } from '../../grpo/metrics.ts';
 import { correctness, type Example, finalText, longerExchange, type Reward, type Trajectory } from '../../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../../runs/records.ts';
 import { scoredRollouts } from '../../scored-rollouts.ts';
-import type { EvaluationOptions } from './evaluate-policy.ts';
-
-/** Keeps the completions of an evaluation. */
-export interface EvaluationLog {
-  /** The completions of a problem from an interrupted evaluation, so that it need not be asked again; undefined unless there are `count`. */
-  completions(
-    head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
-    pass: EvaluationPass,
-    count: number,
-  ): readonly EvaluatedCompletion[] | undefined;
-  /** Called with all completions of a problem in a pass, in the order of the problems. */
-  add(part: EvaluatedPart): void;
-}
+import type { EvaluationOptions } from './evaluation-options.ts';
 
 /** How all problems are answered once over. */
 interface Pass {

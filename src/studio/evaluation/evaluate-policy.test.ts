@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import type { Example, Reward, Trajectory } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import type { EvaluatedPart } from '../../runs/records.ts';
-import { type EvaluationOptions, evaluatePolicy } from './evaluate-policy.ts';
+import { evaluatePolicy } from './evaluate-policy.ts';
+import type { EvaluationOptions } from './evaluation-options.ts';
 
 /** Answers problem `{ samples: ['right', 'wrong', …] }` with those samples, and greedily with the first. */
 function scripted({ temperature }: Partial<RolloutOptions>): Generator {

@@ -3,48 +3,12 @@ import { type Interval, meanInterval, wilsonInterval } from '../../common/interv
 import { mean } from '../../common/statistics.ts';
 import { isTruncated } from '../../grpo/metrics.ts';
 import { meanMetrics } from '../../logging.ts';
-import type { Policy } from '../../policy.ts';
-import type { Progress, RewardModel } from '../../rewards.ts';
 import type { Example } from '../../rl.ts';
-import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
+import { SAME_ANSWER } from '../../runs/evaluation-metrics.ts';
 import type { EvaluatedCompletion, EvaluationRecord } from '../../runs/records.ts';
 import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
-import { answerProblems, type EvaluationLog } from './answer-problems.ts';
-
-export interface EvaluationOptions {
-  readonly policy: Policy;
-  readonly generator: (options: Partial<RolloutOptions>) => Generator;
-  readonly rewardModel: RewardModel;
-  /** The names of the reward functions. A completion is correct if the first of them gives it at least 1. */
-  readonly rewardNames: readonly string[];
-  /** The values of k for which pass@k is measured. Each problem is sampled max(k) times. */
-  readonly k: readonly number[];
-  /** The temperature of samples. */
-  readonly temperature: number;
-  readonly seed: number;
-  /** The progress of training, for rewards that depend on it. */
-  readonly progress?: Progress;
-  /** The right answer of a problem, for the log. @default unknown */
-  readonly answer?: (example: Example) => string | undefined;
-  /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
-  readonly log?: EvaluationLog;
-  readonly signal?: AbortSignal | undefined;
-}
-
-const SAME_ANSWER = 'eval/frac_same_answer';
-
-/** The names of the metrics that every evaluation may have; rewards and environments add their own. */
-export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
-  return [
-    'eval/accuracy',
-    'eval/reward',
-    'eval/sampled_accuracy',
-    'eval/sampled_reward',
-    SAME_ANSWER,
-    ...rewardNames.map((name) => `eval/rewards/${name}/mean`),
-    ...k.map((count) => `eval/pass@${count}`),
-  ];
-}
+import { answerProblems } from './answer-problems.ts';
+import type { EvaluationOptions } from './evaluation-options.ts';
 
 /**
  * Answers each problem greedily once, and max(k) times by sampling. Returns undefined if it was cancelled.

@@ -104,10 +104,11 @@ function stepsOf(directory: string): number[] {
 }
 
 function trajectoryOf({ prompt, prompt_ids }: RolloutRecord, completion: RolloutCompletion): Trajectory {
-  const { text, token_ids, logprobs, stop_reason } = completion;
+  const { text, opening, token_ids, logprobs, stop_reason } = completion;
   const tokens = { promptIds: prompt_ids, completionIds: token_ids, logprobs };
   const action = { message: { role: 'assistant' as const, content: text } };
-  return { steps: [{ state: { messages: prompt }, action, tokens }], stopReason: stop_reason };
+  const step = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
+  return { steps: [step], stopReason: stop_reason };
 }
 
 function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' | 'reward'> {

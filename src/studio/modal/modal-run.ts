@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { stopReasonOf } from '../../common/cancellation.ts';
+import { redacted } from '../../common/redaction.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { type ErrorKind, GradusError } from '../../errors.ts';
 import { LineFollower } from '../../runs/follow-lines.ts';
@@ -92,8 +93,8 @@ function prepareDirectory({ config, text }: LoadedConfig, directory: string, { r
   makeFolder(directory);
   if (!resume) emptyRun(directory);
   const app = modalApp(config, basename(directory)).write(join(directory, runFiles.modal));
-  writeFileSync(join(directory, runFiles.config), text);
-  writeFileSync(join(directory, runFiles.resolvedConfig), `${JSON.stringify(config, null, 2)}\n`);
+  writeFileSync(join(directory, runFiles.config), redacted(text));
+  replaceJson(join(directory, runFiles.resolvedConfig), config);
   reserveRun(directory, process.pid, {
     backend: config.backend,
     versions: ownVersions(),
@@ -136,7 +137,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
   let reported: Report = {};
   const read = async (input: Readable) => {
     for await (const line of createInterface({ input })) {
-      log.write(`${line}\n`);
+      log.write(`${redacted(line)}\n`);
       if (line.startsWith(MARK)) reported = { ...reported, ...report.parse(JSON.parse(line.slice(MARK.length))) };
       else if (line.trim() !== '') last = line.trim();
     }

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { argumentsJson } from '../../call-arguments.ts';
+import { redacted, redactedValue } from '../../common/redaction.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import type { Message } from '../../message.ts';
@@ -58,7 +59,7 @@ export class Tracking {
     const end = {
       status: status === 'completed' || status === 'stopped' ? status : 'failed',
       files: keptFiles.map((file) => join(store.directory, runFiles[file])).filter((path) => existsSync(path)),
-      ...(note !== undefined && { note }),
+      ...(note !== undefined && { note: redacted(note) }),
     } as const;
     await Promise.all(Array.from(this.#trackers.values(), (tracker) => tracker.close(end)));
     if (Array.from(this.#trackers.values()).some(({ fault }) => fault !== undefined)) this.#recordPlaces(store);
@@ -73,7 +74,7 @@ export class Tracking {
     );
     for (const [kind, start] of this.#connected) {
       const { fault: _, ...previous } = record.trackers?.[kind] ?? {};
-      const run = { name, folder: join(directory, kind), settings, step };
+      const run = { name, folder: join(directory, kind), settings: redactedValue(settings), step };
       const { tracker, fresh } = await start('url' in previous ? { ...run, previous } : run);
       this.#trackers.set(kind, tracker);
       if (!fresh || step === 0) continue;
@@ -105,8 +106,10 @@ function track(tracker: Tracker, event: TrainEvent, time?: number): void {
   const { type, step } = event;
   if (type === 'step') tracker.log(step, { ...event.metrics, ...event.timings, ...speed(event) }, time);
   else if (type === 'evaluation') tracker.log(step, event.metrics, time);
-  else if (type === 'samples') tracker.text(step, type, event.samples.map(sampleText).join('\n\n---\n\n'), time);
-  else if (type === 'alert') tracker.text(step, `alert/${event.rule}`, `**${event.level}** ${event.text}`, time);
+  else if (type === 'samples')
+    tracker.text(step, type, redacted(event.samples.map(sampleText).join('\n\n---\n\n')), time);
+  else if (type === 'alert')
+    tracker.text(step, `alert/${event.rule}`, redacted(`**${event.level}** ${event.text}`), time);
 }
 
 /** A sample as Markdown, with prompts and completions indented so that they are not interpreted as markup. */

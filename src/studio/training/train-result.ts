@@ -4,6 +4,7 @@ import { mean } from '../../common/statistics.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
+import { changesOf, damageOf } from '../../runs/run-remarks.ts';
 import { learningVerdict } from '../../runs/verdict.ts';
 import { type PreflightWarning, preflightWarnings } from '../finished-runs/preflight-warnings.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from '../requirements.ts';
@@ -92,16 +93,6 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ],
     ...(error && { error }),
   };
-}
-
-/** The files that changed during a run, if any. */
-export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
-  return files.length > 0 && { changed_files: files };
-}
-
-/** What was wrong with checkpoints when a run was resumed, if anything. */
-export function damageOf({ damaged_checkpoints: damage = [] }: Pick<RunRecord, 'damaged_checkpoints'>) {
-  return damage.length > 0 && { damaged_checkpoints: damage };
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) {

@@ -11,6 +11,7 @@ import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../ru
 import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../runs/health.ts';
 import { eachMetrics, lastStep, readEvaluations } from '../../runs/read-run.ts';
 import type { Alert, EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
+import { changesOf, damageOf } from '../../runs/run-remarks.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { rightAnswer } from '../data/gold-answers.ts';
 import { haveSameData } from '../data/problems.ts';
@@ -25,7 +26,6 @@ import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
-import { changesOf, damageOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 

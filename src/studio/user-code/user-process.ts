@@ -1,11 +1,13 @@
 // Starts and ends Node processes for user code. In a process, unlike a thread, every endless loop can be stopped and a crash harms nothing else.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GradusError } from '../../errors.ts';
 import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 import { killGroup } from '../../workers/kill-group.ts';
+import { passOn } from '../../workers/pass-on.ts';
 
 export interface UserProgram {
   /** The path of a module in this folder, without its extension. */
@@ -36,8 +38,14 @@ function forked({ name, memory }: UserProgram): ChildProcess {
     execArgv: [],
     serialization: 'advanced',
     detached: true,
-    stdio: ['ignore', 2, 2, 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  // There are none if the process could not be started.
+  for (const output of [child.stdout, child.stderr]) {
+    if (!output) continue;
+    passOn(output);
+    (output as Socket).unref();
+  }
   // What was sent to a process that has ended is an error too; its end is handled where it is used.
   child.on('error', () => {});
   child.unref();

@@ -8,6 +8,7 @@ import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
 import type { Renderer } from '../../../rendering.ts';
+import { spellings } from '../../../rewards/gold-answers.ts';
 import {
   type Action,
   correctness,
@@ -103,7 +104,8 @@ function playGold(task: Task, config: Config, examples: readonly Example[]): Pro
 
 /** The right turns of a problem: those that the environment knows, or else the answer in the data. */
 async function goldTurns({ environment }: Task, { answer_column }: Config, example: Example): Promise<Turns> {
-  const answer = example[answer_column];
+  const value = example[answer_column];
+  const answer = typeof value === 'boolean' ? spellings(value)[0] : value;
   const known = typeof answer === 'string' || typeof answer === 'number';
   return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
 }

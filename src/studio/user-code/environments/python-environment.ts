@@ -80,11 +80,14 @@ export async function loadPythonEnvironment(
       },
     }),
     ...(has_dataset && {
-      buildDataset: async () => ({
-        train: rows.parse(
-          await loadPythonModule(path, 'ENVIRONMENT_FAILED', () => python.call('build_dataset', code, limits.load)),
-        ),
-      }),
+      buildDataset: async () => {
+        const made = await loadPythonModule(path, 'ENVIRONMENT_FAILED', () =>
+          python.call('build_dataset', code, limits.load),
+        );
+        rows.parse(made);
+        // Not what was parsed, a copy that knows less of numbers.
+        return { train: made as z.output<typeof rows> };
+      },
     }),
   };
 }

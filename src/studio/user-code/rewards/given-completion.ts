@@ -2,12 +2,19 @@
 import type { Message } from '../../../message.ts';
 import type { Trajectory } from '../../../rl.ts';
 
-/** @param completionIds its tokens, where they are known: rewards may count them */
+export interface GivenTurn {
+  /** Its tokens, where they are known: rewards may count them. @default none */
+  readonly completionIds?: readonly number[];
+  /** What the rendered prompt had already written of it. @default nothing */
+  readonly opening?: string | undefined;
+}
+
 export function givenCompletion(
   prompt: readonly Message[],
   message: Message,
-  completionIds: readonly number[] = [],
+  { completionIds = [], opening }: GivenTurn = {},
 ): Trajectory {
   const tokens = { promptIds: [], completionIds, logprobs: [] };
-  return { steps: [{ state: { messages: prompt }, action: { message }, tokens }], stopReason: 'completed' };
+  const step = { state: { messages: prompt }, action: { message }, tokens, ...(opening !== undefined && { opening }) };
+  return { steps: [step], stopReason: 'completed' };
 }

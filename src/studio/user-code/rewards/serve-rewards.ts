@@ -1,5 +1,6 @@
 // Scores completions that other programs sampled, one question after another: `gradus rewards serve` for programs.
 import { z } from 'zod';
+import { parseExact, withExactOf } from '../../../common/exact-values.ts';
 import { milliseconds } from '../../../config/durations.ts';
 import { type Config, uncompiled } from '../../../config/schema.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
@@ -17,6 +18,8 @@ const question = z.strictObject({
   completion: z.string(),
   /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
+  /** What the rendered prompt had already written of the completion, such as `<think>\n`. */
+  opening: z.string().exactOptional(),
 });
 
 export type RewardQuestion = z.output<typeof question>;
@@ -53,11 +56,11 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
   const prompt = promptOf(config);
   return {
     rewards: rewards.map(({ name }) => name),
-    async answer({ id, row, completion, completion_ids }) {
+    async answer({ id, row, completion, completion_ids: completionIds, opening }) {
       const head = { schema: 'rewards.score/1', id } as const;
       try {
         const message = { role: 'assistant', content: upToStop(completion, config.stop) } as const;
-        const given = givenCompletion(prompt(row), message, completion_ids);
+        const given = givenCompletion(prompt(row), message, { completionIds, opening });
         const [verdict] = await model.score(row, [given]);
         const { score, parts, errors } = verdict!;
         const correct = correctness(verdict!, rewards[0]!.name);
@@ -103,12 +106,12 @@ function parseQuestion(line: string): RewardQuestion {
     });
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseExact(line);
   } catch {
     throw invalid('it is not JSON');
   }
   const { data, error } = question.safeParse(value, uncompiled);
-  if (data) return data;
+  if (data) return { ...data, row: withExactOf((value as RewardQuestion).row, data.row) };
   const [issue] = error.issues;
   throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);
 }

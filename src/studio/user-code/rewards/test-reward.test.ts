@@ -173,3 +173,15 @@ describe('refused tests of a reward', () => {
   test('an expectation that is no number', () =>
     refused({ input: cases({ completion: '1', expected: 'one' }) }, 'CASE_INVALID', /expected is neither/));
 });
+
+test('what prompts have written of completions is said, or is the end of a prompt that is a text', async () => {
+  const input = cases({ completion: 'a</think>b', expected: 1 }, { completion: '<think>a</think>b', expected: 0 });
+  const { agreement } = await testReward({ reward: 'think_format', input, opening: '<think>' });
+  assert.equal(agreement?.fraction, 1);
+  const prompts = cases(
+    { prompt: 'Q: 1+1 <think>\n', completion: 'a</think>b', expected: 1 },
+    { prompt: 'Think in <think> tags.', completion: 'a</think>b', expected: 0 },
+    { prompt: 'Q: 1+1', completion: '<think>a</think>b', expected: 1 },
+  );
+  assert.equal((await testReward({ reward: 'think_format', input: prompts })).agreement?.fraction, 1);
+});

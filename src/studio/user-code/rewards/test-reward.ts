@@ -1,7 +1,9 @@
 // Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
+import { withExactOf } from '../../../common/exact-values.ts';
 import { GradusError } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
+import { openingOf } from '../../../opening.ts';
 import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import type { NamedReward } from '../../../rewards.ts';
 import type { Example, Reward, Trajectory } from '../../../rl.ts';
@@ -18,6 +20,8 @@ export interface TestRewardOptions {
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
   /** A JSON Lines file: `completion` (a text or messages), optionally `expected` and `prompt`, and any columns. */
   readonly input: string;
+  /** What rendered prompts have already written of the completions, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
+  readonly opening?: string | undefined;
 }
 
 export interface RewardTest {
@@ -63,7 +67,7 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
   const open = (conversational: boolean) =>
     rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
   const reward = await open(conversational);
-  const cases = rows.map((row, index) => parseCase(row, index, options.input));
+  const cases = rows.map((row, index) => parseCase(row, index, options));
   const errorOf = ({ errors }: Reward) => errors?.[reward.name];
   let verdicts = await scoreEach(cases, reward);
   let asMessages = false;
@@ -110,7 +114,8 @@ interface Case {
   readonly expected?: number | null;
 }
 
-function parseCase({ completion, expected, ...columns }: Example, index: number, file: string): Case {
+function parseCase(row: Example, index: number, { input: file, opening: given }: TestRewardOptions): Case {
+  const { completion, expected, ...columns } = row;
   const message = lastMessage(completion);
   if (message === undefined) {
     throw caseInvalid(file, index, 'completion is neither a text nor messages that end with one of the assistant');
@@ -118,9 +123,11 @@ function parseCase({ completion, expected, ...columns }: Example, index: number,
   if (expected !== undefined && expected !== null && !Number.isFinite(expected)) {
     throw caseInvalid(file, index, `expected is neither a number nor null: ${JSON.stringify(expected)}`);
   }
+  const { prompt } = columns;
+  const opening = given ?? (typeof prompt === 'string' ? openingOf(prompt) : undefined);
   return {
-    columns,
-    trajectory: givenCompletion(promptOf(columns.prompt), message),
+    columns: withExactOf(row, columns),
+    trajectory: givenCompletion(promptOf(prompt), message, { opening }),
     ...(expected !== undefined && { expected: expected as number | null }),
   };
 }

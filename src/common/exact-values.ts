@@ -1,0 +1,123 @@
+// What Python would hold where JavaScript holds something else: 1.0 beside 1, whole numbers beyond 2⁵³, dates, decimals. Kept beside the values.
+import { rawJson } from './json-numbers.ts';
+
+/** A number as JSON has it, or a value of a type of Python’s, in the form that python/gradus_worker/typed_values.py reads. */
+export type Exact = { readonly number: string } | TypedValue;
+
+/** A value of a type that JSON lacks. */
+export interface TypedValue {
+  readonly type: 'date' | 'time' | 'datetime' | 'timedelta' | 'decimal' | 'float';
+  /** ISO 8601, for `timedelta` a number of microseconds. */
+  readonly value: string;
+  /** The name of a `datetime`'s time zone, where its offset is not all there is to it. */
+  readonly zone?: string;
+}
+
+interface Known {
+  /** What JavaScript holds. Another value in its place was put there by somebody, and means itself. */
+  readonly shown: unknown;
+  readonly exact: Exact;
+}
+
+/** By the object or array that holds the values, then by name. Rows are plain data for everybody else. */
+const known = new WeakMap<object, Map<string, Known>>();
+let isUsed = false;
+
+/** The field that marks a typed value in JSON. No text of a data set begins with such a character. */
+const TAG = '\0python';
+const TAG_IN_JSON = JSON.stringify(TAG);
+
+/** Says what `holder[name]` is, which JavaScript holds as `shown`. */
+export function keepExact(holder: object, name: string | number, shown: unknown, exact: Exact): void {
+  isUsed = true;
+  const names = known.get(holder) ?? new Map<string, Known>();
+  names.set(String(name), { shown, exact });
+  known.set(holder, names);
+}
+
+/** What `holder[name]` is, if JavaScript holds something else. */
+export function exactAt(holder: object, name: string | number): Exact | undefined {
+  const found = isUsed ? known.get(holder)?.get(String(name)) : undefined;
+  const value: unknown = (holder as Readonly<Record<string, unknown>>)[name];
+  return found && Object.is(found.shown, value) ? found.exact : undefined;
+}
+
+/** Lets a copy of an object or array have what is known of the original's values. @returns the copy */
+export function withExactOf<T extends object>(original: object, copy: T): T {
+  const names = isUsed ? known.get(original) : undefined;
+  if (names) known.set(copy, new Map([...names, ...(known.get(copy) ?? [])]));
+  return copy;
+}
+
+/** Lets `holder[name]`, which is a copy of `original[from]`, be what that is. */
+export function copyExact(original: object, from: string | number, holder: object, name: string | number): void {
+  const exact = exactAt(original, from);
+  if (exact) keepExact(holder, name, (original as Readonly<Record<string, unknown>>)[from], exact);
+}
+
+/** Whether a text in JSON may hold numbers of which JavaScript would not know the type, or not all digits. */
+const mayDiffer = /(?:^|[:,[])\s*-?(?:\d{16}|\d+\.0*(?:[\s,\]}]|$)|\d+(?:\.\d+)?[eE]\+?\d|[\d.]*0[eE]-)/;
+
+/**
+ * Like JSON.parse, except that whole numbers beyond 2⁵³, which it would round, become texts of their digits, and that `stringifyExact` writes all numbers
+ * as they were. Values of Python's types become the texts that Python shows them as.
+ */
+export function parseExact(text: string): unknown {
+  if (!mayDiffer.test(text) && !text.includes(TAG_IN_JSON)) return JSON.parse(text);
+  return parse(text, function (name, value, { source }) {
+    if (typeof value === 'number' && Number.isInteger(value)) return keptNumber(this, name, value, source!);
+    return isTagged(value) ? keptTyped(this, name, value) : value;
+  });
+}
+
+type Reviver = (this: object, name: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+/** TypeScript's library does not know the third argument of the function yet. */
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+function keptNumber(holder: object, name: string, value: number, source: string): unknown {
+  const isInteger = /^-?\d+$/.test(source);
+  if (isInteger && Number.isSafeInteger(value)) return value;
+  const shown = isInteger ? source : value;
+  keepExact(holder, name, shown, { number: source });
+  return shown;
+}
+
+interface Tagged {
+  readonly [TAG]: TypedValue['type'];
+  readonly value: string;
+  readonly shown: string;
+  readonly zone?: string;
+}
+
+function isTagged(value: unknown): value is Tagged {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, TAG);
+}
+
+function keptTyped(holder: object, name: string, { [TAG]: type, value, shown, zone }: Tagged): unknown {
+  keepExact(holder, name, shown, { type, value, ...(zone !== undefined && { zone }) });
+  return shown;
+}
+
+/** Like JSON.stringify, with the numbers that were parsed or read. */
+export function stringifyNumbers(value: unknown): string {
+  return written(value, (exact) => ('number' in exact ? rawJson(exact.number) : undefined));
+}
+
+/** Like `stringifyNumbers`, and with values of Python's types, for the workers in Python. */
+export function stringifyExact(value: unknown): string {
+  return written(value, (exact, shown) => {
+    if ('number' in exact) return rawJson(exact.number);
+    const { type, value, zone } = exact;
+    return { [TAG]: type, value, shown, ...(zone !== undefined && { zone }) };
+  });
+}
+
+function written(value: unknown, write: (exact: Exact, shown: unknown) => unknown): string {
+  if (!isUsed) return JSON.stringify(value);
+  return JSON.stringify(value, function (this: object, name: string, item: unknown) {
+    if (typeof item === 'object' && item !== null) return item;
+    const exact = exactAt(this, name);
+    return (exact && write(exact, item)) ?? item;
+  });
+}

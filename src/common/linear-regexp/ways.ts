@@ -1,0 +1,35 @@
+// How long backtracking may take, from the syntax tree: where that is little, JavaScript's own engine matches, which is faster.
+import type { AST } from '@eslint-community/regexpp';
+
+/** At most `factor` · n ** `degree` for a text of n characters. */
+export interface Ways {
+  readonly factor: number;
+  readonly degree: number;
+}
+
+const one: Ways = { factor: 1, degree: 0 };
+
+/** The ways in which one of several alternatives may match at a place of a text; the factor is infinite where groups are repeated without a limit. */
+export function waysOf(alternatives: readonly AST.Alternative[]): Ways {
+  const all = alternatives.map(({ elements }) => elements.map(waysOfElement).reduce(product, one));
+  return { factor: sum(all.map(({ factor }) => factor)), degree: Math.max(...all.map(({ degree }) => degree)) };
+}
+
+function waysOfElement(element: AST.Element): Ways {
+  if ('alternatives' in element) return waysOf(element.alternatives);
+  if (element.type === 'Backreference') return { factor: 1, degree: 1 };
+  if (element.type !== 'Quantifier') return one;
+  const { min, max, element: repeated } = element;
+  if (repeated.type.startsWith('Character')) {
+    return max === Number.POSITIVE_INFINITY ? { factor: 1, degree: 1 } : { factor: max - min + 1, degree: 0 };
+  }
+  const { factor, degree } = waysOfElement(repeated);
+  return max === 0 ? one : { factor: (factor + 1) ** max, degree: degree * max };
+}
+
+const product = (left: Ways, right: Ways): Ways => ({
+  factor: left.factor * right.factor,
+  degree: left.degree + right.degree,
+});
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -1,0 +1,32 @@
+// What a rendered prompt has already written of the answer: a tag that it opens, such as the `<think>` with which templates of reasoning models end.
+
+/** The tags around thoughts, in which nothing is a call. */
+export const thinkingTags = ['<think>', '</think>'] as const;
+
+/** A tag at the end of a text. */
+const atEnd = /<[a-zA-Z][\w-]*>\s*$/;
+
+/**
+ * The end of a prompt, from the tag on that it opens for the completion; undefined if it opens none.
+ * @param added what the template adds for the next turn, in which a tag counts although text follows it; unknown by default
+ */
+export function openingOf(prompt: string, added?: () => string): string | undefined {
+  const tag = atEnd.exec(prompt);
+  if (tag) return tag[0];
+  const begin = prompt.lastIndexOf(thinkingTags[0]);
+  if (begin < 0 || prompt.includes(thinkingTags[1], begin) || !added) return undefined;
+  const opened = prompt.slice(begin);
+  return added().includes(opened) ? opened : undefined;
+}
+
+/** Whether an opening, or a text that begins with it, is inside of thoughts. */
+export function opensThoughts(opening: string | undefined): boolean {
+  return opening?.startsWith(thinkingTags[0]) ?? false;
+}
+
+/** How many characters two texts have in common at their beginnings. */
+export function sharedLength(one: string, other: string): number {
+  let shared = 0;
+  while (shared < one.length && one[shared] === other[shared]) shared++;
+  return shared;
+}

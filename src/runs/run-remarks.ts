@@ -1,0 +1,12 @@
+// What a result says of a run beside its figures, where there is something to say.
+import type { RunRecord } from './records.ts';
+
+/** The files that changed during a run, if any. */
+export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
+  return files.length > 0 && { changed_files: files };
+}
+
+/** What was wrong with checkpoints when a run was resumed, if anything. */
+export function damageOf({ damaged_checkpoints: damage = [] }: Pick<RunRecord, 'damaged_checkpoints'>) {
+  return damage.length > 0 && { damaged_checkpoints: damage };
+}
