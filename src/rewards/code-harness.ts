@@ -1,46 +1,46 @@
 // Programs that run the code of a completion and then its tests, and print a mark for each test that passes.
+import { javascriptHarness } from './javascript-harness.ts';
+import { pythonHarness } from './python-harness.ts';
 
-export type CodeLanguage = 'python' | 'javascript';
+export type CodeLanguage = 'python' | 'javascript' | 'typescript';
 
-/** Each reads `{code, tests, mark}` as JSON from stdin and prints `mark i` on a separate line if test `i` passes. */
-export const harnesses: Readonly<Record<CodeLanguage, string>> = {
-  python: `
-import json, os, sys
-def main():
-    task = json.load(sys.stdin)
-    scope = {"__name__": "__main__"}
-    def passes(text):
-        try:
-            exec(compile(text, "solution.py", "exec"), scope)
-        except BaseException:
-            return False
-        return True
-    if not passes(task["code"]):
-        return
-    for i, test in enumerate(task["tests"]):
-        if passes(test):
-            sys.stdout.flush()
-            os.write(1, f"\\n{task['mark']} {i}\\n".encode())
-main()
-os._exit(0)
-`,
-  javascript: `
-const { readFileSync, writeSync } = require('node:fs');
-const { runInThisContext } = require('node:vm');
-Object.assign(globalThis, { require, assert: require('node:assert/strict') });
-(async ({ code, tests, mark }) => {
-  const passes = async (text) => {
-    try {
-      await runInThisContext(text, { filename: 'solution.js' });
-      return true;
-    } catch {
-      return false;
+/** What a program prints first, before it reads anything: its time counts from then. */
+export const STARTED = 'started\n';
+
+/** A function to call, whose value is judged outside of the program. */
+export interface CallCase {
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+/** What is tried, all of one kind: statements that throw if the code is wrong, functions that are called, or texts that the program reads. */
+export type CodeTrial =
+  | {
+      readonly kind: 'statements';
+      readonly tests: readonly string[];
+      /** The function that a test called `check` is given. */
+      readonly entry?: string | undefined;
     }
-  };
-  if (await passes(code)) {
-    for (const [i, test] of tests.entries()) if (await passes(test)) writeSync(1, \`\\n\${mark} \${i}\\n\`);
-  }
-  process.exit();
-})(JSON.parse(readFileSync(0, 'utf8')));
-`,
+  | { readonly kind: 'calls'; readonly calls: readonly CallCase[] }
+  | {
+      readonly kind: 'programs';
+      /** What the program reads from stdin, and the most bytes of its output that matter. */
+      readonly runs: readonly { readonly stdin: string; readonly most: number }[];
+    };
+
+/**
+ * Each reads a line with the number of bytes of a JSON value, `{code, kind, language}`, that value, and after the code has run another, the trial with `mark`,
+ * up to the end: code that runs when it is loaded sees neither its tests nor the mark. For test `i` that passes it prints the line `mark i`; for a call
+ * or a run, whose values and outputs are compared elsewhere, `mark i` and the JSON of the value or the output in base64. A test that fails prints nothing.
+ */
+export const harnesses: Readonly<Record<CodeLanguage, string>> = {
+  python: pythonHarness,
+  javascript: javascriptHarness,
+  typescript: javascriptHarness,
 };
+
+/** What a harness reads. */
+export function harnessInput(code: string, language: CodeLanguage, trial: CodeTrial, mark: string): string {
+  const first = JSON.stringify({ code, kind: trial.kind, language });
+  return `${new TextEncoder().encode(first).length}\n${first}${JSON.stringify({ ...trial, mark })}`;
+}

@@ -3,20 +3,26 @@ import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { atMost } from './at-most.ts';
-import { type CodeLanguage, harnesses } from './code-harness.ts';
+import { codeOf } from './code-blocks.ts';
+import { type CodeLanguage, harnesses, harnessInput } from './code-harness.ts';
+import { functionNamed, type Tests, testsOf } from './code-trials.ts';
 
 export interface CodeTestsConfig {
   /** The programming language of the completions. @default 'python' */
   readonly language?: CodeLanguage;
-  /** The column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as `assert add(1, 2) == 3`. @default 'tests' */
+  /**
+   * The column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as `assert add(1, 2) == 3`; or inputs and outputs,
+   * such as `{"inputs": ["1 2\n"], "outputs": ["3"]}` or `[{"input": "1 2\n", "output": "3"}]`, for a program that reads from stdin, or with `fn_name` for a
+   * function. @default 'tests'
+   */
   readonly tests_column?: string;
   /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
   readonly partial_credit?: boolean;
   /** Seconds for a completion and all its tests. `reward_timeout` does not count in a configuration: completions wait for one another. @default 5 */
   readonly timeout_s?: number;
-  /** Megabytes of memory for each process. @default 256 */
+  /** Megabytes of memory for a completion with all the processes that it starts; without a sandbox, for each. @default 256 */
   readonly memory_mb?: number;
-  /** Megabytes that a process may write to files. @default 16 */
+  /** Megabytes of a file, and of all files in each of the two folders that a sandbox has for them. @default 16 */
   readonly file_mb?: number;
   /** Maximum number of completions that run at the same time, those of all groups together. @default 2 */
   readonly concurrency?: number;
@@ -25,7 +31,7 @@ export interface CodeTestsConfig {
 }
 
 export const codeTestsConfig: z.ZodType<CodeTestsConfig> = z.strictObject({
-  language: z.enum(['python', 'javascript']).exactOptional(),
+  language: z.enum(['python', 'javascript', 'typescript']).exactOptional(),
   tests_column: z.string().exactOptional(),
   partial_credit: z.boolean().exactOptional(),
   timeout_s: z.number().positive().max(30).exactOptional(),
@@ -35,7 +41,7 @@ export const codeTestsConfig: z.ZodType<CodeTestsConfig> = z.strictObject({
   allow_unsandboxed: z.boolean().exactOptional(),
 });
 
-/** A program to run within limits, with access to nothing but its input. */
+/** A program to run within limits, with access to nothing but its input. It first prints `STARTED`, from which its time counts. */
 export interface Program {
   readonly language: CodeLanguage;
   readonly source: string;
@@ -44,25 +50,27 @@ export interface Program {
   readonly memoryMb: number;
   readonly fileMb: number;
   readonly allowUnsandboxed: boolean;
+  /** Bytes of output that are read. A program that writes more is stopped. @default 1 MiB */
+  readonly mostOutput?: number;
 }
 
-/** How a program ended. `output` is what it wrote to stdout, up to a limit. */
+/** How a program ended. `output` is what it wrote to stdout after `STARTED`, up to a limit. */
 export interface ProgramEnd {
   readonly output: string;
   /** The limit that it exceeded, if known. A program that runs out of memory usually fails by itself and sets nothing here. */
-  readonly stopped?: 'time' | 'output';
+  readonly stopped?: 'time' | 'output' | 'memory';
 }
 
 /**
- * Runs a program. Throws `SANDBOX_UNAVAILABLE` if it cannot isolate the program from files and network and `allowUnsandboxed` is not set.
+ * Runs a program. It ends within its time, whatever the program does. Throws `PROGRAM_FAILED` if it did not start, and `SANDBOX_UNAVAILABLE` if it cannot isolate the program from files and network and `allowUnsandboxed` is not set.
  */
 export type RunProgram = (program: Program) => Promise<ProgramEnd>;
 
 /**
- * 1 if the code passes all tests, or with `partial_credit` the fraction that pass; `null` for a row without tests. The code is the last
- * fenced block of the completion, or all of it. Tests run after the code, in the same process: code that exits early passes none, and it
- * does not know the random mark that reports a passed test. Logs `code_tests/passed` (the fraction), `code_tests/timeouts` and
- * `code_tests/floods` (output beyond the limit).
+ * 1 if the code passes all tests, or with `partial_credit` the fraction that pass; `null` for a row without tests. `codeOf` says what the code is, and
+ * `trialOf` what tests may be. Statements run in the same process as the code, which learns of them, and of the random mark that reports a passed test, only
+ * after it was loaded; outputs and values of calls are compared here, with answers that no program sees. Logs `code_tests/passed` (the fraction),
+ * `code_tests/timeouts`, `code_tests/floods` (output beyond the limit) and `code_tests/out_of_memory`.
  */
 export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunction {
   const { language = 'python', tests_column = 'tests', partial_credit = false, concurrency = 2 } = config;
@@ -70,48 +78,64 @@ export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunct
   const limits = { timeoutMs: timeout_s * 1000, memoryMb: memory_mb, fileMb: file_mb };
 
   const runInTurn = atMost(concurrency, run);
-  const tried = async (completion: string, tests: readonly string[]) => {
-    if (tests.length === 0) return null;
+  const tried = async (completion: string, tests: Tests | undefined) => {
+    if (tests === undefined) return null;
+    const { trial, expected } = tests;
     const mark = crypto.randomUUID();
-    const input = JSON.stringify({ code: codeOf(completion), tests, mark });
-    const source = harnesses[language];
+    const code = codeOf(completion, language, tests.tested);
     const { output, stopped } = await runInTurn({
       language,
-      source,
-      input,
+      source: harnesses[language],
+      input: harnessInput(code, language, trial, mark),
       ...limits,
       allowUnsandboxed: allow_unsandboxed,
+      ...(trial.kind === 'programs' && {
+        mostOutput: 2 ** 20 + trial.runs.reduce((sum, { most }) => sum + 2 * most, 0),
+      }),
     });
-    return { passed: tests.filter((_, test) => output.includes(`\n${mark} ${test}\n`)).length / tests.length, stopped };
+    const reports = reportsIn(output, mark);
+    const right = expected.filter((isRight, i) => isRight(reports.get(i)));
+    return { passed: right.length / expected.length, stopped };
   };
 
   return async ({ completions, columns, log }) => {
     const given = columns[tests_column];
     if (given === undefined) throw columnMissing(tests_column);
-    const ends = await Promise.all(completions.map((text, i) => tried(text, testsOf(given[i], tests_column))));
+    const tests = completions.map((_, i) => testsOf(given[i], tests_column, entryOf(columns, i)));
+    const ends = await Promise.all(completions.map((text, i) => tried(text, tests[i])));
     return ends.map((end) => {
       if (end === null) return null;
       log('code_tests/passed', end.passed);
       log('code_tests/timeouts', Number(end.stopped === 'time'));
       log('code_tests/floods', Number(end.stopped === 'output'));
+      log('code_tests/out_of_memory', Number(end.stopped === 'memory'));
       return partial_credit ? end.passed : Math.floor(end.passed);
     });
   };
 }
 
-/** The last complete fenced block, or the whole text if there is none. */
-function codeOf(completion: string): string {
-  const blocks = [...completion.matchAll(/^```[^\n`]*\n(.*?)^```[ \t]*$/gms)];
-  return blocks.at(-1)?.[1] ?? completion;
+/** What a program reported of each test, by its number. A test that failed is absent. */
+function reportsIn(output: string, mark: string): Map<number, string> {
+  const lines = output.split('\n').filter((line) => line.startsWith(`${mark} `));
+  return new Map(
+    lines.map((line) => {
+      const [number, what = ''] = split(line.slice(mark.length + 1));
+      return [Number(number), what];
+    }),
+  );
 }
 
-function testsOf(given: unknown, column: string): string[] {
-  const tests = given === null || given === undefined ? [] : [given].flat();
-  if (tests.every((test) => typeof test === 'string')) return tests.filter((test) => test.trim() !== '');
-  throw new GradusError('ROW_INVALID', `column ${JSON.stringify(column)} holds tests that are not texts`, {
-    hint: 'a test is a statement, such as "assert add(1, 2) == 3"',
-    path: 'tests_column',
-  });
+/** The two parts of a text around its first space. */
+function split(text: string): [string, string?] {
+  const space = text.indexOf(' ');
+  return space < 0 ? [text] : [text.slice(0, space), text.slice(space + 1)];
+}
+
+/** The function that a row says is to be written. */
+function entryOf(columns: Readonly<Record<string, readonly unknown[]>>, row: number): string | undefined {
+  const { entry_point, fn_name, func_name, metadata } = columns;
+  const named = [entry_point?.[row], fn_name?.[row], func_name?.[row], functionNamed(metadata?.[row])];
+  return named.find((name): name is string => typeof name === 'string' && name !== '');
 }
 
 function columnMissing(column: string): GradusError {

@@ -7,7 +7,6 @@ import { after, describe, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { loadConfigObject } from '../config/load.ts';
 import { GradusError } from '../errors.ts';
-import type { CodeLanguage } from '../rewards/code-harness.ts';
 import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-tests.ts';
 import { openRewards } from './user-code/rewards/open-rewards.ts';
 import { isSandboxed, runLimited, runProgram } from './user-code/rewards/run-program.ts';
@@ -22,7 +21,7 @@ const tests = {
 
 async function judge(config: CodeTestsConfig, completions: readonly string[], run = runProgram) {
   const logged: [string, number][] = [];
-  const columns = { tests: completions.map(() => tests[config.language ?? 'python']) };
+  const columns = { tests: completions.map(() => tests[config.language === 'javascript' ? 'javascript' : 'python']) };
   const scores = await codeTests(
     { timeout_s: 4, concurrency: 4, ...config },
     run,
@@ -52,7 +51,7 @@ process.env.GRADUS_TEST_SECRET = 'secret';
 const outside = (name: string) => join(folder, name);
 
 /** Code that tries something forbidden and then solves the problem: what it tries must fail, or the code must be stopped. */
-const hostile: Readonly<Record<CodeLanguage, Readonly<Record<string, string>>>> = {
+const hostile: Readonly<Record<'python' | 'javascript', Readonly<Record<string, string>>>> = {
   python: {
     'an endless loop': 'while True: pass',
     'endless output': 'while True: print("x" * 9999)',

@@ -1,36 +1,32 @@
 // Runs untrusted programs in a Linux sandbox, without network and with a file system of their own. Without a sandbox, it refuses to run them.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { GradusError, messageOf } from '../../../errors.ts';
-import type { CodeLanguage } from '../../../rewards/code-harness.ts';
+import { GradusError } from '../../../errors.ts';
+import { type CodeLanguage, STARTED } from '../../../rewards/code-harness.ts';
 import type { Program, ProgramEnd, RunProgram } from '../../../rewards/code-tests.ts';
-import { killGroup } from '../../../workers/kill-group.ts';
+import { programEnd } from './program-end.ts';
 
 interface Interpreter {
   readonly command: readonly string[];
   /** Folders that the interpreter reads, besides those of the system. */
   readonly folders: readonly string[];
-  /** Megabytes that the interpreter takes before it runs anything. */
+  /** Megabytes that the interpreter takes before it runs anything: of addresses that it may write to, and of memory. */
   readonly overheadMb: number;
+  readonly residentMb: number;
 }
-
-/** Bytes of output that are read; a program that writes more is stopped. */
-const MOST_OUTPUT = 1 << 20;
 
 /** Processes and threads; Node alone has a dozen. */
 const MOST_PROCESSES = 40;
 
-/** What starting a sandbox may take, in milliseconds, besides the program's own time. */
-const START_TIME = 2000;
-
 /**
  * Runs a program with namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its
- * interpreter, all read-only, an empty folder to write to, no environment and no process but its own; all of them die with it. Memory, files,
- * processes and time are limited. Without a sandbox, `allowUnsandboxed` leaves nothing but the limits.
+ * interpreter, all read-only, two empty folders to write to, no environment and no process but its own. The first process of the sandbox is ours: a program
+ * cannot kill or trace it, and everything in the sandbox dies with it, and with Gradus. Memory, files, processes and time are limited. Without a
+ * sandbox, `allowUnsandboxed` leaves the limits of each process, and that the call ends in time: what a program has started may go on.
  */
 export const runProgram: RunProgram = async (program) => {
   if (await isSandboxed(program.language)) return runSandboxed(program);
@@ -63,7 +59,8 @@ export function isSandboxed(language: CodeLanguage): Promise<boolean> {
 async function trySandbox(language: CodeLanguage): Promise<boolean> {
   await interpreterOf(language);
   if (process.platform !== 'linux') return false;
-  const source = { python: 'print("ready")', javascript: 'console.log("ready")' }[language];
+  const say = `(${JSON.stringify(`${STARTED}ready`)})`;
+  const source = language === 'python' ? `print${say}` : `console.log${say}`;
   const limits = { timeoutMs: 10_000, memoryMb: 64, fileMb: 1, allowUnsandboxed: false };
   // Without unshare or setpriv nothing starts.
   const end = await runSandboxed({ language, source, input: '', ...limits }).catch(() => undefined);
@@ -71,11 +68,16 @@ async function trySandbox(language: CodeLanguage): Promise<boolean> {
 }
 
 /**
- * Mounts a small root: the folders given, read-only, the devices that programs expect, and one folder to write to; then drops every right.
+ * Mounts a small root: the folders given, read-only, the devices that programs expect, and two folders to write to. Then it runs the program without any
+ * right, as a child, and ends with it. It stays the first process of the sandbox, which no other in it can kill. In a user namespace, programs may make no
+ * further ones, in which they could mount what they like. Segments and queues of System V, which hold memory that no process shows, are off where the system lets that be said.
  * $1 is an empty folder, $2 the megabytes of files, $3 setpriv’s options to become somebody else, $4 how many folders follow; the rest is the program.
  */
 const ENTER = `set -e
 root=$1 size=$2 become=$3 count=$4; shift 4
+[ -n "$become" ] || echo 0 2> /dev/null > /proc/sys/user/max_user_namespaces || :
+for most in shmmni msgmni; do echo 0 2> /dev/null > /proc/sys/kernel/$most || :; done
+echo 1000 2> /dev/null > /proc/self/oom_score_adj || :
 mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "$root"
 while [ "$count" -gt 0 ]; do
   if [ -L "$1" ]; then ln -s "$(readlink "$1")" "$root$1"
@@ -84,10 +86,12 @@ while [ "$count" -gt 0 ]; do
 done
 mkdir -p "$root/dev" "$root/tmp" "$root/old" "$root/proc"
 for device in null zero urandom; do : > "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
-mount -t tmpfs -o "size=\${size}m,mode=1777,nosuid,nodev" tmpfs "$root/tmp"
+mkdir "$root/dev/shm"
+for folder in /tmp /dev/shm; do mount -t tmpfs -o "size=\${size}m,nr_inodes=4k,mode=1777,nosuid,nodev" tmpfs "$root$folder"; done
 mount --rbind /proc "$root/proc" # umount reads it
 cd "$root"; pivot_root . old; umount -l /old; mount -o remount,bind,ro,nosuid,nodev /; umount -l /proc; cd /tmp
-exec setpriv $become --no-new-privs --bounding-set=-all --inh-caps=-all "$@"`;
+setpriv $become --no-new-privs --bounding-set=-all --inh-caps=-all "$@" || :
+exit`;
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'].filter((path) => existsSync(path));
 
@@ -97,7 +101,7 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
   const folders = [...systemFolders, ...interpreter.folders];
   const root = mkdtempSync(join(tmpdir(), 'gradus-sandbox-'));
   try {
-    return await ended(
+    return await programEnd(
       spawn(
         'setpriv',
         [
@@ -126,10 +130,10 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
         { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, detached: true, stdio: ['pipe', 'pipe', 'ignore'] },
       ),
       program,
-      START_TIME,
+      { memory: (interpreter.residentMb + program.memoryMb) * 2 ** 20 },
     );
   } finally {
-    rmSync(root, { recursive: true });
+    removeFolder(root);
   }
 }
 
@@ -145,13 +149,21 @@ export async function runLimited(program: Program): Promise<ProgramEnd> {
   try {
     const [command, ...args] = limited(program, await interpreterOf(program.language));
     const env = { PATH: process.env.PATH ?? '' };
-    return await ended(
+    return await programEnd(
       spawn(command!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] }),
       program,
-      0,
     );
   } finally {
-    rmSync(cwd, { recursive: true });
+    removeFolder(cwd);
+  }
+}
+
+/** A program that was left running without a sandbox may still write to its folder, or have taken rights from it: then it stays. */
+function removeFolder(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // What it holds is the program's own.
   }
 }
 
@@ -172,38 +184,6 @@ function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: 
   ];
 }
 
-/** Feeds a process and waits for its end; out of time, ends it with all the processes of its group. */
-function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: number): Promise<ProgramEnd> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let stopped: ProgramEnd['stopped'];
-    const stop = (why: NonNullable<ProgramEnd['stopped']>) => {
-      stopped ??= why;
-      killGroup(child.pid);
-    };
-    const timer = setTimeout(stop, timeoutMs + extraTime, 'time');
-    child.stdout!.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > MOST_OUTPUT) stop('output');
-      else chunks.push(chunk);
-    });
-    child.on('error', (cause) => {
-      clearTimeout(timer);
-      reject(new GradusError('PROGRAM_FAILED', `cannot start ${child.spawnfile}: ${messageOf(cause)}`, { cause }));
-    });
-    child.on('close', () => {
-      clearTimeout(timer);
-      // Ends what the program started and left running, which without a sandbox outlives it.
-      killGroup(child.pid);
-      resolve({ output: String(Buffer.concat(chunks)), ...(stopped && { stopped }) });
-    });
-    // A program may end without reading its input.
-    child.stdin!.on('error', () => {});
-    child.stdin!.end(input);
-  });
-}
-
 const found = new Map<CodeLanguage, Promise<Interpreter>>();
 
 function interpreterOf(language: CodeLanguage): Promise<Interpreter> {
@@ -215,7 +195,7 @@ function interpreterOf(language: CodeLanguage): Promise<Interpreter> {
 function thisNode(): Interpreter {
   const path = realpathSync(process.execPath);
   const folders = path.startsWith('/usr/') ? [] : [join(path, '..')];
-  return { command: [path, '--max-old-space-size=256', '-e'], folders, overheadMb: 640 };
+  return { command: [path, '--max-old-space-size=256', '-e'], folders, overheadMb: 640, residentMb: 128 };
 }
 
 async function findPython(): Promise<Interpreter> {
@@ -224,7 +204,7 @@ async function findPython(): Promise<Interpreter> {
     const { stdout } = await promisify(execFile)('python3', ['-I', '-c', ask]);
     const [path, prefix] = stdout.trim().split('\n');
     const folders = path!.startsWith('/usr/') ? [] : [realpathSync(prefix!)];
-    return { command: [path!, '-I', '-S', '-c'], folders, overheadMb: 0 };
+    return { command: [path!, '-I', '-S', '-c'], folders, overheadMb: 0, residentMb: 16 };
   } catch (cause) {
     throw new GradusError('PYTHON_NOT_FOUND', 'python3 does not run, which code_tests needs for Python', {
       hint: 'install Python, or set language: javascript',
