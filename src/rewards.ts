@@ -46,6 +46,8 @@ export type RewardData = Omit<RewardInput, 'log'>;
 export interface RewardFault {
   readonly message: string;
   readonly stack?: string;
+  /** Whether the process was killed, perhaps from outside, as by a system without memory. Then the completion may have no part in it, and the call is made again. */
+  readonly wasKilled?: true;
 }
 
 /** What one call of a reward function returned. */

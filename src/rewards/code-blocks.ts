@@ -161,9 +161,9 @@ function contentOf(
   return isQuoted ? undefined : { content: lines.slice(from), next: lines.length };
 }
 
-/** Takes away the fence's own indent or quotation, and what all lines have in common. */
+/** Takes away the marks of the fence's quotation, and the indent that all lines have in common. */
 function withoutIndent(lines: readonly string[], before: string): string {
-  const prefix = /^[\s>]*/.exec(before)![0];
+  const prefix = /^\s*>[\s>]*/.exec(before)?.[0] ?? '';
   const own = lines.map((line) => {
     if (line.startsWith(prefix)) return line.slice(prefix.length);
     return line.startsWith(prefix.trimEnd()) ? line.slice(prefix.trimEnd().length) : line;

@@ -21,7 +21,8 @@ export interface WeightedRewardsOptions {
  *
  * If a function throws, takes too long, or returns anything but one finite number or `null` per completion, the error is recorded under its
  * name in the `errors` of the trajectories concerned, and their scores are `null`: a failure is never scored 0. If a call fails as a whole,
- * each completion is tried alone, within its share of the time limit, and those that succeed are scored together again. Functions receive
+ * each completion is tried alone, within its share of the time limit, and those that succeed are scored together again. A group of one is tried
+ * again if its process was killed, as one of several is. Functions receive
  * frozen copies. Trajectories that were not played to an end (`wasPlayed`) are not shown to them and score `null`.
  *
  * Throws `REWARD_NAME_TAKEN` if two rewards have the same name.
@@ -79,8 +80,12 @@ async function judge(score: NamedReward['score'], group: RewardData, timeLimit: 
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
+  if (rows.length === 1) {
+    const again = together.fault.wasKilled ? await call(score, group, timeLimit) : together;
+    return 'fault' in again ? { scores: [again.fault], metrics: {} } : again;
+  }
   const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, MINIMUM_SHARE));
-  const alone = rows.length > 1 ? await Promise.all(rows.map((i) => call(score, part(group, [i]), each))) : [together];
+  const alone = await Promise.all(rows.map((i) => call(score, part(group, [i]), each)));
   const succeeding = rows.filter((i) => !('fault' in alone[i]!));
   if (succeeding.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };
   const rescored = await call(score, part(group, succeeding), timeLimit);

@@ -241,7 +241,11 @@ export class Worker {
     const how = signal ? `was killed by ${signal}` : `ended with code ${code}`;
     const { lastLine } = this.log;
     const message = `the ${this.#options.name} worker ${how}${lastLine ? `: ${lastLine}` : ''}`;
-    return new GradusError('WORKER_DIED', message, { hint: this.#logHint(), kind: 'failed' });
+    return new GradusError('WORKER_DIED', message, {
+      hint: this.#logHint(),
+      kind: 'failed',
+      cause: signal ?? undefined,
+    });
   }
 
   #logHint(): string {

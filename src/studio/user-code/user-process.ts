@@ -78,6 +78,11 @@ export function endUserProcess({ pid }: ChildProcess): void {
   killGroup(pid);
 }
 
+/** Whether a signal is one by which systems and people end processes. */
+export function isKill(signal: unknown): boolean {
+  return signal === 'SIGKILL' || signal === 'SIGTERM';
+}
+
 /** The reason for the end of a process, for errors. */
 export function howItEnded({ memory }: UserProgram, code: number | null, signal: string | null): string {
   if (signal === 'SIGKILL') return `it took more than ${memory / 2 ** 30} GiB of memory, or its process was killed`;

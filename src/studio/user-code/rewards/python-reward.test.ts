@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../../../../test/temporary-folder.ts';
+import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import type { RemoteReward, RewardData } from '../../../rewards.ts';
 import { isAlive } from '../../../runs/processes.ts';
+import { givenCompletion } from './given-completion.ts';
 import { loadPythonReward, type PythonRewardOptions } from './python-reward.ts';
 
 const folder = temporaryFolder('python');
@@ -206,6 +208,22 @@ for (const [what, text, message] of [
     assert.deepEqual(await scores(score, 'good'), [5]);
   });
 }
+
+test('a call of one completion, as in evaluations, whose process is killed from outside is made again', async () => {
+  const path = join(folder, 'killed');
+  const score = await load(`
+import os
+def fn(completions, **kwargs):
+    if not os.path.exists(${JSON.stringify(path)}):
+        open(${JSON.stringify(path)}, "w").close()
+        os.kill(os.getpid(), 9)
+    return [1 for _ in completions]
+`);
+  const given = givenCompletion([{ role: 'user', content: '1 + 1' }], { role: 'assistant', content: '2' });
+  const [reward] = await weightedRewards([{ name: 'fn', score }]).score({}, [given]);
+  assert.equal(reward!.score, 1);
+  assert.ok(existsSync(path));
+});
 
 /** Options for tests of the memory limit, which other systems do not enforce. */
 const limited = { skip: process.platform !== 'linux' && 'memory is limited on Linux only' };

@@ -1,10 +1,11 @@
 // Reward functions that users write in Python, run in Python processes.
-import { messageOf } from '../../../errors.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import type { Progress, RemoteReward, RewardData, RewardFault } from '../../../rewards.ts';
 import { PythonCode, type PythonCodeOptions } from '../../../workers/python-code.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
+import { isKill } from '../user-process.ts';
 
 interface Scored {
   readonly scores: readonly (number | null | RewardFault)[];
@@ -41,7 +42,8 @@ export async function loadPythonReward(
         const { scores, metrics, extra } = (await python.call('score', params, timeLimit)) as Scored;
         return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
       } catch (error) {
-        return { fault: { message: explained(messageOf(error), conversational) } };
+        const wasKilled = error instanceof GradusError && error.code === 'WORKER_DIED' && isKill(error.cause);
+        return { fault: { message: explained(messageOf(error), conversational), ...(wasKilled && { wasKilled }) } };
       }
     },
   };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -19,7 +19,7 @@ const file = join(folder, 'rewards.ts');
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 writeFileSync(
   file,
-  `import { writeSync } from 'node:fs';
+  `import { appendFileSync, existsSync, writeSync } from 'node:fs';
 interface Input { completions: string[]; columns: { answer: string[] }; log(name: string, value: number): void }
 type Scores = (number | null)[];
 /** A reward that does something to the completion "bad". */
@@ -57,6 +57,15 @@ export const breaks = hostile(({ completions }) => {
   return completions.map(() => 0.5);
 });
 export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
+/** Is killed, as by a system without memory, when it is first called. */
+export const killedOnce = ({ completions, columns }: Input): Scores => {
+  const [path] = columns.answer;
+  if (!existsSync(path!)) {
+    appendFileSync(path!, 'killed');
+    process.kill(process.pid, 'SIGKILL');
+  }
+  return completions.map(() => 1);
+};
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
 export const outlives = ({ completions }: Input): Scores => {
   process.kill(process.ppid, 'SIGKILL');
@@ -108,6 +117,22 @@ for (const [name, fault] of [
       [1, null, 1],
     );
     assert.match(rewards[1]!.errors![name]!, fault);
+  });
+}
+
+for (const [kind, completions] of [
+  ['of a group', ['a', 'b']],
+  ['of one completion, as evaluations make it', ['a']],
+] as const) {
+  test(`a call ${kind} whose process is killed from outside is made again`, async () => {
+    const score = await open('killedOnce');
+    const path = join(folder, `killed-${completions.length}`);
+    const rewards = await weightedRewards([{ name: 'killed', score }]).score({ answer: path }, group(...completions));
+    assert.equal(readFileSync(path, 'utf8'), 'killed');
+    assert.deepEqual(
+      rewards.map((reward) => reward.score),
+      completions.map(() => 1),
+    );
   });
 }
 

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { afterTime } from '../../../common/time-limits.ts';
 import { type ErrorDetails, GradusError, isObject, messageOf } from '../../../errors.ts';
 import type { RemoteReward, RewardData, RewardOutcome } from '../../../rewards.ts';
-import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
+import { endUserProcess, howItEnded, isKill, startUserProcess, type UserProgram } from '../user-process.ts';
 
 /** Everything that is needed to open a reward, in any process. */
 export type RewardSource =
@@ -58,7 +58,7 @@ export class RewardProcessPool implements Disposable {
     return {
       call: (judged, timeLimit) =>
         this.#withProcess((process) => process.call(source, judged, timeLimit)).catch((error) => ({
-          fault: { message: messageOf(error) },
+          fault: { message: messageOf(error), ...(error instanceof KilledError && { wasKilled: true }) },
         })),
     };
   }
@@ -87,6 +87,11 @@ export function rewardProcessPool(count: number): RewardProcessPool | undefined 
   const processes = shared.get(count) ?? new RewardProcessPool(count);
   shared.set(count, processes);
   return processes;
+}
+
+/** The process of a call was killed: the call may succeed in another. */
+class KilledError extends Error {
+  override readonly name = 'KilledError';
 }
 
 /** Makes one call at a time. A process that crashes or hangs is ended, and the next call starts another. */
@@ -131,7 +136,10 @@ class RewardProcess {
     const child = this.#child;
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const ended = (code: number | null, signal: string | null) => reject(new Error(howItEnded(program, code, signal)));
+    const ended = (code: number | null, signal: string | null) => {
+      const how = howItEnded(program, code, signal);
+      reject(isKill(signal) ? new KilledError(how) : new Error(how));
+    };
     const cancel = afterTime(limit, () => reject(new Error(`it took longer than ${limit / 1000} s`)));
     // User code can send messages as well, and what it left behind may fail later: only the answer to this request counts.
     const heard = (report: unknown) => isObject(report) && report.id === id && resolve(report.answer as Answer);
