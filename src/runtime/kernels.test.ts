@@ -1,11 +1,24 @@
 // Our operator for matrix products: where it is found, and its results against sums in double precision.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { randomStream } from '../common/random.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
@@ -26,10 +39,17 @@ test('units are those for which a processor has all features, the matrix unit fi
   assert.deepEqual(unitsIn('Features : fp asimd\n'), []);
 });
 
+/** A compiler that takes a moment and gives the same each time, for what is kept of its results. */
+function withQuickCompiler(cache: string): NodeJS.ProcessEnv {
+  const bin = temporaryFolder('compiler');
+  const script = 'while [ "$1" != -o ]; do shift; done; sleep 0.1; seq 10000 > "$2"';
+  writeFileSync(join(bin, 'cc'), `#!/bin/sh\n${script}\n`, { mode: 0o700 });
+  return { ...process.env, PATH: `${bin}:${process.env.PATH}`, XDG_CACHE_HOME: cache };
+}
+
 describe('compiling', () => {
-  test('without a compiler it says so and leaves nothing behind', (t) => {
-    const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
-    t.after(() => rmSync(cache, { recursive: true }));
+  test('without a compiler it says so and leaves nothing behind', () => {
+    const cache = temporaryFolder('kernels');
     assert.throws(
       () => compiledLibrary('avx512', { XDG_CACHE_HOME: cache, PATH: cache }),
       /the C compiler cc failed: .*ENOENT/,
@@ -38,12 +58,62 @@ describe('compiling', () => {
   });
 
   const skip = process.platform === 'linux' && process.arch === 'x64' ? false : 'needs Linux on x86-64';
-  test('the library is compiled once', { skip }, (t) => {
-    const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
-    t.after(() => rmSync(cache, { recursive: true }));
+  test('the library is compiled once', { skip }, () => {
+    const cache = temporaryFolder('kernels');
     const library = compiledLibrary('avx512', { ...process.env, XDG_CACHE_HOME: cache });
-    assert.deepEqual(readdirSync(join(cache, 'gradus')), [library.slice(join(cache, 'gradus').length + 1)]);
+    assert.deepEqual(readdirSync(join(cache, 'gradus')), [basename(library)]);
     assert.equal(compiledLibrary('avx512', { XDG_CACHE_HOME: cache, PATH: cache }), library, 'without a compiler now');
+  });
+
+  test('one that was cut, changed, emptied, replaced or locked is compiled again', { skip }, () => {
+    const cache = temporaryFolder('kernels');
+    const environment = withQuickCompiler(cache);
+    const library = compiledLibrary('avx2', environment);
+    const whole = readFileSync(library);
+    const changed = Buffer.from(whole);
+    changed[changed.length >> 1]! ^= 1;
+    const damages: (() => void)[] = [
+      () => truncateSync(library, whole.length >> 1),
+      () => truncateSync(library, 0),
+      () => writeFileSync(library, changed),
+      () => writeFileSync(library, 'no library'),
+      () => chmodSync(library, 0o777),
+      () => {
+        rmSync(library);
+        mkdirSync(join(library, 'folder'), { recursive: true });
+      },
+      () => {
+        renameSync(library, join(cache, 'elsewhere'));
+        symlinkSync(join(cache, 'elsewhere'), library);
+      },
+    ];
+    for (const damage of damages) {
+      damage();
+      const again = compiledLibrary('avx2', environment);
+      assert.ok(lstatSync(again).isFile(), String(damage));
+      assert.equal(readFileSync(again).length, whole.length, String(damage));
+      assert.equal(lstatSync(again).mode & 0o777, 0o700, String(damage));
+      assert.deepEqual(readdirSync(join(cache, 'gradus')), [basename(again)]);
+    }
+  });
+
+  test('nothing is loaded from a cache that others can write to', { skip }, () => {
+    const cache = temporaryFolder('kernels');
+    mkdirSync(join(cache, 'gradus'));
+    chmodSync(join(cache, 'gradus'), 0o777);
+    assert.throws(() => compiledLibrary('avx2', { ...process.env, XDG_CACHE_HOME: cache }), /writable by others/);
+  });
+
+  test('two processes may compile it at once', { skip }, async () => {
+    const cache = temporaryFolder('kernels');
+    const script = `import { compiledLibrary } from ${JSON.stringify(join(import.meta.dirname, 'kernels.ts'))};
+      console.log(compiledLibrary('avx2', process.env));`;
+    const compile = () =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+        env: withQuickCompiler(cache),
+      });
+    const found = await Promise.all([compile(), compile()]);
+    for (const { stdout } of found) assert.ok(readdirSync(join(cache, 'gradus')).includes(basename(stdout.trim())));
   });
 });
 

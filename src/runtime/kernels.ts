@@ -2,12 +2,22 @@
 // processors, and element-wise operators in one pass. The system's C compiler builds it at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
+import { isOwnFile, privateCache } from './private-cache.ts';
 import { type Unit, unitFlags, unitsOfMachine } from './processor.ts';
 
 /** The library's path, or why there is none, in which case ONNX Runtime's operators are used. */
@@ -56,30 +66,78 @@ export function libraryFor(unit: Unit): KernelLibrary {
 
 /** The version of a library from `kernelLibrary`, which changes with the sources. */
 export function kernelVersion(library: string): string {
-  return basename(library, '.so').replace('kernels-', '');
+  return basename(library).split('-')[1]!;
 }
 
-/** The path of the library in the user's cache; its name has a hash of kernels/ and of the flags. Throws if it cannot be compiled. */
+/**
+ * The path of the library in the user's cache. Its name has a hash of kernels/ and of the flags, and one of its content, so that one that was cut or
+ * changed is compiled again instead of loaded. Throws if it cannot be compiled, or if others could write to the cache.
+ */
 export function compiledLibrary(unit: Unit, environment: NodeJS.ProcessEnv): string {
-  const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
+  const cache = privateCache(environment);
+  if ('missing' in cache) throw new Error(cache.missing);
   const options = [...flags, ...unitFlags(unit)];
   const hash = createHash('sha256').update(options.join(' '));
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
-  const library = join(cache, `kernels-${hash.digest('hex').slice(0, 12)}.so`);
-  if (existsSync(library)) return library;
-  mkdirSync(cache, { recursive: true });
-  // Under a temporary name until it is complete, since other processes may look for it.
-  const unfinished = `${library}.${process.pid}`;
-  const { error, status, stderr } = spawnSync(COMPILER, [...options, source, '-o', unfinished, '-lm'], {
-    encoding: 'utf8',
-    timeout: COMPILER_TIMEOUT,
-    env: environment,
-  });
-  if (error || status !== 0) {
-    rmSync(unfinished, { force: true });
-    const reason = error ? messageOf(error) : (stderr.trim().split('\n')[0] ?? '');
-    throw new Error(`the C compiler ${COMPILER} failed: ${reason}`);
+  const stem = `kernels-${hash.digest('hex').slice(0, 12)}`;
+  return kept(cache.folder, stem) ?? compiled(cache.folder, stem, options, environment);
+}
+
+/** The library that was compiled before, if it is whole. Others of its name are deleted. */
+function kept(cache: string, stem: string): string | undefined {
+  const names = readdirSync(cache).filter((name) => name.startsWith(`${stem}-`) && name.endsWith('.so'));
+  return names
+    .map((name) => join(cache, name))
+    .find((path) => {
+      if (isWhole(path, stem)) return true;
+      rmSync(path, { force: true, recursive: true });
+      return false;
+    });
+}
+
+function isWhole(path: string, stem: string): boolean {
+  try {
+    return isOwnFile(path) && basename(path) === libraryName(stem, readFileSync(path));
+  } catch {
+    return false;
   }
-  renameSync(unfinished, library);
-  return library;
+}
+
+function libraryName(stem: string, content: Buffer): string {
+  return `${stem}-${createHash('sha256').update(content).digest('hex').slice(0, 32)}.so`;
+}
+
+function compiled(cache: string, stem: string, options: readonly string[], environment: NodeJS.ProcessEnv): string {
+  // In a folder of its own until it is complete, since other processes may compile it, too.
+  const unfinished = mkdtempSync(join(cache, 'compiling-'));
+  try {
+    const output = join(unfinished, 'kernels.so');
+    const { error, status, stderr } = spawnSync(COMPILER, [...options, source, '-o', output, '-lm'], {
+      encoding: 'utf8',
+      timeout: COMPILER_TIMEOUT,
+      env: environment,
+    });
+    if (error || status !== 0) {
+      const reason = error ? messageOf(error) : (stderr.trim().split('\n')[0] ?? '');
+      throw new Error(`the C compiler ${COMPILER} failed: ${reason}`);
+    }
+    chmodSync(output, 0o700);
+    const library = join(cache, libraryName(stem, readFileSync(output)));
+    sync(output);
+    renameSync(output, library);
+    sync(cache);
+    return library;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on disk: after a power cut, a name without its content would be left. */
+function sync(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

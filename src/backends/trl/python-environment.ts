@@ -1,9 +1,11 @@
 // The Python environment of the TRL worker, and the command that starts it.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { homedir, platform } from 'node:os';
+import { platform } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { privateCache } from '../../runtime/private-cache.ts';
 import { pythonFolder } from '../../workers/python-folder.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { trainingProcesses } from './mapping.ts';
@@ -14,12 +16,21 @@ const START_LIMIT = 600_000;
 /** The hint if the environment is missing. */
 export const TRL_FIX = 'gradus doctor --backend trl --fix';
 
-/** Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. */
+/**
+ * Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. Throws `CACHE_UNSAFE` where
+ * others could have written to it.
+ */
 function environmentFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const cache = privateCache(environment);
+  if ('missing' in cache) {
+    throw new GradusError('CACHE_UNSAFE', `no folder is safe for TRL's Python environment: ${cache.missing}`, {
+      hint: 'set XDG_CACHE_HOME to a folder of yours, or GRADUS_TRL_PYTHON to an interpreter',
+      kind: 'not_ready',
+    });
+  }
   const hash = createHash('sha256');
   for (const lock of ['uv.lock', 'cpu/uv.lock']) hash.update(readFileSync(join(pythonFolder, 'trl', lock)));
-  return join(caches, 'gradus', `trl-${hash.digest('hex').slice(0, 12)}`);
+  return join(cache.folder, `trl-${hash.digest('hex').slice(0, 12)}`);
 }
 
 /** `GRADUS_TRL_PYTHON`, or the interpreter of the environment that `doctor --fix` creates. It may not exist. */

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { installCommand, TRL_FIX, testedVersions, trlPython } from '../../backends/trl/python-environment.ts';
-import { messageOf } from '../../errors.ts';
+import { GradusError, messageOf } from '../../errors.ts';
 import type { CheckSubject, Finding } from './finding.ts';
 
 type Variables = CheckSubject['environment'];
@@ -19,7 +19,8 @@ export async function trlEnvironment(environment: Variables): Promise<Finding> {
     `import importlib.metadata as m, json; print(json.dumps({p: m.version(p) for p in ${names}}))`,
   );
   if ('missing' in found) {
-    return { ok: false, detail: found.missing, fix: TRL_FIX, fixCommand: installCommand(environment) };
+    const { missing: detail, fix } = found;
+    return { ok: false, detail, fix: fix ?? TRL_FIX, ...(!fix && { fixCommand: installCommand(environment) }) };
   }
   const details = Object.entries(found.answer).map(
     ([name, version]) =>
@@ -47,7 +48,7 @@ print(json.dumps({"wanted": f"vllm{wanted.specifier}", "version": version, "fits
 /** Whether vLLM is beside TRL, in a version that TRL takes. TRL asks for it even where it only talks to a server of vLLM's. */
 export async function vllmPackage(environment: Variables): Promise<Finding> {
   const found = await ask<VllmAnswer>(environment, ASK_FOR_VLLM);
-  if ('missing' in found) return { ok: false, detail: found.missing, fix: TRL_FIX };
+  if ('missing' in found) return { ok: false, detail: found.missing, fix: found.fix ?? TRL_FIX };
   const { wanted, version, fits } = found.answer;
   if (fits) return { ok: true, detail: `vllm ${version}` };
   return {
@@ -61,12 +62,14 @@ export async function vllmPackage(environment: Variables): Promise<Finding> {
 async function ask<T>(
   environment: Variables,
   script: string,
-): Promise<{ readonly answer: T } | { readonly missing: string }> {
-  const python = trlPython(environment);
+): Promise<{ readonly answer: T } | { readonly missing: string; readonly fix?: string | undefined }> {
+  let python = '';
   try {
+    python = trlPython(environment);
     const { stdout } = await run(python, ['-c', script], { timeout: PYTHON_TIMEOUT });
     return { answer: JSON.parse(stdout) as T };
   } catch (error) {
+    if (error instanceof GradusError) return { missing: error.message, fix: error.hint };
     const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
     const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;
     return { missing: code === 'ENOENT' ? `there is no ${python}` : lacks };

@@ -1,0 +1,89 @@
+// Gradus's folder in the user's cache, for what is executed or loaded from there: nobody else may have put it there.
+import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+
+/** The folder, or why none is safe. */
+export type PrivateCache = { readonly folder: string } | { readonly missing: string };
+
+/** Where the user's caches are, as the XDG base directory specification says: relative and empty paths count as none. Undefined if nobody knows. */
+function cacheFolder(environment: NodeJS.ProcessEnv): string | undefined {
+  const { XDG_CACHE_HOME: caches = '' } = environment;
+  if (isAbsolute(caches)) return join(caches, 'gradus');
+  const home = homeFolder(environment);
+  return home === undefined ? undefined : join(home, '.cache', 'gradus');
+}
+
+function homeFolder({ HOME = '', USERPROFILE = '' }: NodeJS.ProcessEnv): string | undefined {
+  const given = process.platform === 'win32' ? USERPROFILE : HOME;
+  if (isAbsolute(given)) return given;
+  try {
+    const { homedir } = userInfo(); // of the system's list of users, where the environment has none
+    return isAbsolute(homedir) ? homedir : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Makes the folder if there is none, for this user alone whatever the umask is, and checks who can write to it.
+ * @param name of a folder in it, which nobody else can even read
+ */
+export function privateCache(environment: NodeJS.ProcessEnv, name?: string): PrivateCache {
+  const cache = cacheFolder(environment);
+  const folder = cache !== undefined && name !== undefined ? join(cache, name) : cache;
+  if (folder === undefined) return { missing: 'neither XDG_CACHE_HOME nor HOME is an absolute path' };
+  try {
+    // What is there already comes first: nothing is made below a folder that others can write to.
+    const fault = faultAbove(existing(folder));
+    if (fault !== undefined) return { missing: fault };
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const later = faultAbove(folder) ?? faultOf(realpathSync(folder), true);
+    if (later !== undefined) return { missing: later };
+    if (name !== undefined && process.getuid) chmodSync(folder, 0o700);
+    return { folder };
+  } catch (error) {
+    return { missing: (error as Error).message };
+  }
+}
+
+/** Whether a file in such a folder is this user's own, and nobody else can write to it. */
+export function isOwnFile(path: string): boolean {
+  const stats = lstatSync(path);
+  return stats.isFile() && faultIn(stats, true) === undefined;
+}
+
+function existing(path: string): string {
+  return lstatSync(path, { throwIfNoEntry: false }) ? path : existing(dirname(path));
+}
+
+/** What is wrong with one of the folders on the way to a path, with the ways to where links lead. */
+function faultAbove(path: string): string | undefined {
+  for (let part = path; ; part = dirname(part)) {
+    for (let real = realpathSync(part); ; real = dirname(real)) {
+      const fault = faultOf(real, false);
+      if (fault !== undefined) return fault;
+      if (real === dirname(real)) break;
+    }
+    if (part === dirname(part)) return undefined;
+  }
+}
+
+function faultOf(folder: string, mustBeOwn: boolean): string | undefined {
+  const fault = faultIn(statSync(folder), mustBeOwn);
+  return fault === undefined ? undefined : `${folder} ${fault}`;
+}
+
+const [GROUP, OTHERS, STICKY] = [0o020, 0o002, 0o1000];
+
+function faultIn({ uid, gid, mode }: Stats, mustBeOwn: boolean): string | undefined {
+  const own = process.getuid?.();
+  if (own === undefined) return undefined; // Windows has no such modes; a user's folders are private there
+  if (uid !== own && (mustBeOwn || uid !== 0)) return `belongs to user ${uid}, not to you`;
+  // In a sticky folder, as for temporary files, others cannot replace what is not theirs.
+  if (!mustBeOwn && (mode & STICKY) !== 0) return undefined;
+  // Many systems give each user a group of the same number, and let it write.
+  const isOwnGroup = !mustBeOwn && uid !== 0 && gid === uid;
+  const shared = (mode & OTHERS) !== 0 || ((mode & GROUP) !== 0 && !isOwnGroup);
+  return shared ? 'is writable by others' : undefined;
+}
