@@ -18,7 +18,7 @@ import { tinyConfig } from './tiny-model.ts';
 const folder = temporaryFolder('json');
 process.chdir(folder);
 // Whoever runs the tests may have credentials.
-process.env.HOME = folder;
+process.env.HOME = temporaryFolder('json-home');
 // Whether uv is here must not matter.
 mkdirSync('programs');
 writeFileSync('programs/uv', '#!/bin/sh\necho uv 0.13.8\n', { mode: 0o755 });

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import modal
 
@@ -18,6 +18,7 @@ MOUNTED = f"/volume/{RUN}"  # the same, where it is trained
 CHECKPOINTS = "checkpoints"
 # Of these the local run has its own.
 KEPT = ("config.yaml", "config.resolved.json")
+MADE = ["**/__pycache__", "**/node_modules"]  # in the package's own folders
 INTERVAL = 5  # seconds between looks at what there is to copy
 GRACE = 25  # seconds for a checkpoint after a cancellation
 
@@ -40,15 +41,28 @@ def make_image():
     for here, there in SPEC["package"]:
         image = add(image, here, there, copy=True)
     image = image.run_commands("cd /gradus && npm install --omit=dev --no-audit --no-fund --ignore-scripts")
-    for here, there in SPEC["project"]:
-        image = add(image, here, there)
+    for here, there, *files in SPEC["project"]:
+        image = add(image, here, there, files=files[0] if files else None)
     return image
 
 
-def add(image, here, there, copy=False):
+def add(image, here, there, copy=False, files=None):
     if here.endswith("/"):
-        return image.add_local_dir(here, there, copy=copy, ignore=SPEC["ignore"])
+        return image.add_local_dir(here, there, copy=copy, ignore=MADE if files is None else all_but(here, files))
     return image.add_local_file(here, there, copy=copy)
+
+
+def all_but(here, files):
+    """What Modal is to ignore in a folder: all but these files, and the folders around them."""
+    kept = {PurePath(".")}
+    for file in files:
+        kept |= {PurePath(file), *PurePath(file).parents}
+
+    def ignore(path):
+        path = PurePath(path)
+        return (path.relative_to(here) if path.is_absolute() else path) not in kept
+
+    return ignore
 
 
 @app.function(

@@ -5,6 +5,7 @@ import { valueAt } from '../config/values.ts';
 import type { Plan } from '../studio/plan.ts';
 import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
+import { leavingLines } from './leaving-text.ts';
 
 export function planText(plan: Plan): string {
   return [
@@ -13,6 +14,7 @@ export function planText(plan: Plan): string {
     ...(plan.stages ? [table(plan.stages.map(stageRow)), ''] : []),
     table(factRows(plan)),
     '',
+    ...(plan.rental ? uploadLines(plan.rental) : []),
     plan.note,
   ].join('\n');
 }
@@ -70,6 +72,12 @@ function factRows(plan: Plan): string[][] {
     ['would be spent', plan.spend.note],
     ['would run', plan.would_run],
   ];
+}
+
+/** Every file that would leave this machine. */
+function uploadLines({ files }: NonNullable<Plan['rental']>): string[] {
+  if (files.length === 0) return [];
+  return ['would be uploaded:', ...files.flatMap(leavingLines).map((line) => `  ${line}`), ''];
 }
 
 function gpuText({ gpu, needed, memory, largest_num_generations }: NonNullable<Plan['gpu']>): string {

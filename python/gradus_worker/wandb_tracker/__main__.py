@@ -44,7 +44,7 @@ def start(name, id, folder, settings):
             id=id,
             resume="allow",
             config=settings,
-            settings=wandb.Settings(console="off"),
+            settings=wandb.Settings(console="off", save_code=False),
         )
     except CommError as error:
         hint = "check the network and WANDB_BASE_URL, or set WANDB_MODE=offline and wandb sync later"

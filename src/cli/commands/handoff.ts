@@ -6,6 +6,7 @@ import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import { leavingLines } from '../leaving-text.ts';
 
 const EXAMPLES = `Examples:
   gradus handoff grpo.yaml --to unsloth --out unsloth-run
@@ -20,6 +21,7 @@ interface HandoffFlags {
   readonly out: string;
   readonly set: readonly string[];
   readonly overwrite?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export function handoffCommand(cli: Cli): Command {
@@ -32,28 +34,32 @@ export function handoffCommand(cli: Cli): Command {
     .requiredOption('--out <folder>', 'where to; new or empty')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
+    .option('--dry-run', 'write nothing; show what would be written, with every file of your code')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: HandoffFlags) => runHandoff(cli, config, flags)));
 }
 
-async function runHandoff({ output }: Cli, file: string, { to, out, set, overwrite }: HandoffFlags) {
+async function runHandoff({ output }: Cli, file: string, { to, out, set, overwrite, dryRun }: HandoffFlags) {
   const { loadConfigFile } = await import('../../config/load.ts');
   const { handOff } = await import('../../studio/handoff/handoff.ts');
   // Another engine will train, so keys that our engines refuse are not errors.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
-  const result = await handOff(loaded, { to, out, ...given({ overwrite }) });
+  const result = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });
   output.result(result, summary(output.suggested(result)));
   return undefined;
 }
 
-function summary({ to, dir, files, problems, steps, differences, next }: HandoffResult): string {
+function summary({ to, dir, dry_run, files, code, problems, steps, differences, next }: HandoffResult): string {
   return [
-    `${dir}: ${files.join(', ')}`,
+    dry_run ? `${dir}: nothing was written` : `${dir}: ${files.join(', ')}`,
+    ...code.flatMap((folder) =>
+      leavingLines({ ...folder, folder: `${folder.to} ${dry_run ? 'would have' : 'has'} ${folder.folder}` }),
+    ),
     `${counted(steps, 'step')} of ${to.name} ${to.version} on ${counted(problems.train, 'problem')}, ${problems.eval} held out`,
     'where it differs:',
     ...differences.map((difference) => `  ${difference}`),
-    'next:',
+    dry_run ? 'next, once it is written:' : 'next:',
     ...next.map((command) => `  ${command}`),
   ].join('\n');
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import { resultSchema } from './envelope.ts';
+import { leavingFolder } from './leaving-folder.ts';
 
 const override = z.union([
   z.string(),
@@ -23,7 +24,11 @@ export const handoffSchema: z.ZodType<HandoffResult> = resultSchema(
       version: z.string().describe('the release that it is made for'),
     }),
     dir: z.string(),
-    files: z.array(z.string()).describe('the names of the files in `dir`'),
+    dry_run: z.boolean().describe('whether nothing was written'),
+    files: z.array(z.string()).describe('the names of the files in `dir`; none if nothing was written'),
+    code: z
+      .array(leavingFolder.extend({ to: z.string().describe('its place in `dir`') }))
+      .describe('the files of your code, which are copied, by folder'),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),
     steps: z.int(),
     prompt_tokens: z.int().describe('the most tokens that a prompt may have'),

@@ -1,6 +1,7 @@
 // train.plan/1: what training would take, as shown by `train --dry-run`.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
+import { leavingFolder } from './leaving-folder.ts';
 
 const bytes = z.number().nonnegative();
 const seconds = z.number().nonnegative();
@@ -64,6 +65,7 @@ const rental = z.strictObject({
   volume: z.string(),
   secrets: z.array(z.string()).describe('the names of the secrets'),
   uploads: z.array(z.string()).describe('files, and folders, which end with a slash'),
+  files: z.array(leavingFolder).describe('every file that leaves with them'),
 });
 
 export const trainPlanSchema = outcomeSchema(

@@ -6,10 +6,11 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { writeParquet } from '../../formats/parquet-writer.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
+import { replaceJson } from '../../runs/replace-file.ts';
 import { pythonFolder } from '../../workers/python-folder.ts';
 import type { Problems } from '../data/problems.ts';
 import { promptOf } from '../data/row-prompt.ts';
-import { copyCode } from './code-folders.ts';
+import { type CodeFolders, copyCode } from './code-folders.ts';
 import type { HandoffTarget } from './handoff-target.ts';
 
 /** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off to the same system that may be written over. */
@@ -29,6 +30,7 @@ export interface FolderContent {
   readonly target: HandoffTarget;
   readonly config: Config;
   readonly problems: Problems;
+  readonly code: CodeFolders;
   /** Further texts, by the names of their files. */
   readonly texts: Readonly<Record<string, string>>;
 }
@@ -37,7 +39,7 @@ export interface FolderContent {
 export async function writeFolder(out: string, content: FolderContent, overwrite: boolean): Promise<string[]> {
   await fillFolder(
     resolve(out),
-    (target) => writeFiles(target, content, resolve(out)),
+    (target) => writeFiles(target, content),
     () => assertNew(out, overwrite, content.target),
   );
   // Files of an earlier hand-off would be taken for this one's.
@@ -46,8 +48,7 @@ export async function writeFolder(out: string, content: FolderContent, overwrite
   return readdirSync(out).sort();
 }
 
-/** @param out the folder of the hand-off, in which `folder` lies */
-function writeFiles(folder: string, { target, config, problems, texts }: FolderContent, out: string): void {
+function writeFiles(folder: string, { target, config, problems, code, texts }: FolderContent): void {
   const options = {
     source: config.dataset ?? config.taskset!,
     answerColumn: config.answer_column,
@@ -58,7 +59,7 @@ function writeFiles(folder: string, { target, config, problems, texts }: FolderC
     const rows = target.rows(problems[split], { ...options, split });
     writeFileSync(join(folder, `${split}.parquet`), writeParquet(rows, target.columns));
   }
-  writeFileSync(join(folder, 'gradus.json'), `${JSON.stringify(copyCode(config, folder, out), null, 2)}\n`);
+  replaceJson(join(folder, 'gradus.json'), copyCode(config, code, folder));
   for (const file of target.pythonFiles) copyFileSync(join(pythonFolder, file), join(folder, basename(file)));
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
   chmodSync(join(folder, 'run.sh'), 0o755);

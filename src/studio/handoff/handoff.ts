@@ -6,7 +6,9 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { stepCount } from '../data/problems.ts';
+import type { LeavingFolder } from '../leaving/code-files.ts';
 import { gradusVersion } from '../versions.ts';
+import { codeFolders, codePlace } from './code-folders.ts';
 import { assertNew, writeFolder } from './handoff-folder.ts';
 import { openPrompts } from './handoff-prompts.ts';
 import type { Overrides } from './handoff-target.ts';
@@ -19,6 +21,8 @@ export interface HandoffOptions {
   readonly out: string;
   /** Write over an earlier hand-off; what the system left beside it stays. @default false */
   readonly overwrite?: boolean;
+  /** Write nothing: the result says what would be written. @default false */
+  readonly dryRun?: boolean;
 }
 
 export interface HandoffResult {
@@ -27,8 +31,12 @@ export interface HandoffResult {
   readonly command: 'handoff';
   readonly to: { readonly name: HandoffSystem; readonly version: string };
   readonly dir: string;
-  /** The names of the files, sorted. */
+  /** Whether nothing was written. */
+  readonly dry_run: boolean;
+  /** The names of the files, sorted; none if nothing was written. */
   readonly files: readonly string[];
+  /** The files of the user's code, which are copied, by folder. */
+  readonly code: readonly HandoffCode[];
   readonly problems: { readonly train: number; readonly eval: number };
   readonly steps: number;
   /** The most tokens that a prompt may have. */
@@ -40,17 +48,23 @@ export interface HandoffResult {
   readonly next: readonly string[];
 }
 
+/** A folder of code, its place in the hand-off, such as `code/0`, and the paths of its files in both. */
+export interface HandoffCode extends LeavingFolder {
+  readonly to: string;
+}
+
 /**
  * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
  * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
- * system does not train, and the errors of opening data, rewards and the model's tokenizer.
+ * system does not train, and the errors of `codeFiles`, of opening data, rewards and the model's tokenizer.
  */
 export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
-  const { to, out, overwrite = false } = options;
+  const { to, out, overwrite = false, dryRun = false } = options;
   const target = handoffTargets[to];
   const config = { ...own, model: own.model && nameForOthers(own.model) };
   target.assertHandsOver(config);
   assertNew(out, overwrite, target);
+  const code = codeFolders(config, resolve(out));
   const { problems, promptTokens, chatTemplate, modelJson } = await openPrompts(config);
   target.assertTrains(config, modelJson);
   const counts = { train: problems.train.length, eval: problems.eval.length };
@@ -66,7 +80,9 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
     command: 'handoff',
     to: { name: to, version: target.version },
     dir: out,
-    files: await writeFolder(out, { target, config, problems, texts }, overwrite),
+    dry_run: dryRun,
+    files: dryRun ? [] : await writeFolder(out, { target, config, problems, code, texts }, overwrite),
+    code: code.map((folder, i) => ({ ...folder, to: codePlace(i) })),
     problems: counts,
     steps,
     prompt_tokens: promptTokens,

@@ -56,7 +56,7 @@ test('Modal trains the same configuration with the paths that files have there',
       'Org/Model',
       '/project/0/rows.jsonl',
       '/project/1/rewards/mine.ts:score',
-      { a: '/project/2/rewards/env.py:Env' },
+      { a: '/project/1/rewards/env.py:Env' },
     ],
   );
   assert.equal(loadConfigObject({ ...there, dataset: 'x' }).config.learning_rate, config.learning_rate);

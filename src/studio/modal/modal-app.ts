@@ -4,12 +4,19 @@ import { basename, dirname, isAbsolute, join } from 'node:path';
 import { localAdapter } from '../../backends/model-files/find-adapter.ts';
 import { milliseconds } from '../../config/durations.ts';
 import { splitReference } from '../../config/references.ts';
-import { placedRewards } from '../../config/reward-names.ts';
+import { placedRewards, userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
+import { replaceJson } from '../../runs/replace-file.ts';
+import { codeFiles, type LeavingFolder, namedFile, namedFolder } from '../leaving/code-files.ts';
 import { packageRoot } from '../package-root.ts';
 
-/** The paths of a file, here and on the rented machine. A path that ends with a slash is that of a folder. */
-export type Upload = readonly [here: string, there: string];
+/** A file or folder of the user, here and on the rented machine, and what leaves of it. */
+export interface Upload {
+  /** Ends with a slash for a folder. */
+  readonly here: string;
+  readonly there: string;
+  readonly content: LeavingFolder;
+}
 
 export interface ModalApp {
   /** The files of the user that are uploaded. */
@@ -29,23 +36,33 @@ const packageParts = [
   'package.json',
   'package-lock.json',
 ];
-/** Patterns of files that are never uploaded with a folder of rewards or environments. */
-const ignored = ['**/node_modules', '**/.git', '**/.venv', '**/__pycache__', '**/runs', '**/.cache', '**/.env*'];
 /** The interpreter of the environment that Modal's `uv_sync` creates. */
 const PYTHON = '/.uv/.venv/bin/python';
 
 /**
- * Describes the app of a run; nothing is written before `write` is called.
+ * Describes the app of a run; nothing is written before `write` is called. Throws the errors of `codeFiles`.
  * @param run the name of the run, which is also its name on Modal's volume
  * @param argv additional arguments of `gradus train` on the rented machine
  */
 export function modalApp(config: Config, run: string, argv: readonly string[] = []): ModalApp {
   const project: Upload[] = [];
-  const remote = onModal(config, (path) => {
-    const here = statSync(path).isDirectory() ? `${path}/` : path;
+  const upload = (path: string, content: LeavingFolder, here: string) => {
     const there = `/project/${project.length}/${basename(path)}`;
-    project.push([here, there]);
+    project.push({ here, there, content });
     return there;
+  };
+  const uploaded = new Map<string, string>();
+  const remote = onModal(config, {
+    named: (path) =>
+      statSync(path).isDirectory() ? upload(path, namedFolder(path), `${path}/`) : upload(path, onlyFile(path), path),
+    code: (file) => {
+      const folder = dirname(file);
+      const before = uploaded.get(folder);
+      if (before !== undefined) return before;
+      const there = upload(folder, codeFiles(folder, codeOf(config)), `${folder}/`);
+      uploaded.set(folder, there);
+      return there;
+    },
   });
   const { gpu, timeout, volume, secrets } = config.modal;
   return {
@@ -53,7 +70,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
     write(folder) {
       mkdirSync(folder, { recursive: true });
       const configFile = join(folder, 'config.json');
-      writeFileSync(configFile, `${JSON.stringify(remote, null, 2)}\n`);
+      replaceJson(configFile, remote);
       const spec = {
         app: `gradus-${run.replaceAll(/[^\w.-]/g, '-').slice(0, 50)}`,
         run,
@@ -63,11 +80,16 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
         timeout: milliseconds(timeout) / 1000,
         node: process.versions.node,
         lock: join(packageRoot, 'python', 'trl'),
-        ignore: ignored,
         package: packageParts
           .filter((part) => existsSync(join(packageRoot, part)))
           .map((part) => [join(packageRoot, part), `/gradus/${part}`]),
-        project: [...project, [configFile, '/project/config.json']],
+        // Of a folder only these files: the list is what the plan has shown.
+        project: [
+          ...project.map(({ here, there, content: { files } }) =>
+            here.endsWith('/') ? [here, there, files.map(({ path }) => path)] : [here, there],
+          ),
+          [configFile, '/project/config.json'],
+        ],
         command: ['/gradus/bin/gradus', 'train', '/project/config.json', ...argv],
         environment: {
           GRADUS_TRL_PYTHON: PYTHON,
@@ -88,14 +110,31 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
   };
 }
 
+/** The user's files with rewards and environments. */
+function codeOf({ reward, reward_fn, environment }: Config): string[] {
+  const environments = typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
+  return [...userFunctions({ reward, reward_fn }), ...environments].map((reference) => splitReference(reference)[0]);
+}
+
+function onlyFile(path: string): LeavingFolder {
+  const left_out = { hidden: 0, ignored: 0, made: 0, links: 0 };
+  return { folder: dirname(path), files: [{ path: basename(path), bytes: namedFile(path) }], left_out };
+}
+
+interface Uploader {
+  /** Uploads a file or folder that the configuration names. Returns its path there. */
+  named(path: string): string;
+  /** Uploads the folder of a file of code, since it may import what lies beside it. Returns the folder's path there. */
+  code(file: string): string;
+}
+
 /** The configuration for the rented machine, with `compute: local` and the paths that uploaded files have there. */
-function onModal(config: Config, upload: (path: string) => string): Config {
+function onModal(config: Config, uploader: Uploader): Config {
   const file = <T extends string | null>(path: T) =>
-    path !== null && isAbsolute(path) && existsSync(path) ? upload(path) : path;
-  // The whole folder is uploaded, since code may import files beside it.
+    path !== null && isAbsolute(path) && existsSync(path) ? uploader.named(path) : path;
   const code = (reference: string) => {
     const [path, name] = splitReference(reference);
-    return `${upload(dirname(path))}/${basename(path)}${name === undefined ? '' : `:${name}`}`;
+    return `${uploader.code(path)}/${basename(path)}${name === undefined ? '' : `:${name}`}`;
   };
   const { reward, reward_fn, environment, trl } = config;
   return {

@@ -8,11 +8,12 @@ import { beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
+import type { LeavingFolder } from '../leaving/code-files.ts';
 import { type TrainOptions, train } from '../train.ts';
 
 const folder = temporaryFolder('modal-run');
 const { PATH: path } = process.env;
-process.env.HOME = folder;
+process.env.HOME = temporaryFolder('modal-home');
 beforeEach(() => {
   process.env.PATH = path;
   for (const name of ['MODAL_TOKEN_ID', 'MODAL_TOKEN_SECRET']) delete process.env[name];
@@ -63,8 +64,36 @@ test('the command rents nothing without consent and shows the plan', () => {
     assert.match(would_run, /--yes$/);
     assert.match(spend.note, /^about \$0\.\d\d at \$1\.10 an hour; modal\.timeout lets it cost \$1\.10 at most$/);
     assert.deepEqual(rental.uploads, [join(folder, 'model/'), `${folder}/`]);
+    const listed = rental.files.map((each: LeavingFolder) => each.files.map(({ path }) => path));
+    assert.ok(listed[0].includes('config.json') && listed[1].includes('rented.yaml'), JSON.stringify(listed));
     assert.equal(existsSync(out('unasked')), false);
   }
+});
+
+test('a secret beside the code ends it before anything is written, in the plan and in the run, and Modal is told every file', async () => {
+  withCredentials();
+  stageClient(`
+    record({ status: 'completed', step: 2 });
+    report({ exit_code: 0, result: { ok: true } });`);
+  writeFileSync(join(folder, 'id_rsa'), 'x');
+  writeFileSync(join(folder, '.netrc'), 'x');
+  const args = [join(import.meta.dirname, '..', '..', '..', 'bin', 'gradus'), 'train', file, '--out', out('secret')];
+  for (const more of [['--dry-run'], ['--yes'], []]) {
+    const { status, stdout } = spawnSync(process.execPath, [...args, ...more, '--json'], { encoding: 'utf8' });
+    const { error } = JSON.parse(stdout);
+    assert.deepEqual([status, error.code], [2, 'SECRET_FOUND'], stdout);
+    assert.ok(error.message.includes(join(folder, 'id_rsa')));
+  }
+  assert.equal(existsSync(out('secret')), false);
+  writeFileSync(join(folder, '.gradusignore'), '/id_rsa\n/client/\n');
+  await rent('secret');
+  const app = readFileSync(join(out('secret'), 'modal', 'app.py'), 'utf8');
+  const spec = JSON.parse(JSON.parse(/^SPEC = json\.loads\(("(?:[^"\\]|\\.)*")\)/m.exec(app)![1]!));
+  const [, , files] = spec.project[1];
+  assert.ok(
+    files.includes('rented.yaml') && !files.some((path: string) => /^(id_rsa|\..*|client\/.*)$/.test(path)),
+    files,
+  );
 });
 
 test('nothing is rented for a program that has not agreed to the cost', async () => {

@@ -27,7 +27,7 @@ import { healthSettings } from '../training/health-settings.ts';
 import { type RunPlace, runDirectory } from '../training/open-run.ts';
 import { type TrainResult, trainResult } from '../training/train-result.ts';
 import { ownVersions } from '../versions.ts';
-import { modalApp } from './modal-app.ts';
+import { type ModalApp, modalApp } from './modal-app.ts';
 
 export interface ModalRunOptions extends RunPlace {
   readonly requirements: readonly Requirement[];
@@ -57,7 +57,7 @@ type Report = z.output<typeof report>;
 
 /**
  * Trains at Modal and yields the events of the run as they are copied here. With `resume`, it finds a run that continues there after the connection
- * was lost. Throws `MODAL_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `RUN_EXISTS`, `MODAL_FAILED`, and the error with which the run there failed.
+ * was lost. Throws `MODAL_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `RUN_EXISTS`, `MODAL_FAILED`, the errors of `codeFiles`, and the error with which the run there failed.
  */
 export async function* trainAtModal(
   loaded: LoadedConfig,
@@ -66,7 +66,9 @@ export async function* trainAtModal(
   await assertReady();
   const reference = runDirectory(loaded, options);
   const directory = resolve(reference);
-  const app = prepareDirectory(loaded, directory, options);
+  // Before anything is written: a secret among the files ends it.
+  const described = modalApp(loaded.config, basename(directory));
+  const app = prepareDirectory(loaded, directory, described, options);
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
   if (options.resume) for (const _ of events.next()); // these events were yielded before
   const running = runApp(app, directory, options);
@@ -89,10 +91,15 @@ export async function* trainAtModal(
 }
 
 /** Writes the app and the configuration into the directory of the run, and reserves it. Returns the path of the app. */
-function prepareDirectory({ config, text }: LoadedConfig, directory: string, { resume }: ModalRunOptions): string {
+function prepareDirectory(
+  { config, text }: LoadedConfig,
+  directory: string,
+  app: ModalApp,
+  { resume }: ModalRunOptions,
+): string {
   makeFolder(directory);
   if (!resume) emptyRun(directory);
-  const app = modalApp(config, basename(directory)).write(join(directory, runFiles.modal));
+  const file = app.write(join(directory, runFiles.modal));
   writeFileSync(join(directory, runFiles.config), redacted(text));
   replaceJson(join(directory, runFiles.resolvedConfig), config);
   reserveRun(directory, process.pid, {
@@ -101,7 +108,7 @@ function prepareDirectory({ config, text }: LoadedConfig, directory: string, { r
     started: new Date().toISOString(),
     max_steps: config.max_steps ?? 0,
   });
-  return app;
+  return file;
 }
 
 /** The record of a run that was completed, or was stopped, which is recorded here. Throws `RUN_EXISTS`, and the error with which the run failed. */

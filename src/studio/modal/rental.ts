@@ -3,6 +3,7 @@ import { existingNames } from '../../common/nearest.ts';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
+import type { LeavingFolder } from '../leaving/code-files.ts';
 import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
 import { modalApp } from './modal-app.ts';
 
@@ -13,6 +14,8 @@ export interface Rental extends GpuCost {
   readonly secrets: readonly string[];
   /** The paths of the user's files and folders that are uploaded. */
   readonly uploads: readonly string[];
+  /** Every file of them, by folder. */
+  readonly files: readonly LeavingFolder[];
 }
 
 export interface RentalWork {
@@ -25,13 +28,14 @@ export interface RentalWork {
 /** The longest that Modal lets a container run. */
 const LONGEST = 24 * 3600; // s
 
-/** What a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable`. */
+/** What a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable` and `codeFiles`. */
 export function rentalOf(config: Config, run: string, work: RentalWork): Rental | undefined {
   if (config.compute !== 'modal') return undefined;
   assertRentable(config);
   const { volume, secrets } = config.modal;
-  const uploads = modalApp(config, run).project.map(([here]) => here);
-  return { ...runCost(config, work)!, volume, secrets, uploads };
+  const { project } = modalApp(config, run);
+  const uploads = project.map(({ here }) => here);
+  return { ...runCost(config, work)!, volume, secrets, uploads, files: project.map(({ content }) => content) };
 }
 
 /** Estimates the cost of a run on the GPU that `modal.gpu` names. Undefined for an unknown GPU. */

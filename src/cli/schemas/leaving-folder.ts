@@ -1,0 +1,19 @@
+// A folder whose files leave this machine: part of the results of commands that hand over or upload.
+import { z } from 'zod';
+
+const count = z.int().nonnegative();
+
+export const leavingFolder = z.strictObject({
+  folder: z.string(),
+  files: z
+    .array(z.strictObject({ path: z.string(), bytes: count }))
+    .describe('every file, by its path within the folder'),
+  left_out: z
+    .strictObject({
+      hidden: count.describe('names that begin with a dot'),
+      ignored: count.describe('by .gitignore, .git/info/exclude or .gradusignore'),
+      made: count.describe('installed packages, caches, runs, hand-offs'),
+      links: count.describe('links that lead out of the folder, and what is no file'),
+    })
+    .describe('how many files and folders stay, by why'),
+});
