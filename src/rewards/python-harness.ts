@@ -2,13 +2,14 @@
 
 /**
  * The code becomes the module `solution`, with a file, so that what it defines can be pickled, inspected and resolved. Its main block does not run. Where it
- * exits, it is over, and what it has defined counts; statements that fail for want of input or of a module are left out.
+ * exits, it is over, and what it has defined counts; statements that fail for want of input or of a module are left out. What it has changed in built-in functions and in
+ * the modules that judge tests is put back.
  *
  * Tests have names of their own: they see those of the code, but not in place of Python's, and what their calls return may not claim to be equal to
  * anything. Functions called test… and classes of unittest that a test defines are run.
  */
 export const pythonHarness = String.raw`
-import ast, builtins, importlib.util, io, json, os, sys, types
+import ast, builtins, importlib.util, io, json, math, os, sys, types
 os.write(1, b"started\n")
 HEADER = """
 import bisect, collections, copy, datetime, functools, heapq, itertools, math, operator, random, re, string, sys
@@ -54,18 +55,27 @@ def load(code, path, with_header):
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             for name in node.names:
                 flags |= getattr(__future__, name.name).compiler_flag
+    run, compiled, module_of = exec, compile, ast.Module
     for node in body:
-        has_read.clear()
         try:
-            exec(compile(ast.Module([node], []), path, "exec", flags, True), scope)
+            run(compiled(module_of([node], []), path, "exec", flags, True), scope)
         except SystemExit:
             break
         except ImportError:
             continue
         except BaseException:
+            # Without input, more may be missing later.
             if not has_read:
                 return None
     return module
+
+def saved(modules):
+    """Returns what puts the modules back to what they are now, whatever code has changed in them."""
+    kept = [(vars(module), dict(vars(module))) for module in modules]
+    def restore(update=dict.update):
+        for scope, values in kept:
+            update(scope, values)
+    return restore
 
 def honest_values(value, budget):
     """Raises an AssertionError for a value that claims to be equal to whatever it is compared with."""
@@ -242,7 +252,11 @@ def main():
         sys.argv = [path]
         sys.path.insert(0, os.getcwd())
         pristine = dict(vars(builtins))
+        restore = saved((builtins, ast, json, math, types))
         module = load(first["code"], path, first["kind"] == "calls")
+        restore()
+        for name in [name for name in sys.modules if name.partition(".")[0] == "unittest"]:
+            del sys.modules[name]
         if module is None:
             return
     task = loads(rest(channel))
