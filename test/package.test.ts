@@ -31,7 +31,11 @@ import type {
 } from 'gradus';
 import type { Surrogate } from 'gradus';
 import { GradusError, GrpoTrainer, RolloutGenerator, wasPlayed } from 'gradus';
+import { type EquivalenceMode, verify } from 'gradus/math-verify';
 import { mul, neg } from 'gradus/tensor/ops';
+
+const mode: EquivalenceMode = 'strict';
+export const isRight: boolean = verify('1/2', 'It is 0.5.', mode);
 
 export const surrogate: Surrogate = ({ logprobs, advantages }) => ({ tokenLoss: neg(mul(logprobs, advantages)), metrics: {} });
 

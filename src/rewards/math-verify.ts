@@ -1,12 +1,8 @@
 // Reward 1 if a completion's mathematical answer equals the gold answer, in any notation, else 0.
 import { z } from 'zod';
-import type { RewardFunction, RewardInput } from '../rewards.ts';
+import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
-import { type EquivalenceMode, isEquivalent } from './math/equivalence.ts';
-import { answerCandidates } from './math/find-answer.ts';
-import { parseAnswer } from './math/parser.ts';
-import type { MathNode } from './math/syntax.ts';
-import { hasProse } from './math/tokens.ts';
+import { areEquivalent, type EquivalenceMode, readAnswer, readGold } from './math/verify.ts';
 
 export interface MathVerifyConfig {
   /** The column with the right answer: `72`, `\frac{1}{2}`, or a text that ends in `#### 72`, a box or a formula. @default 'answer' */
@@ -35,40 +31,29 @@ export const mathVerifyConfig: z.ZodType<MathVerifyConfig> = z.strictObject({
  */
 export function mathVerify(config: MathVerifyConfig = {}): RewardFunction {
   const { answer_column = 'answer', mode = 'strict' } = config;
-  const scoreBy = (input: RewardInput, by: EquivalenceMode) =>
-    compareWithGold(input, answer_column, (completion, goldText) => {
-      const gold = goldAnswerOf(goldText);
-      if (gold === undefined) throw goldAnswerInvalid(answer_column, `is no answer: ${JSON.stringify(goldText)}`);
-      const answer = answerOf(completion);
-      return answer !== undefined && isEquivalent(gold, answer, by) ? 1 : 0;
-    });
   return (input) => {
-    const scores = { strict: scoreBy(input, 'strict'), lenient: scoreBy(input, 'lenient') };
+    // Both modes compare the same readings.
+    const answerOf = remembered(readAnswer);
+    const goldOf = remembered(readGold);
+    const scoreBy = (by: EquivalenceMode) =>
+      compareWithGold(input, answer_column, (completion, goldText) => {
+        const gold = goldOf(goldText);
+        if (gold.length === 0) throw goldAnswerInvalid(answer_column, `is no answer: ${JSON.stringify(goldText)}`);
+        return areEquivalent(gold, answerOf(completion), by) ? 1 : 0;
+      });
+    const scores = { strict: scoreBy('strict'), lenient: scoreBy('lenient') };
     logModes(input, 'math_verify', scores);
     return scores[mode];
   };
 }
 
-/** The answer of a completion; `undefined` if nothing in it can be read as one. */
-function answerOf(completion: string): MathNode | undefined {
-  for (const { text, source } of answerCandidates(completion)) {
-    const answer = parseAnswer(text);
-    if (source === 'box') return answer ?? { kind: 'word', text };
-    if (answer && (source === 'formula' || !isSentence(answer, text))) return answer;
-  }
-  return undefined;
-}
+type Readings = ReturnType<typeof readAnswer>;
 
-/** A gold answer that is not mathematics is text. So is LaTeX that cannot be parsed: a number picked out of it would be wrong. */
-function goldAnswerOf(goldText: string): MathNode | undefined {
-  const text = goldText.trim();
-  if (text === '') return undefined;
-  const whole = hasProse(text) ? undefined : parseAnswer(text);
-  const isBare = text.includes('\\') && !/\\(?:boxed|fbox)|[$#<]|\\[([]|answer/i.test(text);
-  return whole ?? (isBare ? undefined : answerOf(text)) ?? { kind: 'word', text };
-}
-
-/** Text of one or two words may be an answer. */
-function isSentence(answer: MathNode, text: string): boolean {
-  return answer.kind === 'word' ? text.trim().split(/\s+/).length > 2 : hasProse(text);
+function remembered(read: (text: string) => Readings): (text: string) => Readings {
+  const known = new Map<string, Readings>();
+  return (text) => {
+    const before = known.get(text) ?? read(text);
+    known.set(text, before);
+    return before;
+  };
 }

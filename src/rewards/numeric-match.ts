@@ -13,12 +13,19 @@ export interface NumericMatchConfig {
   readonly pattern?: string;
   /** The largest absolute difference that still counts as equal. @default 1e-6 */
   readonly tolerance?: number;
+  /**
+   * The largest difference that still counts as equal, as a share of the larger number, so that 1.7e-19 is not 1.6e-19.
+   *
+   * @default 1e-3; none if `tolerance` is set
+   */
+  readonly relative_tolerance?: number;
 }
 
 export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject({
   answer_column: z.string().exactOptional(),
   pattern: regexSource.exactOptional(),
   tolerance: z.number().nonnegative().exactOptional(),
+  relative_tolerance: z.number().nonnegative().exactOptional(),
 });
 
 /**
@@ -28,12 +35,20 @@ export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject(
  */
 export function numericMatch(config: NumericMatchConfig = {}): RewardFunction {
   const { answer_column = 'answer', pattern, tolerance = 1e-6 } = config;
+  const { relative_tolerance = config.tolerance === undefined ? 1e-3 : Number.POSITIVE_INFINITY } = config;
+  const areEqual = (a: number, b: number) => {
+    const difference = Math.abs(a - b);
+    return (
+      difference === 0 ||
+      (difference <= tolerance && difference <= relative_tolerance * Math.max(Math.abs(a), Math.abs(b)))
+    );
+  };
   const scoreBy = (input: RewardInput, answerOf: (completion: string) => number | undefined) =>
     compareWithGold(input, answer_column, (completion, goldText) => {
       const gold = lastNumber(goldText.split('####').at(-1)!);
       if (gold === undefined) throw goldAnswerInvalid(answer_column, `has no number: ${JSON.stringify(goldText)}`);
       const answer = answerOf(completion);
-      return answer !== undefined && Math.abs(answer - gold) <= tolerance ? 1 : 0;
+      return answer !== undefined && areEqual(answer, gold) ? 1 : 0;
     });
   if (pattern === undefined) return (input) => scoreBy(input, lastNumber);
   const atPattern = numberAtLastMatch(new LinearRegExp(pattern, 'g'));

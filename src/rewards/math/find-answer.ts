@@ -1,29 +1,7 @@
-// Finds the answer in a text: in a box, after `####` or "the answer is", in the last formula, or else the last number.
-
-const boxCommand = /\\(?:boxed|fbox)\s*\{/g;
-
-const announced: readonly RegExp[] = [
-  /####\s*([^\n]+)/g,
-  /<answer>([\s\S]*?)<\/answer>/g,
-  /\bfinal answer\b[^\n:=]{0,40}?(?:\bis\b|[:=])[*\s]*:?\s*([^\n]+)/gi,
-  /\banswer\b[^\n:=]{0,40}?(?:\bis\b|[:=])[*\s]*:?\s*([^\n]+)/gi,
-];
-
-// A dollar sign followed by a digit does not close a formula, but begins an amount of money: $5 and $6.
-const formula = /\$\$([^$]+)\$\$|(?<![\\\d])\$((?:\\\$|[^$\n])+)\$(?!\d)|\\\[([\s\S]*?)\\\]|\\\(([\s\S]*?)\\\)/g;
-
-const number = /(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+/.source;
-const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|√\s*\d+|sqrt\(\d+\)`;
-const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![a-zA-Z]))*`;
-const sign = String.raw`(?:(?<![\w)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
-const expression = new RegExp(
-  `${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*`,
-  'g',
-);
-
-// Answers are near the end: only this many characters there are searched.
-const LONGEST_SEARCHED = 20_000;
-const MOST_BOXES = 50;
+// Finds the answer in a text: in a box, after `####` or "the answer is", in the last formula or the last number, in linear time.
+import { lastBoxes } from './boxes.ts';
+import { joinedAtEnd, joinedAtStart, lastFormulas } from './formulas.ts';
+import { firstNumber, lastNumberExpression } from './number-expressions.ts';
 
 /** Text that may be the answer. The contents of a box are the answer even if they are not mathematics. */
 export interface AnswerCandidate {
@@ -31,70 +9,104 @@ export interface AnswerCandidate {
   readonly source: 'box' | 'formula' | 'prose';
 }
 
+// An announced answer is within this many characters after the announcement.
+const LONGEST_ANNOUNCED = 600;
+const MOST_ANNOUNCEMENTS = 20;
+
+const finalAnswer = /####|<answer>|\bfinal answer\b/gi;
+const anyAnswer = /answer/gi;
+// What may stand between "answer" and the answer.
+const announcement =
+  /^(?:####|<answer>|(?:final )?answer(?:\*\*)?(?:[^\n.:=$\\]{0,60}?(?:\b(?:is|are|was|be|equals)\b|[:=])|(?=\s*[\n$\\\d-])))[*\s]*:?/i;
+const beforeAnswer =
+  /^(?:\\"|["*_\s:'(]|(?:therefore|thus|simply|just|exactly|approximately|about|given by|equal to|found to be)\b,?)+/i;
+const reason = /[,;]\s|\b(?:because|since|as|where|when|not|after|for)\b/;
+const verb = /\b(?:is|are|equals|be|has|have|=)\s+(?=[^=]*$)|=\s*(?=[^=]*$)/g;
+
 /** Candidates for the answer of `text`, from the most to the least explicit. */
-export function* answerCandidates(fullText: string): Generator<AnswerCandidate> {
-  const text = fullText.slice(-LONGEST_SEARCHED);
+export function* answerCandidates(text: string): Generator<AnswerCandidate> {
   const boxed = lastBoxes(text);
-  if (boxed !== undefined) yield { text: boxed, source: 'box' };
-  for (const pattern of announced) {
-    const found = [...text.matchAll(pattern)].at(-1)?.[1];
-    if (found !== undefined) yield* candidatesIn(found);
-  }
-  yield* candidatesIn(text);
+  const announced = lastAnnounced(text, finalAnswer);
+  if (announced && (!boxed || announced.start > boxed.end)) yield* candidatesOfStatement(announced.statement);
+  if (boxed) yield { text: boxed.text, source: 'box' };
+  const named = lastAnnounced(text, anyAnswer);
+  if (named) yield* candidatesOfStatement(named.statement);
+  yield* candidatesAtEnd(text);
 }
 
-function* candidatesIn(text: string): Generator<AnswerCandidate> {
-  const formulas = lastFormulas(text);
-  if (formulas !== undefined) yield { text: formulas, source: 'formula' };
-  const sentence = text.trim().split(/(?<=[^\s\d])\.\s|\.\s(?=[A-Z])/)[0]!;
-  yield { text: sentence.replaceAll('**', ''), source: 'prose' };
-  const last = [...text.matchAll(expression)].at(-1)?.[0];
-  if (last !== undefined) yield { text: last, source: 'prose' };
-}
-
-/** The content of the last box and of those joined to it: `\boxed{1}, \boxed{2}` is `1,2`. */
-function lastBoxes(text: string): string | undefined {
-  const boxes: { readonly start: number; readonly end: number; readonly content: string }[] = [];
-  for (const match of [...text.matchAll(boxCommand)].slice(-MOST_BOXES)) {
-    const start = match.index + match[0].length;
-    const end = closingBrace(text, start);
-    if (end !== undefined) boxes.push({ start: match.index, end, content: text.slice(start, end) });
+/** What follows the last announcement of an answer. */
+function lastAnnounced(text: string, pattern: RegExp): { statement: string; start: number } | undefined {
+  const starts: number[] = [];
+  for (const { index } of text.matchAll(pattern)) {
+    starts.push(index);
+    if (starts.length > MOST_ANNOUNCEMENTS) starts.shift();
   }
-  let answer: string | undefined;
-  let next: number | undefined;
-  for (const { start, end, content } of boxes.reverse()) {
-    if (next !== undefined && !/^[\s$.]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*$/.test(text.slice(end + 1, next))) break;
-    answer = answer === undefined ? content : `${content},${answer}`;
-    next = start;
-  }
-  return answer;
-}
-
-function closingBrace(text: string, start: number): number | undefined {
-  let depth = 1;
-  for (let at = start; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '{') depth++;
-    else if (text[at] === '}' && --depth === 0) return at;
+  for (const start of starts.reverse()) {
+    const rest = text.slice(start, start + LONGEST_ANNOUNCED);
+    const found = announcement.exec(rest)?.[0];
+    if (found === undefined) continue;
+    const statement = rest.slice(found.length);
+    return { statement: found.startsWith('<') ? statement.split('</')[0]! : statement, start };
   }
   return undefined;
 }
 
-/** The last formula, and those that "and", "or" or a comma joins to it. */
-function lastFormulas(text: string): string | undefined {
-  let answer: string | undefined;
-  let next: number | undefined;
-  for (const match of [...text.matchAll(formula)].reverse()) {
-    if (
-      next !== undefined &&
-      !/^\s*(?:,|,?\s*(?:and|or)\b)\s*$/.test(text.slice(match.index + match[0].length, next))
-    ) {
-      break;
-    }
-    const content = match.slice(1).find((group) => group !== undefined)!;
-    const percent = next === undefined && /^\s*(?:\\?%|per\s?cent)/.test(text.slice(match.index + match[0].length));
-    answer = answer === undefined ? `${content}${percent ? '\\%' : ''}` : `${content},${answer}`;
-    next = match.index;
+/** Of "12, not 13" the first, of "the value of $x$ is 12" what follows the verb. */
+function* candidatesOfStatement(text: string): Generator<AnswerCandidate> {
+  const statement = text.replace(beforeAnswer, '');
+  const formulas = lastFormulas(statement);
+  const first = joinedAtStart(statement, formulas);
+  if (first?.start === 0) yield { text: first.content, source: 'formula' };
+  const sentence = firstSentence(statement, first?.start ?? 0);
+  yield { text: sentence.replaceAll('**', ''), source: 'prose' };
+  const startsWithNumber = /^[-−+$€£¥\\(]{0,3}[\d.]/.test(sentence);
+  // Of "3 boxes * 4 = 12 eggs" and "12 eggs, since 3 * 4 = 12" the clause with the answer is the first.
+  const clause = sentence.split(reason)[0]!;
+  const sought = startsWithNumber ? clause : sentence;
+  const at = startsWithNumber ? clause.lastIndexOf('=') + 1 : endOfLast(verb, sentence);
+  if (at > 0) yield* candidatesAtEnd(sought.slice(at), 'first');
+  const number = firstNumber(sentence);
+  if (number !== undefined) yield { text: number, source: 'prose' };
+  if (first && first.start > 0) yield { text: first.content, source: 'formula' };
+}
+
+function endOfLast(pattern: RegExp, text: string): number {
+  const last = [...text.matchAll(pattern)].at(-1);
+  return last ? last.index + last[0].length : 0;
+}
+
+/** The first sentence of a statement: its end is not sought in a formula. */
+function firstSentence(statement: string, formulaStart: number): string {
+  const ends = /\n|[^\s\d]\.\s|\.\s(?=[A-Z])|\d\.(?=\s*$)/g;
+  ends.lastIndex = 0;
+  for (let match = ends.exec(statement); match; match = ends.exec(statement)) {
+    const isInFormula = formulaStart > 0 && match.index >= formulaStart && /[$\\]/.test(statement[formulaStart]!);
+    const at = match[0] === '\n' ? match.index : match.index + match[0].indexOf('.');
+    if (!isInFormula || lastFormulas(statement.slice(0, at)).length > 0) return statement.slice(0, at);
   }
-  return answer;
+  return statement;
+}
+
+/** Of the last formula and the last number after it, the last; then what stands before. */
+function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Generator<AnswerCandidate> {
+  const formulas = lastFormulas(text);
+  const last = joinedAtEnd(text, formulas);
+  const tail = last ? text.slice(last.end) : text;
+  const sentence = last ? undefined : lastSentence(text);
+  if (sentence !== undefined) yield { text: sentence, source: 'prose' };
+  const number = which === 'first' ? firstNumber(tail) : lastNumberExpression(tail);
+  if (number !== undefined) yield { text: number, source: 'prose' };
+  if (last) yield { text: last.content, source: 'formula' };
+  for (const { content } of formulas.slice(0, -1).reverse()) yield { text: content, source: 'formula' };
+  const anywhere = last && lastNumberExpression(text.slice(0, last.start));
+  if (anywhere !== undefined) yield { text: anywhere, source: 'prose' };
+}
+
+/** A last sentence that is a formula without signs around it, `x = -5`, or a text that is nothing but one, `Tuesday`. */
+function lastSentence(text: string): string | undefined {
+  const end = text.slice(-LONGEST_ANNOUNCED).trimEnd();
+  const line = end.slice(end.lastIndexOf('\n') + 1);
+  const sentence = line.split(/(?<=[^\s\d])\.\s|\.\s(?=[A-Z])/).findLast((part) => part.trim() !== '');
+  const isWhole = sentence !== undefined && sentence.trim().length >= text.trim().length - 1;
+  return isWhole || /\d/.test(sentence ?? '') ? sentence?.replaceAll('**', '') : undefined;
 }

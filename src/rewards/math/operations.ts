@@ -12,6 +12,11 @@ interface Operation {
 
 const hundredth = { numerator: 1n, denominator: 100n };
 const LARGEST_FACTORIAL = 170n;
+// For g = 7: Godfrey's coefficients.
+const lanczos = [
+  0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
+  12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
+];
 
 /** A function defined only for real numbers. */
 function ofReals(compute: (...operands: number[]) => number): Operation['value'] {
@@ -51,6 +56,15 @@ function factorial(n: bigint): bigint | undefined {
   return result;
 }
 
+/** Γ by Lanczos' approximation, with a relative error of about 1e-14. */
+function gamma(x: number): number {
+  if (x < 0.5) return Math.PI / (Math.sin(Math.PI * x) * gamma(1 - x));
+  const shifted = x + 6.5;
+  let series = lanczos[0]!;
+  for (let i = 1; i < lanczos.length; i++) series += lanczos[i]! / (x - 1 + i);
+  return Math.sqrt(2 * Math.PI) * shifted ** (x - 0.5) * Math.exp(-shifted) * series;
+}
+
 function rootOf(degree: Complex, operand: Complex): Complex {
   // The real root of a negative number, as taught in school, instead of the principal root.
   const isOddRoot = complex.isReal(degree) && degree.re % 2 === 1 && complex.isReal(operand) && operand.re < 0;
@@ -72,6 +86,10 @@ const operations = {
   degrees: { value: (operand: Complex) => operand, exact: (operand: Rational) => operand },
   sqrt: { value: (operand: Complex) => complex.power(operand, real(0.5)), exact: fraction.squareRoot },
   root: { value: rootOf },
+  /** The root as a power; where there are variables, x^{1/3} and the third root of x are the same. */
+  principalRoot: {
+    value: (degree: Complex, operand: Complex) => complex.power(operand, complex.divide(real(1), degree)),
+  },
   abs: {
     value: (operand: Complex) => real(complex.modulus(operand)),
     exact: (operand: Rational) => (operand.numerator < 0n ? fraction.negate(operand) : operand),
@@ -84,8 +102,13 @@ const operations = {
     value: ofReals(Math.ceil),
     exact: ({ numerator, denominator }: Rational) => rational(-fraction.floorDivide(-numerator, denominator)),
   },
-  factorial: { value: onlyExact, exact: ofWholes(factorial) },
-  binomial: { value: onlyExact, exact: ofWholes(binomial) },
+  /** Of matrices: see `matrices.ts`. */
+  transpose: { value: onlyExact },
+  factorial: { value: ofReals((n) => gamma(n! + 1)), exact: ofWholes(factorial) },
+  binomial: {
+    value: ofReals((n, k) => gamma(n! + 1) / (gamma(k! + 1) * gamma(n! - k! + 1))),
+    exact: ofWholes(binomial),
+  },
   gcd: { value: onlyExact, exact: ofWholes(fraction.greatestDivisor) },
   lcm: {
     value: onlyExact,
@@ -105,6 +128,12 @@ const operations = {
   arcsin: { value: ofReals(Math.asin) },
   arccos: { value: ofReals(Math.acos) },
   arctan: { value: ofReals(Math.atan) },
+  arccot: { value: ofReals((x) => Math.atan(1 / x!)) },
+  arcsec: { value: ofReals((x) => Math.acos(1 / x!)) },
+  arccsc: { value: ofReals((x) => Math.asin(1 / x!)) },
+  arsinh: { value: ofReals(Math.asinh) },
+  arcosh: { value: ofReals(Math.acosh) },
+  artanh: { value: ofReals(Math.atanh) },
   sinh: { value: ofReals(Math.sinh) },
   cosh: { value: ofReals(Math.cosh) },
   tanh: { value: ofReals(Math.tanh) },

@@ -11,6 +11,9 @@ export type MathNode =
   /** An answer that is text, in lower case, such as `tuesday`. */
   | { readonly kind: 'word'; readonly text: string }
   | { readonly kind: 'operation'; readonly name: OperationName; readonly operands: readonly MathNode[] }
+  /** A function of which only the name is known, such as f in `f(x)`; a subscript is one too: the n of `a_n`. */
+  | { readonly kind: 'call'; readonly name: string; readonly operands: readonly MathNode[] }
+  | Series
   /**
    * - `set`: in braces, or numbers with ±;
    * - `list`: without brackets, so that either a set or a tuple may be meant;
@@ -19,7 +22,8 @@ export type MathNode =
    */
   | { readonly kind: 'set' | 'list' | 'tuple' | 'matrix'; readonly items: readonly MathNode[] }
   | Interval
-  | { readonly kind: 'union'; readonly parts: readonly MathNode[] }
+  /** `without` of a complement is its second part: ℝ ∖ {0}. */
+  | { readonly kind: 'union' | 'intersection' | 'without'; readonly parts: readonly MathNode[] }
   /** `a < b < c` has three sides and two signs. */
   | Relation;
 
@@ -37,9 +41,27 @@ export interface Relation {
   readonly signs: readonly RelationSign[];
 }
 
+/** A sum or product over the whole numbers `from` … `to`. */
+export interface Series {
+  readonly kind: 'series';
+  readonly name: 'add' | 'multiply';
+  readonly variable: string;
+  readonly from: MathNode;
+  readonly to: MathNode;
+  readonly term: MathNode;
+}
+
 export function operation(name: OperationName, ...operands: readonly MathNode[]): MathNode {
   return { kind: 'operation', name, operands };
 }
 
 export const infinity: MathNode = { kind: 'symbol', name: 'infinity' };
 export const minusInfinity: MathNode = operation('negate', infinity);
+/** ℝ, as an interval. */
+export const realLine: Interval = {
+  kind: 'interval',
+  start: minusInfinity,
+  end: infinity,
+  isStartOpen: true,
+  isEndOpen: true,
+};

@@ -1,0 +1,259 @@
+// Parses expressions: sums, products with and without a sign, powers, functions, roots and series.
+import { applied, inverseOf, numberNode } from './functions.ts';
+import type { OperationName } from './operations.ts';
+import { eitherSign } from './signs.ts';
+import { type MathNode, operation, type Relation, realLine } from './syntax.ts';
+import { NotMathematics, type TokenStream } from './token-stream.ts';
+import { functionNames } from './units.ts';
+
+/** What the grammar of lists, sets and matrices adds; see `parser.ts`. */
+export interface Surroundings {
+  /** After an opening bracket or brace, `∅`, or `\begin`. */
+  readonly parseBracketed: (mark: string) => MathNode;
+  /** Items between commas. */
+  readonly parseItems: () => readonly MathNode[];
+}
+
+const closers: Readonly<Record<string, string>> = { '|': '|', '⌊': '⌋', '⌈': '⌉' };
+const operationOfFence: Readonly<Record<string, OperationName>> = { '|': 'abs', '⌊': 'floor', '⌈': 'ceiling' };
+// Letters that name functions where a parenthesis follows; n(n+1) is a product.
+const FUNCTION_LETTERS = /^[fghFGH]$/;
+const LONGEST_PRODUCT_OF_LETTERS = 8;
+
+export class ExpressionParser {
+  readonly #stream: TokenStream;
+  readonly #surroundings: Surroundings;
+
+  constructor(stream: TokenStream, surroundings: Surroundings) {
+    this.#stream = stream;
+    this.#surroundings = surroundings;
+  }
+
+  parseSum(): MathNode {
+    let sum = this.#stream.take('±') ? eitherSign(this.#parseProduct()) : this.#parseProduct();
+    for (;;) {
+      if (this.#stream.take('+')) sum = operation('add', sum, this.#parseProduct());
+      else if (this.#stream.take('-')) sum = operation('add', sum, operation('negate', this.#parseProduct()));
+      else if (this.#stream.take('±')) sum = eitherSign(this.#parseProduct(), sum);
+      else return sum;
+    }
+  }
+
+  #parseProduct(): MathNode {
+    let product = this.#parseUnary();
+    for (;;) {
+      if (this.#stream.take('*')) product = operation('multiply', product, this.#parseUnary());
+      // The ratio 3:4 is read as a quotient.
+      else if (this.#stream.take('/', ':')) product = operation('divide', product, this.#parseUnary());
+      else if (this.#startsFactor()) product = this.#parseImplicitFactor(product);
+      else return product;
+    }
+  }
+
+  /** `2x` is a product; `1\frac{1}{2}` and `1 1/2` are mixed numbers. */
+  #parseImplicitFactor(before: MathNode): MathNode {
+    const isWhole = before.kind === 'number' && !before.isDecimal;
+    const next = this.#stream.peek()!;
+    if (isWhole && next.kind === 'number') {
+      const part = this.#parsePower();
+      if (part.kind !== 'number' || !this.#stream.take('/')) throw new NotMathematics();
+      return operation('add', before, operation('divide', part, this.#parsePower()));
+    }
+    const isFraction = next.text === '\\frac';
+    const factor = this.#parsePower();
+    const isMixed =
+      isWhole &&
+      isFraction &&
+      factor.kind === 'operation' &&
+      factor.name === 'divide' &&
+      factor.operands.every(({ kind }) => kind === 'number');
+    return operation(isMixed ? 'add' : 'multiply', before, factor);
+  }
+
+  #parseUnary(): MathNode {
+    return this.#stream.nested(() => {
+      if (this.#stream.take('-')) return operation('negate', this.#parseUnaryFactor());
+      return this.#stream.take('+') ? this.#parseUnary() : this.#parsePower();
+    });
+  }
+
+  /** Parses a factor with its sign. In −1\frac{1}{2} the minus applies to the whole mixed number. */
+  #parseUnaryFactor(): MathNode {
+    const factor = this.#parseUnary();
+    const isMixed = factor.kind === 'number' && !factor.isDecimal && this.#stream.peek()?.text === '\\frac';
+    return isMixed ? this.#parseImplicitFactor(factor) : factor;
+  }
+
+  #parsePower(): MathNode {
+    const stream = this.#stream;
+    let base = this.#parsePrimary();
+    for (;;) {
+      if (stream.take('^')) {
+        if (stream.take('°')) base = operation('degrees', base);
+        else if (stream.isMark('{') && stream.isMark('°', 1) && stream.isMark('}', 2)) {
+          stream.skip(3);
+          base = operation('degrees', base);
+        } else if (this.#takeTransposition()) base = operation('transpose', base);
+        else base = operation('power', base, this.#parseExponent());
+      } else if (stream.take('!')) base = operation('factorial', base);
+      else if (stream.take('%')) base = operation('percent', base);
+      else if (stream.take('°')) base = operation('degrees', base);
+      else if (stream.take('_')) base = this.#parseSubscript(base);
+      else if (base.kind === 'symbol' && stream.take("'")) base = { kind: 'symbol', name: `${base.name}'` };
+      else return base;
+    }
+  }
+
+  /** The T of `A^T`, where A is a matrix, or `\top`. */
+  #takeTransposition(): boolean {
+    const stream = this.#stream;
+    if (stream.take('⊤')) return true;
+    if (stream.isMark('{') && stream.isMark('⊤', 1)) {
+      stream.skip(3);
+      return true;
+    }
+    return false;
+  }
+
+  #parseExponent(): MathNode {
+    return this.#stream.nested(() =>
+      this.#stream.take('-') ? operation('negate', this.#parsePower()) : this.#parsePrimary(),
+    );
+  }
+
+  /** On a number a subscript is the base, which is ignored when digits are compared; on a name it is an argument. */
+  #parseSubscript(base: MathNode): MathNode {
+    if (base.kind === 'call') {
+      this.#parsePrimary();
+      return base;
+    }
+    const index = this.#parsePrimary();
+    if (base.kind === 'number') return base;
+    if (base.kind !== 'symbol') throw new NotMathematics();
+    if (index.kind === 'word') return { kind: 'symbol', name: `${base.name}_${index.text}` };
+    if (index.kind === 'number') return { kind: 'symbol', name: `${base.name}_${index.value.numerator}` };
+    return { kind: 'call', name: `${base.name}_`, operands: [index] };
+  }
+
+  #parsePrimary(): MathNode {
+    const token = this.#stream.next();
+    switch (token.kind) {
+      case 'number':
+        return numberNode(token.text);
+      case 'name':
+        return this.#parseName(token.text);
+      case 'text':
+        return { kind: 'word', text: token.text };
+      case 'word':
+        return productOfLetters(token.text);
+      default:
+        return this.#stream.nested(() => this.#parseMark(token.text));
+    }
+  }
+
+  #parseMark(mark: string): MathNode {
+    if (mark === '\\frac') return operation('divide', this.#parsePrimary(), this.#parsePrimary());
+    if (mark === '\\binom') return operation('binomial', this.#parsePrimary(), this.#parsePrimary());
+    if (mark === '\\sum') return this.#parseSeries('add');
+    if (mark === '\\prod') return this.#parseSeries('multiply');
+    const closer = closers[mark];
+    if (closer === undefined) return this.#surroundings.parseBracketed(mark);
+    const inner = this.parseSum();
+    this.#stream.expect(closer);
+    return operation(operationOfFence[mark]!, inner);
+  }
+
+  /** `\sum_{k=1}^{n} k^2`; the term ends before the next + or −. */
+  #parseSeries(name: 'add' | 'multiply'): MathNode {
+    this.#stream.expect('_');
+    this.#stream.expect('{');
+    const [range] = this.#surroundings.parseItems();
+    this.#stream.expect('}');
+    this.#stream.expect('^');
+    const to = this.#parseExponent();
+    const isRange = range?.kind === 'relation' && range.signs.length === 1 && range.signs[0] === '=';
+    const [variable, from] = isRange ? (range satisfies Relation).sides : [];
+    if (variable?.kind !== 'symbol' || !from) throw new NotMathematics();
+    return { kind: 'series', name, variable: variable.name, from, to, term: this.#parseProduct() };
+  }
+
+  #parseName(name: string): MathNode {
+    if (functionNames.has(name)) return this.#stream.nested(() => this.#parseFunction(name));
+    if (name === 'reals') return realLine;
+    return this.#startsCall(name) ? this.#parseCall(name) : { kind: 'symbol', name };
+  }
+
+  /** `f(…)`, `f^{-1}(…)`, `f'(…)`; of a capital letter P(x) and P(2), for P(1+r) is a product. */
+  #startsCall(name: string): boolean {
+    const texts = Array.from({ length: 7 }, (_, ahead) => this.#stream.peek(ahead)?.text ?? '');
+    if (FUNCTION_LETTERS.test(name)) return /^'{0,2}(?:\^\{-1\})?\(/.test(texts.join(''));
+    return /^[A-Z]$/.test(name) && texts[0] === '(' && texts[2] === ')' && /^\w+$/.test(texts[1]!);
+  }
+
+  #parseCall(name: string): MathNode {
+    let suffix = '';
+    for (let token = this.#stream.next(); token.text !== '('; token = this.#stream.next()) suffix += token.text;
+    const operands = this.#stream.nested(() => this.#surroundings.parseItems());
+    this.#stream.expect(')');
+    return { kind: 'call', name: `${name}${suffix}`, operands };
+  }
+
+  #parseFunction(name: string): MathNode {
+    if (name === 'sqrt') return this.#parseRoot();
+    const base = name === 'log' && this.#stream.take('_') ? this.#parsePrimary() : undefined;
+    const exponent = this.#stream.take('^') ? this.#parseExponent() : undefined;
+    const operands = this.#parseOperands();
+    const inverse = exponent && isMinusOne(exponent) ? inverseOf(name) : undefined;
+    if (inverse) return applied(inverse, operands);
+    const value = applied(name, operands, base);
+    return exponent ? operation('power', value, exponent) : value;
+  }
+
+  /** `\sqrt{2}`, `\sqrt[3]{2}`, `\sqrt2`, `sqrt(2)`. */
+  #parseRoot(): MathNode {
+    if (this.#stream.take('[')) {
+      const degree = this.parseSum();
+      this.#stream.expect(']');
+      return operation('root', degree, this.#parsePrimary());
+    }
+    return operation('sqrt', this.#parsePrimary());
+  }
+
+  /** `\sin(x)`, `\max(1, 2)`, and `\sin 2x`, where the operand is the whole product. */
+  #parseOperands(): readonly MathNode[] {
+    if (this.#stream.take('(')) {
+      const items = this.#surroundings.parseItems();
+      this.#stream.expect(')');
+      return items;
+    }
+    if (this.#stream.isMark('{')) return [this.#parsePower()];
+    let operand = this.#parseUnary();
+    while (this.#startsFactor() && !functionNames.has(this.#stream.peek()!.text) && !this.#stream.isMark('(')) {
+      operand = operation('multiply', operand, this.#parsePower());
+    }
+    return [operand];
+  }
+
+  #startsFactor(): boolean {
+    const token = this.#stream.peek();
+    if (token === undefined || token.kind === 'text') return false;
+    if (token.kind !== 'mark') return true;
+    return /^(?:[({⌊⌈]|\\(?:frac|binom|sum|prod|begin .*))$/.test(token.text);
+  }
+}
+
+function isMinusOne(node: MathNode): boolean {
+  return (
+    node.kind === 'operation' &&
+    node.name === 'negate' &&
+    node.operands[0]!.kind === 'number' &&
+    node.operands[0].value.numerator === 1n &&
+    node.operands[0].value.denominator === 1n
+  );
+}
+
+function productOfLetters(text: string): MathNode {
+  if (text.length > LONGEST_PRODUCT_OF_LETTERS) throw new NotMathematics();
+  const letters: MathNode[] = [...text].map((name) => ({ kind: 'symbol', name }));
+  return letters.slice(1).reduce((left, right) => operation('multiply', left, right), letters[0]!);
+}

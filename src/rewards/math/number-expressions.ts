@@ -1,0 +1,35 @@
+// Finds numbers and sums, products and the like of numbers in text that is not marked as a formula.
+
+const grouped = String.raw`\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?`;
+const spaced = String.raw`[1-9]\d{0,2}(?: \d{3})+(?![\d-])(?:[.,]\d+)?`;
+// A comma between digits that do not group is a decimal comma: 2,74.
+const decimalComma = String.raw`(?<!,)\d+,\d+(?![\d,])`;
+const number = String.raw`(?<![\p{L}\d_])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{L}\d_.])\.\d+`;
+const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|√\s*\d+|sqrt\(\d+\)`;
+const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![\p{L}\d]))*`;
+const sign = String.raw`(?:(?<![\p{L}\d_)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
+const percent = String.raw`(?:\s?(?:per\s?cent(?:age)?|pct)\b)?`;
+const expression = new RegExp(
+  `${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*${percent}`,
+  'gu',
+);
+
+const FIRST_WINDOW = 2000;
+
+/** The first number of the text, with the arithmetic that it is part of. */
+export function firstNumber(text: string): string | undefined {
+  expression.lastIndex = 0;
+  return expression.exec(text)?.[0];
+}
+
+/** The last number of the text, with the arithmetic that it is part of. Looks at the end first, for texts can be long. */
+export function lastNumberExpression(text: string): string | undefined {
+  for (let length = FIRST_WINDOW; ; length *= 4) {
+    // A window begins after white space, so that it cuts no number.
+    const from = Math.max(0, text.length - length);
+    const start = from === 0 ? 0 : from + Math.max(0, text.slice(from).search(/\s/));
+    let last: string | undefined;
+    for (const [found] of text.slice(start).matchAll(expression)) last = found;
+    if (last !== undefined || from === 0) return last;
+  }
+}

@@ -1,0 +1,30 @@
+// Looks at trees of answers as text: their words, their structure, and their variables under other names.
+import { variablesOf } from './evaluate.ts';
+import type { MathNode } from './syntax.ts';
+
+/** The letters alone, so that `Tuesday.` equals `tuesday` and the product y·e·s equals `yes`; for unparsed formulas, all but white space. */
+export function textOf(node: MathNode): string {
+  if (node.kind === 'word') {
+    const isFormula = /[\\+=<>^|/]|-\d/.test(node.text);
+    return isFormula ? node.text.replace(/\s/g, '') : node.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  }
+  if (node.kind === 'symbol') return node.name.toLowerCase();
+  return node.kind === 'operation' && node.name === 'multiply' ? node.operands.map(textOf).join('') : '';
+}
+
+export function structureOf(node: MathNode): string {
+  return JSON.stringify(node, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
+}
+
+/** The tree with its variables, or those in `own`, renamed to `names`, in order; unchanged if there are not equally many. */
+export function renamed(node: MathNode, names: readonly string[], own = variablesOf(node)): MathNode {
+  if (own.length !== names.length) return node;
+  const nameOf = new Map(own.map((name, i) => [name, names[i]!]));
+  const rename = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(rename);
+    if (typeof part !== 'object' || part === null) return part;
+    const copy = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, rename(value)]));
+    return copy.kind === 'symbol' ? { ...copy, name: nameOf.get(copy.name as string) ?? copy.name } : copy;
+  };
+  return rename(node) as MathNode;
+}

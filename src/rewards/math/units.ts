@@ -1,0 +1,84 @@
+// Tells units and remarks from mathematics: what a text in an answer means, and what follows a number without changing it.
+
+/** Names of more than one letter that are not words. */
+export const functionNames: ReadonlySet<string> = new Set([
+  'sqrt',
+  'exp',
+  'ln',
+  'log',
+  'lg',
+  'abs',
+  'floor',
+  'ceil',
+  'gcd',
+  'lcm',
+  'min',
+  'max',
+  'det',
+  'sin',
+  'cos',
+  'tan',
+  'cot',
+  'sec',
+  'csc',
+  'tg',
+  'ctg',
+  'sinh',
+  'cosh',
+  'tanh',
+  'arcsin',
+  'arccos',
+  'arctan',
+  'arccot',
+  'arcsec',
+  'arccsc',
+  'arctg',
+  'asin',
+  'acos',
+  'atan',
+]);
+
+export const constantNames: ReadonlySet<string> = new Set(['pi', 'infinity', 'inf']);
+
+const UNITS =
+  'mm|cm|dm|km|ft|in|mg|kg|ml|mL|mph|kmh|kph|min|sec|hr|hrs|lb|lbs|oz|yd|mi|ms|kB|MB|GB|Hz|kHz|kW|rad|m|g|s|h|l|L';
+const power = String.raw`(?:\s*\^\s*\{?[23]\}?)?`;
+// A unit is a longer word after a space, or one in the list: the ab in 2ab is a product.
+const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${UNITS})(?![a-zA-Z]))${power}`;
+const per = String.raw`\s*(?:\/|\bper\b)\s*[a-zA-Z]+${power}`;
+// Units stand at the end of the answer, or of an item of it that is more than one letter after the number.
+const trailingUnits = new RegExp(String.raw`(?<=[\d)}%])(?:${unit}(?:${per})?)+(?=[\s.]*$)`, 'g');
+const itemUnits = new RegExp(
+  String.raw`(?<=\d)(?:\s+[a-zA-Z]{3,}|\s+(?:mm|cm|km|kg|mg|ft|mph|hrs?|lbs?))${power}(?=\s*(?:[,;)}]|\\\}))`,
+  'g',
+);
+const singleLetterUnit = /(?<=\d)[mgshlL]$/;
+
+/** A placeholder for a unit that is still to be removed together with its exponent. */
+const UNIT_MARK = '\u0001';
+const markedUnits = new RegExp(
+  String.raw`${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?(?:\s*\/\s*${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?)?`,
+  'g',
+);
+
+/** What `\text{content}` means after `before`: a separator, a unit to drop, or text. */
+export function textOf(content: string, before: string): string {
+  const trimmed = content.replace(/[~\s]+/g, ' ').trim();
+  if (/^,?\s*(?:and|or)\b|\b(?:and|or),?$/.test(trimmed)) return ',';
+  if (/^(?:%|percent|pct|pi|[eiA-Z])$/.test(trimmed) || functionNames.has(trimmed)) return ` ${trimmed} `;
+  if (/[\d)}%a-zA-Z]\s*$/.test(before) || before.trimEnd().endsWith(UNIT_MARK)) return ` ${UNIT_MARK} `;
+  return /\p{L}{2}/u.test(trimmed) ? `"${trimmed}"` : ` ${trimmed} `;
+}
+
+export function dropUnits(text: string): string {
+  const withoutMarked = text.replace(markedUnits, ' ');
+  const keepFunctions = (found: string) => (containsFunction(found) ? found : '');
+  return withoutMarked
+    .replace(itemUnits, keepFunctions)
+    .replace(trailingUnits, keepFunctions)
+    .replace(singleLetterUnit, '');
+}
+
+function containsFunction(text: string): boolean {
+  return [...text.matchAll(/[a-zA-Z]+/g)].some(([word]) => functionNames.has(word) || constantNames.has(word));
+}

@@ -1,0 +1,140 @@
+// Gold answers in every form in which data sets hold them, answers far from the end, hostile texts, and the rule for decimals.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mathAnswers } from '../../../test/math-answers.ts';
+import { processorTime } from '../../../test/processor-time.ts';
+import { numericMatch } from '../numeric-match.ts';
+import { readAnswer, verify } from './verify.ts';
+
+const goldForms: readonly ((gold: string) => string)[] = [
+  (gold) => gold,
+  (gold) => `$${gold}$`,
+  (gold) => `\\boxed{${gold}}`,
+  (gold) => `$\\boxed{${gold}}$`,
+  (gold) => `So we get $x^2=4$ and, after two more steps,\n\\[\\boxed{${gold}}\\]`,
+  (gold) => `The answer is $${gold}$.`,
+];
+
+test('answers as people and models write them are judged as people would, in every form of the gold answer', () => {
+  for (const { kind, gold, completion, isRight } of mathAnswers()) {
+    for (const form of goldForms) {
+      assert.equal(verify(form(gold), completion), isRight, `${kind}: ${completion} answers ${form(gold)}`);
+    }
+  }
+});
+
+test('an answer is found however far it is from the end', () => {
+  const filler = 'and the reasoning above confirms that this result is consistent. '.repeat(5000);
+  for (const answer of [
+    'The answer is \\boxed{42}. ',
+    'So it is $42$. ',
+    'So we have 42 of them; ',
+    'The answer is 42. ',
+  ]) {
+    assert.ok(verify('42', `${'So far so good. '.repeat(5000)}${answer}${filler}`), answer);
+    assert.ok(!verify('41', answer + filler), answer);
+  }
+});
+
+test('hostile texts of a million characters cost little time', async () => {
+  for (const part of [
+    '\\boxed{',
+    '$',
+    '\\[',
+    '\\(',
+    '$$',
+    'answer',
+    'answer is ',
+    '1,',
+    '1 000 ',
+    '1+',
+    '-',
+    '\\frac{',
+    '{',
+    '\\',
+    '#### ',
+    '.',
+    '\\\\boxed ',
+    '<answer>',
+    'is ',
+    '= ',
+    '\\text{',
+    '|',
+    'x',
+    '1 - ',
+    '\\overline{',
+  ]) {
+    const text = part.repeat(Math.ceil(1e6 / part.length));
+    const milliseconds = await processorTime(() => {
+      assert.ok(!verify('x=y', text), part);
+    });
+    assert.ok(milliseconds < 1500, `${part}: ${milliseconds} ms`);
+  }
+});
+
+test('hostile formulas cost little time', async () => {
+  const matrix = '\\begin{pmatrix}a&b&c\\\\d&e&f\\\\g&h&k\\end{pmatrix}';
+  for (const answer of [
+    '\\sum_{i=1}^{2000}'.repeat(20) + 'i',
+    `${'('.repeat(15)}${matrix}${'^8)'.repeat(15)}`,
+    `${'(1 \\pm '.repeat(20)}2${')'.repeat(20)}`,
+    `${'\\pm'.repeat(300)}1`,
+    matrix.repeat(30),
+    `\\{${Array.from({ length: 400 }, (_, i) => `x+${i}`).join(',')}\\}`,
+    `\\left|${'\\left|x-1\\right|+'.repeat(50)}1\\right|`,
+    '2^{'.repeat(50) + '2' + '}'.repeat(50),
+    '(x+1)^{1000000}',
+    '\\binom{10^9}{5\\cdot10^8}',
+    '(10^{4000})!',
+  ]) {
+    const milliseconds = await processorTime(() => {
+      verify(`\\{${Array.from({ length: 400 }, (_, i) => `x-${i}`).join(',')}\\}`, `\\boxed{${answer}}`);
+      verify('x', `\\boxed{${answer}}`);
+      verify(answer, `\\boxed{x}`);
+      verify(answer, `\\boxed{1+${answer}}`);
+    });
+    assert.ok(milliseconds < 2000, `${answer.slice(0, 40)}: ${milliseconds} ms`);
+  }
+});
+
+test('decimals are equal after rounding to six decimals and within a thousandth', async () => {
+  for (const [gold, answer, isRight] of [
+    ['1.6e-19', '1.7e-19', false],
+    ['1.6e-19', '1.6e-19', true],
+    ['3\\times10^{-7}', '4e-7', false],
+    ['0.0000016', '0.0000021', false],
+    ['0.3333333', '1/3', true],
+    ['0.333', '1/3', false],
+    ['0', '1e-9', false],
+    ['0', '0.0', true],
+  ] as const) {
+    assert.equal(verify(gold, `\\boxed{${answer}}`), isRight, `${gold} and ${answer}`);
+  }
+});
+
+test('numeric_match holds a small number to a share of it, unless an absolute tolerance is set', async () => {
+  const score = (gold: string, completion: string, config = {}) =>
+    numericMatch(config)({
+      prompts: [],
+      completions: [completion],
+      completionIds: [],
+      columns: { answer: [gold] },
+      log() {},
+    });
+  for (const [gold, answer, config, expected] of [
+    ['1.6e-19', '1.7e-19', {}, 0],
+    ['1.6e-19', '1.6e-19', {}, 1],
+    ['0.0000016', '0.0000021', {}, 0],
+    ['0.3333333', '0.33333334', {}, 1],
+    ['0', '0.0', {}, 1],
+    ['3', '3.4', { tolerance: 0.5 }, 1],
+    ['3', '3.4', { tolerance: 0.5, relative_tolerance: 0.01 }, 0],
+    ['1.6e-19', '1.7e-19', { relative_tolerance: 0.1 }, 1],
+  ] as const) {
+    assert.deepEqual(await score(gold, answer, config), [expected], `${gold} and ${answer}`);
+  }
+});
+
+test('a text without an answer has no reading', () => {
+  assert.deepEqual(readAnswer('I do not know what it could be, sorry for that.'), []);
+});
