@@ -1,4 +1,9 @@
-// Cuts a text at the first of several stop texts, as it grows or when it is complete. No part of a stop text is ever shown.
+// Cuts a text at the first of several stop texts, as it grows or when it is complete. No part of a stop text is shown, or all of it.
+
+export interface StopOptions {
+  /** Whether the stop text itself is shown. @default false */
+  readonly isShown?: boolean;
+}
 
 export interface StopTexts {
   /** Adds text, and returns the text that is now certain to be shown. */
@@ -9,7 +14,7 @@ export interface StopTexts {
   readonly found: boolean;
 }
 
-export function stopTexts(stops: readonly string[]): StopTexts {
+export function stopTexts(stops: readonly string[], options: StopOptions = {}): StopTexts {
   // Text that may be the beginning of a stop text is held back.
   const longest = Math.max(0, ...stops.map(({ length }) => length - 1));
   let held = '';
@@ -18,9 +23,9 @@ export function stopTexts(stops: readonly string[]): StopTexts {
     push(text) {
       if (found) return '';
       held += text;
-      const at = Math.min(...stops.map((stop) => held.indexOf(stop)).filter((index) => index >= 0));
-      found = Number.isFinite(at);
-      const shown = held.slice(0, found ? at : Math.max(0, held.length - longest));
+      const end = endOf(held, stops, options);
+      found = end !== undefined;
+      const shown = held.slice(0, end ?? Math.max(0, held.length - longest));
       held = found ? '' : held.slice(shown.length);
       return shown;
     },
@@ -32,7 +37,16 @@ export function stopTexts(stops: readonly string[]): StopTexts {
 }
 
 /** A complete text up to its first stop text. */
-export function upToStop(text: string, stops: readonly string[]): string {
-  const at = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
-  return at.length > 0 ? text.slice(0, Math.min(...at)) : text;
+export function upToStop(text: string, stops: readonly string[], options: StopOptions = {}): string {
+  return text.slice(0, endOf(text, stops, options));
+}
+
+/** Where the text that is shown ends: at the stop text that begins first, and is the first given of those; undefined without one. */
+function endOf(text: string, stops: readonly string[], { isShown = false }: StopOptions): number | undefined {
+  let first: { readonly at: number; readonly stop: string } | undefined;
+  for (const stop of stops) {
+    const at = text.indexOf(stop);
+    if (at >= 0 && at < (first?.at ?? Number.POSITIVE_INFINITY)) first = { at, stop };
+  }
+  return first && first.at + (isShown ? first.stop.length : 0);
 }

@@ -121,6 +121,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   serve: [
     ['serve tiny --port 0', 0, 'serve.result/1'],
     ['serve tiny.yaml --port 0 --name mine', 0, 'serve.result/1'],
+    ['serve tiny --port 0 --host 0.0.0.0', 0, 'serve.result/1'],
     ['serve tiny --port 99999', 2, 'error/1'],
     ['serve nothing', 2, 'error/1'],
     ['serve tiny --api-key-env NO_SUCH_KEY', 4, 'error/1'],

@@ -113,6 +113,12 @@ export class Output {
     this.note(`${label} ${withoutControls(`${message}${hint ? ` (${this.suggested(hint)})` : ''}`)}`);
   }
 
+  /** Warns of something that the command does all the same, in any mode. */
+  warningLine(message: string): void {
+    const label = this.color ? '\u001b[1;33mWARNING:\u001b[22;39m' : 'WARNING:';
+    this.note(`${label} ${withoutControls(message)}`);
+  }
+
   /** Writes an object as one line of JSON, in any mode. */
   line(value: object): void {
     this.stdout.write(stringifyLine(redactedValue(value)));

@@ -1,7 +1,7 @@
 // Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
 import { named, nearest } from '../common/nearest.ts';
-import { GradusError, isObject } from '../errors.ts';
+import { GradusError, isObject, shortened } from '../errors.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
@@ -73,6 +73,9 @@ function configKeys(): string[] {
   return keys;
 }
 
+/** So many characters of an unknown key are told. */
+const LONGEST_NAME = 120;
+
 /** A hint translates at most this many unknown keys: more than any system has. */
 const MOST_HINTS = 1000;
 
@@ -80,20 +83,23 @@ const MOST_HINTS = 1000;
 function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
   const unknown = paths.flatMap((path) => insideSection(path, context.value));
   const [first, ...others] = unknown;
-  const what = `${context.placeOf(first!)}: unknown key ${dotted(first!)}`;
+  const name = shortened(dotted(first!), LONGEST_NAME);
+  const what = `${context.placeOf(first!)}: unknown key ${name}`;
   if (others.length === 0) {
     return new GradusError('CONFIG_UNKNOWN_KEY', what, {
       hint: meaning(first!) ?? `the keys ${siblingNames(first!)}`,
-      path: dotted(first!),
+      path: name,
     });
   }
   // Several keys of another system may have the same explanation.
   const keysByMeaning = Map.groupBy(unknown.slice(0, MOST_HINTS), (path) => meaning(path) ?? 'there is no such key');
-  const hints = [...keysByMeaning].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
+  const hints = [...keysByMeaning].map(
+    ([text, keys]) => `${keys.map((key) => shortened(dotted(key), LONGEST_NAME)).join(', ')}: ${text}`,
+  );
   const rest = unknown.length - MOST_HINTS;
   return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
     hint: [...hints, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; '),
-    path: dotted(first!),
+    path: name,
   });
 }
 

@@ -1,7 +1,8 @@
 // Starts an HTTP server at an address of this machine.
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, maxHeaderSize, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { GradusError, messageOf } from '../errors.ts';
@@ -15,6 +16,8 @@ export interface ListenOptions {
 
 export interface Listening {
   readonly url: string;
+  /** Whether only this machine reaches it: the address is a loopback address. */
+  readonly isLocal: boolean;
   /** Accepts no more requests and cancels open ones. */
   close(): Promise<void>;
 }
@@ -22,12 +25,30 @@ export interface Listening {
 /** Throws `PORT_TAKEN`, `ADDRESS_INVALID`. */
 export async function listen(app: Hono, { host = '127.0.0.1', port }: ListenOptions): Promise<Listening> {
   const server = createServer(getRequestListener(app.fetch));
+  server.on('clientError', answerUnread);
   server.listen(port, host);
   await once(server, 'listening').catch((error) => {
     throw addressError(host, port, error);
   });
-  const { port: taken } = server.address() as AddressInfo;
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`, close: () => close(server) };
+  const { port: taken, address } = server.address() as AddressInfo;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${taken}`;
+  return { url, isLocal: /^(::ffff:)?127\.|^::1$/.test(address), close: () => close(server) };
+}
+
+/** Says what is wrong with a request that could not be read, such as a key of 100,000 characters: Node alone would answer without a word. */
+function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const isLong = error.code === 'HPE_HEADER_OVERFLOW';
+  const [status, message] = isLong
+    ? [
+        '431 Request Header Fields Too Large',
+        `The headers of a request, its key among them, may have ${maxHeaderSize} bytes`,
+      ]
+    : ['400 Bad Request', 'The request is not HTTP'];
+  const code = isLong ? 'headers_too_large' : 'bad_request';
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code } });
+  const headers = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
 }
 
 async function close(server: Server): Promise<void> {

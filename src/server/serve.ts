@@ -25,11 +25,12 @@ export interface Serving extends Listening {
 }
 
 /**
- * Opens the model, without data and rewards, and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the
+ * Opens the model, without data and rewards, and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `API_KEY_INVALID`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the
  * errors of opening a model.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
+  if (options.apiKey !== undefined) assertKey(options.apiKey);
   const alone = modelAlone(subject);
   const { config, directory, checkpoint }: FoundSubject =
     alone ?? findSubject(subject, { checkpoint: options.checkpoint });
@@ -54,6 +55,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
       url: listening.url,
+      isLocal: listening.isLocal,
       model: id,
       ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
       async close() {
@@ -66,6 +68,24 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     model.dispose();
     throw error;
   }
+}
+
+/** Headers have 16 KiB in all. */
+const LONGEST_KEY = 4096;
+
+/** Throws `API_KEY_INVALID` for a key that no client could send. */
+function assertKey(key: string): void {
+  const fault =
+    key.length > LONGEST_KEY
+      ? `has ${key.length} characters, of at most ${LONGEST_KEY}`
+      : /^[!-~]+$/.test(key)
+        ? undefined
+        : 'is empty or has characters that no header may hold: spaces, line ends, or others beyond ASCII';
+  if (fault === undefined) return;
+  throw new GradusError('API_KEY_INVALID', `the key that clients must send ${fault}`, {
+    hint: 'choose a key of letters and digits, such as openssl rand -hex 32 makes',
+    path: '--api-key-env',
+  });
 }
 
 /** The id of a model on the hub, or the last part of a path. */

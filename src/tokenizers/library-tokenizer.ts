@@ -15,7 +15,8 @@ export interface LibraryTokenizer extends TextEncoder {
   get_added_tokens_decoder(): Map<number, { readonly special: boolean }>;
 }
 
-interface LibraryDecoder {
+/** The part of its decoders that we use. */
+export interface LibraryDecoder {
   readonly config: { readonly type: string; readonly replacement?: string; readonly prepend_scheme?: string };
   /** The decoders of a sequence. */
   readonly decoders?: readonly LibraryDecoder[];

@@ -2,6 +2,7 @@
 // It must agree with the Python package `tokenizers`.
 import { GradusError, messageOf } from '../errors.ts';
 import { createLibraryTokenizer, type LibraryTokenizer } from './library-tokenizer.ts';
+import { bytesOfTokens } from './token-bytes.ts';
 
 export interface Tokenizer {
   /** The highest id plus one. A model may have more logits (padding), but never fewer. */
@@ -22,6 +23,8 @@ export interface Tokenizer {
   /** Ids without a token, which a padded model may sample, decode to nothing. Incomplete characters become U+FFFD. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
   idOf(token: string): number | undefined;
+  /** The bytes that a token stands for whatever is beside it, which may be part of a character; undefined where that is told by `decode` alone. */
+  bytesOf(id: number): Uint8Array | undefined;
 }
 
 export interface EncodeOptions {
@@ -57,6 +60,9 @@ export function createTokenizer(
   const { roleTokens, roleIds, specialIds } = specialTokens(config, library);
   const [bosId, eosId, padId] = ['bos_token', 'eos_token', 'pad_token'].map((role) => roleIds.get(role));
 
+  const bytesOf = bytesOfTokens(library.decoder);
+  const added = library.get_added_tokens_decoder();
+
   return {
     vocabSize,
     get longestToken() {
@@ -85,6 +91,10 @@ export function createTokenizer(
       return known.length === 0 ? '' : library.decode(known, { clean_up_tokenization_spaces: false });
     },
     idOf: (token) => library.token_to_id(token),
+    bytesOf(id) {
+      const token = added.has(id) ? undefined : library.id_to_token(id);
+      return token === undefined ? undefined : bytesOf(token);
+    },
   };
 }
 

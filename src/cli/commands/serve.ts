@@ -17,6 +17,9 @@ const EXAMPLES = `Examples:
     -d '{"model": "small", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}'
 `;
 
+const OPEN =
+  'anybody who reaches this machine over the network may use the model, without a key: give one with --api-key-env VARIABLE, or leave --host out';
+
 interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' | 'name'> {
   readonly apiKeyEnv?: string;
 }
@@ -47,10 +50,12 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
   };
   return serveUntilStopped(
     (signal) => serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError }),
-    ({ url, model, run }) => {
+    ({ url, model, run, isLocal }) => {
       const base_url = `${url}/v1`;
-      const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model };
+      const warning = isLocal || apiKey !== undefined ? {} : { warning: OPEN };
+      const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...warning };
       output.result({ ...result, ...(run && { run }) }, `${model} answers at ${base_url}; Ctrl-C ends it`);
+      if (warning.warning !== undefined) output.warningLine(warning.warning);
     },
   );
 }

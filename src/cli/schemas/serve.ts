@@ -11,6 +11,7 @@ export const serveSchema = resultSchema(
     url: z.url(),
     base_url: z.url().describe('what clients of OpenAI’s interface are given'),
     model: z.string().describe('what requests call the model'),
+    warning: z.string().exactOptional().describe('where others than this machine may use the model without a key'),
     run: openedRun.exactOptional().describe('absent if a configuration is served, whose model has learnt nothing'),
   },
 );

@@ -1,16 +1,66 @@
 // What an answer is held to: JSON, a schema, or a call of a tool.
+import { isObject } from '../../errors.ts';
 import type { ToolSpec } from '../../message.ts';
 import { opensThoughts, thinkingTags } from '../../opening.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
 import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
-import { type ChatRequest, toolsOf } from './requests.ts';
+import { type ChatRequest, type SamplingRequest, toolsOf } from './requests.ts';
 
 /** A form of answers, and the field that asks for it. */
 export interface AnswerForm {
   readonly grammar: GrammarRule;
-  readonly field: 'response_format' | 'tool_choice';
+  /** A text with all characters for which the model must have tokens. */
+  readonly characters: string;
+  readonly field: FormField | 'tool_choice';
+}
+
+/** The characters without which there is no JSON. */
+const OF_JSON = '{"\\n": [-0.1e+23456789, true, false, null]}';
+
+const formFields = ['response_format', 'guided_json', 'guided_choice', 'structured_outputs'] as const;
+type FormField = (typeof formFields)[number];
+type FormRequest = Pick<SamplingRequest, FormField>;
+
+/** The form of answers that a request asks for by OpenAI's field, or one of vLLM's; undefined if any text will do. Throws as `answerForm` does. */
+export function textForm(request: FormRequest): AnswerForm | undefined {
+  const forms = formFields.flatMap((field) => {
+    const grammar = readable(field, () => grammarOf(field, request));
+    const { guided_choice, structured_outputs } = request;
+    const choices = (field === 'guided_choice' ? guided_choice : undefined) ?? structured_outputs?.choice;
+    return grammar ? [{ field, grammar, characters: choices?.join('') ?? OF_JSON }] : [];
+  });
+  if (forms.length < 2) return forms[0];
+  const [{ field: one }, { field: other }] = forms as [AnswerForm, AnswerForm];
+  throw new ApiError(400, 'invalid_value', `${other}: the answer is held to ${one} already`, other);
+}
+
+function grammarOf(field: FormField, request: FormRequest): GrammarRule | undefined {
+  const { response_format: format, guided_json, guided_choice, structured_outputs } = request;
+  if (field === 'guided_json') return guided_json ? schemaGrammar(schemaIn(guided_json)) : undefined;
+  if (field === 'guided_choice') return guided_choice ? choiceGrammar(guided_choice) : undefined;
+  if (field === 'structured_outputs') {
+    const { json, choice, json_object } = structured_outputs ?? {};
+    if ([json, choice, json_object || undefined].filter((given) => given != null).length > 1)
+      throw new SchemaUnsupported('structured_outputs holds an answer to one form');
+    return json ? schemaGrammar(schemaIn(json)) : choice ? choiceGrammar(choice) : json_object ? anyObject : undefined;
+  }
+  if (!format || format.type === 'text') return undefined;
+  const { schema } = format.type === 'json_schema' ? format.json_schema : {};
+  return schema ? schemaGrammar(schema) : anyObject;
+}
+
+const choiceGrammar = (choices: readonly string[]) => oneOf(...choices.map((choice) => [literal(choice)]));
+
+/** A schema, which may be given as JSON. */
+function schemaIn(given: Readonly<Record<string, unknown>> | string): Readonly<Record<string, unknown>> {
+  if (typeof given !== 'string') return given;
+  try {
+    const schema: unknown = JSON.parse(given);
+    if (isObject(schema)) return schema;
+  } catch {}
+  throw new SchemaUnsupported('the schema is no object as JSON');
 }
 
 /**
@@ -19,14 +69,12 @@ export interface AnswerForm {
  * @param opening what the prompt has written of the answer: a call by force first closes thoughts
  */
 export function answerForm(request: ChatRequest, renderer: Renderer, opening?: string): AnswerForm | undefined {
-  const { response_format: format, tool_choice: choice } = request;
+  const { tool_choice: choice } = request;
   const tools = toolsOf(request);
-  if (format && format.type !== 'text') {
-    const field = 'response_format';
-    if (tools.length > 0) throw new ApiError(400, 'unsupported', 'This server knows no JSON beside tools', field);
-    const { schema } = format.type === 'json_schema' ? format.json_schema : {};
-    return { field, grammar: schema ? readable(field, () => schemaGrammar(schema)) : anyObject };
-  }
+  const form = textForm(request);
+  if (form && tools.length > 0)
+    throw new ApiError(400, 'unsupported', 'This server knows no JSON beside tools', form.field);
+  if (form) return form;
   if (!forcesCall(request)) return undefined;
   const field = 'tool_choice';
   const only = typeof choice === 'object' ? choice?.function.name : undefined;
@@ -37,6 +85,7 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening?: s
   const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
   return {
     field,
+    characters: OF_JSON,
     grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, write)]))),
   };
 }
@@ -53,7 +102,7 @@ function callGrammar({ name, parameters }: ToolSpec, write: NonNullable<Renderer
   return oneOf([literal(written.slice(0, place)), given, literal(written.slice(place + 2))]);
 }
 
-function readable(field: string, read: () => GrammarRule): GrammarRule {
+function readable<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -3,9 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { argumentsJson } from '../../call-arguments.ts';
 import type { ToolCall } from '../../message.ts';
 import type { SampledToken, TokenLogprob } from '../../policy.ts';
-import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import type { SamplingRequest } from './requests.ts';
 import type { ServedCompletion, ServedModel } from './served-model.ts';
+import { type TextBegin, TokenTexts } from './token-texts.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
 
@@ -56,7 +57,7 @@ export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
   readonly plainLogprob: number | null;
 }
 
-/** A token's text, its bytes in UTF-8, and its log-probability in nats. */
+/** A token's text, its own bytes, and its log-probability in nats. A token of part of a character has its bytes as text, such as `\\xf0\\x9f`. */
 export interface ChatToken {
   readonly token: string;
   readonly logprob: number;
@@ -73,47 +74,73 @@ export interface ChatLogprobs {
   readonly refusal: null;
 }
 
+/** How tokens are told. */
+export interface TokenForm {
+  /** Whether the text leaves special tokens out, which then have no bytes. */
+  readonly skipSpecial: boolean;
+  /** Whether tokens are told as `token_id:5` instead of their texts. */
+  readonly asIds: boolean;
+}
+
+export function tokenForm({ skip_special_tokens, return_tokens_as_token_ids }: SamplingRequest): TokenForm {
+  return { skipSpecial: skip_special_tokens ?? true, asIds: return_tokens_as_token_ids ?? false };
+}
+
+const nameOf = (id: number) => `token_id:${id}`;
+
 /**
  * A function that writes the tokens of one answer for a chat completion. It is called with each part of the answer in turn. The log-probabilities are
  * those of the model itself, whatever the temperature.
  */
-export function chatLogprobs(tokenizer: Tokenizer): (tokens: readonly SampledToken[]) => ChatLogprobs {
-  let before: number | undefined;
+export function chatLogprobs(
+  tokenizer: Tokenizer,
+  { skipSpecial, asIds }: TokenForm,
+): (tokens: readonly SampledToken[]) => ChatLogprobs {
+  const texts = new TokenTexts(tokenizer);
   return (tokens) => {
     const content = tokens.map(({ id, plainLogprob, topLogprobs = [] }) => {
       const entry = (one: TokenLogprob): ChatToken => {
-        const token = textBehind(before, [one.id], tokenizer);
-        return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
+        const { text, bytes } = texts.at(one.id, skipSpecial);
+        return { token: asIds ? nameOf(one.id) : text, logprob: one.logprob, bytes };
       };
       const place = { ...entry({ id, logprob: plainLogprob }), top_logprobs: topLogprobs.map(entry) };
-      before = id;
+      texts.push(id, skipSpecial);
       return place;
     });
     return { content, refusal: null };
   };
 }
 
-export interface TextPlace {
-  /** The token before the first one that is written. */
-  readonly before: number | undefined;
-  /** Where the text of the first one begins; below 0 for tokens that the tokenizer puts before a text, which are not part of it. */
-  readonly offset: number;
+export interface CompletionPlace extends TextBegin, TokenForm {
+  /** So many of the first tokens are those of a prompt that is told with its special tokens. @default 0 */
+  readonly prompt?: number;
 }
 
 /** Writes the log-probabilities of a completion's tokens, beginning at a place of its text. */
-export function completionLogprobs(tokenizer: Tokenizer, { before, offset }: TextPlace) {
+export function completionLogprobs(
+  tokenizer: Tokenizer,
+  { prompt = 0, skipSpecial, asIds, ...begin }: CompletionPlace,
+) {
+  const texts = new TokenTexts(tokenizer, begin);
+  let told = 0;
   return (tokens: readonly ScoredToken[]) => {
     const places = tokens.map(({ id, plainLogprob, topLogprobs }) => {
-      const textOf = (one: number) => textBehind(before, [one], tokenizer);
+      const skips = skipSpecial && told++ >= prompt;
+      const textOf = (one: number) => {
+        const { text, isWhole } = texts.at(one, skips);
+        return asIds ? nameOf(one) : isWhole ? text : `bytes:${text}`;
+      };
       const token = textOf(id);
-      // The token itself is listed even if it is unlikely. Where several tokens have the same text, the likeliest counts.
-      const likeliest: Record<string, number> = {};
-      for (const { id: other, logprob } of topLogprobs ?? []) likeliest[textOf(other)] ??= logprob;
-      if (plainLogprob !== null) likeliest[token] ??= plainLogprob;
-      const place = { token, logprob: plainLogprob, offset: Math.max(0, offset), likeliest: topLogprobs && likeliest };
-      before = id;
-      offset += token.length;
-      return place;
+      // The token itself is listed under its text, even if it is unlikely. Others of the same text are told by their ids.
+      const likeliest = new Map<string, number>();
+      for (const { id: other, logprob } of topLogprobs ?? []) {
+        const text = textOf(other);
+        const isTaken = other !== id && (text === token || likeliest.has(text));
+        likeliest.set(isTaken ? nameOf(other) : text, logprob);
+      }
+      if (plainLogprob !== null) likeliest.set(token, plainLogprob);
+      const { offset } = texts.push(id, skips);
+      return { token, logprob: plainLogprob, offset, likeliest: topLogprobs && Object.fromEntries(likeliest) };
     });
     return {
       tokens: places.map(({ token }) => token),

@@ -11,6 +11,7 @@ import {
   finishReason,
   headOf,
   type ToolCallAnswer,
+  tokenForm,
   toolCallsOf,
   type Usage,
   usageOf,
@@ -35,10 +36,12 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
           refusal: null,
           ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls) }),
         },
-        logprobs: request.logprobs ? chatLogprobs(model.tokenizer)(completion.tokens) : null,
+        logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
         finish_reason: finishReason(completion, toolCalls),
+        ...(request.return_token_ids && { token_ids: completion.ids }),
       };
     }),
+    ...(request.return_token_ids && { prompt_token_ids: prompt.ids }),
     usage: usageOf([prompt.ids], completions),
   };
 }
@@ -55,7 +58,11 @@ export interface ChatChunk {
     };
     readonly logprobs: ChatLogprobs | null;
     readonly finish_reason: FinishReason | null;
+    /** The tokens of the piece, if they are asked for. */
+    readonly token_ids?: readonly number[];
   }[];
+  /** In the first piece of each answer, if token ids are asked for. */
+  readonly prompt_token_ids?: readonly number[];
   readonly usage?: Usage | null;
 }
 
@@ -75,11 +82,22 @@ export async function chatCompletionChunks(
     delta: Choice['delta'],
     finish_reason: Choice['finish_reason'] = null,
     logprobs: Choice['logprobs'] = null,
-  ) => send({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
+    token_ids?: Choice['token_ids'],
+  ) => {
+    const ids = request.return_token_ids && token_ids ? { token_ids } : {};
+    const first = request.return_token_ids && delta.role ? { prompt_token_ids: prompt.ids } : {};
+    send({ ...head, ...first, choices: [{ index, delta, logprobs, finish_reason, ...ids }], ...usage });
+  };
   const grows = toolsOf(request).length === 0 || (model.renderer.follow !== undefined && !forcesCall(request));
-  const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
+  const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer, tokenForm(request)));
   const tellPiece = (index: number, { text, tokens }: Piece) =>
-    piece(index, { content: text }, null, request.logprobs ? logprobsOf[index]!(tokens) : null);
+    piece(
+      index,
+      { content: text },
+      null,
+      request.logprobs ? logprobsOf[index]!(tokens) : null,
+      tokens.map(({ id }) => id),
+    );
   const sent = logprobsOf.map(() => '');
   let begun = false;
   const begin = () => {
@@ -103,7 +121,8 @@ export async function chatCompletionChunks(
     // The text around calls is trimmed.
     const text = toolCalls.length > 0 ? content.slice(sent[index]!.trimStart().length) : completion.unsent.text;
     const rest = { text, tokens: completion.unsent.tokens };
-    if (rest.text !== '' || (request.logprobs && rest.tokens.length > 0)) tellPiece(index, rest);
+    const tellsTokens = request.logprobs || request.return_token_ids;
+    if (rest.text !== '' || (tellsTokens && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
     piece(index, {}, finishReason(completion, toolCalls));
@@ -119,14 +138,15 @@ function answerOf(
   model: ServedModel,
   request: ChatRequest,
   { opening }: RenderedPrompt,
-  { ids, text }: ServedCompletion,
+  { spokenIds, text }: ServedCompletion,
 ): Message {
   const tools = toolsOf(request);
-  const { message } = tools.length > 0 ? model.renderer.parse(ids, tools, opening) : {};
+  const { message } = tools.length > 0 ? model.renderer.parse(spokenIds, tools, opening) : {};
   if (!message?.toolCalls) return { role: 'assistant', content: text };
+  const shown = { isShown: request.include_stop_str_in_output ?? false };
   // A call by force closes thoughts that the prompt opened, and says nothing else.
   if (forcesCall(request)) return { ...message, content: '' };
-  return { ...message, content: upToStop(message.content, model.stopsOf(request)).trimEnd() };
+  return { ...message, content: upToStop(message.content, model.stopsOf(request), shown).trimEnd() };
 }
 
 function jobOf(model: ServedModel, prompt: RenderedPrompt, request: ChatRequest, signal: AbortSignal): SamplingJob {
@@ -160,9 +180,13 @@ function promptOf(model: ServedModel, request: ChatRequest): RenderedPrompt {
 }
 
 /** The model's renderer, with the variables that the request gives its chat template. */
-function rendererOf({ renderer }: ServedModel, { chat_template_kwargs: variables }: ChatRequest): Renderer {
-  if (!variables || Object.keys(variables).length === 0) return renderer;
+function rendererOf({ renderer }: ServedModel, { chat_template_kwargs, reasoning_effort }: ChatRequest): Renderer {
+  const effort = reasoning_effort
+    ? { reasoning_effort, ...(reasoning_effort === 'none' && { enable_thinking: false }) }
+    : {};
+  const variables = { ...effort, ...chat_template_kwargs };
+  if (Object.keys(variables).length === 0) return renderer;
   if (renderer.withVariables) return renderer.withVariables(variables);
   const message = 'The model reads messages as plain text: there is no chat template to give variables to';
-  throw new ApiError(400, 'unsupported', message, 'chat_template_kwargs');
+  throw new ApiError(400, 'unsupported', message, reasoning_effort ? 'reasoning_effort' : 'chat_template_kwargs');
 }

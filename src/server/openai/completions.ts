@@ -1,9 +1,11 @@
 // POST /v1/completions
 import { setImmediate } from 'node:timers/promises';
-import { completionLogprobs, finishReason, headOf, type ScoredToken, usageOf } from './answers.ts';
+import { textForm } from './answer-form.ts';
+import { completionLogprobs, finishReason, headOf, type ScoredToken, tokenForm, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
+import { charactersIn } from './token-texts.ts';
 
 /** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16;
@@ -24,7 +26,13 @@ export async function completion(model: ServedModel, request: CompletionRequest,
     choices: completions.map((each, index) => {
       const { echo, logprobsOf } = placeOf(model, request, job, echoes, index);
       const logprobs = logprobsOf([...(echo?.tokens ?? []), ...each.tokens]);
-      return { index, text: (echo?.text ?? '') + each.text, logprobs, finish_reason: finishReason(each) };
+      return {
+        index,
+        text: (echo?.text ?? '') + each.text,
+        logprobs,
+        finish_reason: finishReason(each),
+        ...(request.return_token_ids && { prompt_token_ids: promptOf(request, job, index), token_ids: each.ids }),
+      };
     }),
     usage: usageOf(job.prompts, completions),
   };
@@ -44,16 +52,30 @@ export async function completionChunks(
   const places = job.prompts.flatMap((_, p) =>
     Array.from({ length: request.n ?? 1 }, (_, i) => placeOf(model, request, job, echoes, p * (request.n ?? 1) + i)),
   );
-  const piece = (index: number, text: string, tokens: readonly ScoredToken[], end?: ServedCompletion) => {
+  const told: boolean[] = [];
+  const piece = (
+    index: number,
+    text: string,
+    tokens: readonly ScoredToken[],
+    drawn = tokens,
+    end?: ServedCompletion,
+  ) => {
     const logprobs = places[index]!.logprobsOf(tokens);
-    send({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }], ...usage });
+    const prompt_token_ids = told[index] ? {} : { prompt_token_ids: promptOf(request, job, index) };
+    const ids = request.return_token_ids ? { ...prompt_token_ids, token_ids: drawn.map(({ id }) => id) } : {};
+    told[index] = true;
+    const finish_reason = end ? finishReason(end) : null;
+    send({ ...head, choices: [{ index, text, logprobs, finish_reason, ...ids }], ...usage });
   };
-  for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
+  for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? [], []);
   const completions = await model.complete({
     ...job,
     onPiece: (index: number, { text, tokens }: Piece) => piece(index, text, tokens),
   });
-  for (const [index, each] of completions.entries()) piece(index, each.unsent.text, each.unsent.tokens, each);
+  for (const [index, each] of completions.entries()) {
+    const { text, tokens } = each.unsent;
+    piece(index, text, tokens, tokens, each);
+  }
   if (request.stream_options?.include_usage) {
     send({ ...head, choices: [], usage: usageOf(job.prompts, completions) });
   }
@@ -75,9 +97,14 @@ function placeOf(
   const echo = echoes?.[p];
   if (!wantsLogprobs(request)) return { echo, logprobsOf: () => null };
   const start = echo
-    ? { before: undefined, offset: echo.text.length - tokenizer.decode(prompt).length }
-    : { before: prompt.at(-1), offset: 0 };
-  return { echo, logprobsOf: completionLogprobs(tokenizer, start) };
+    ? { offset: charactersIn(echo.text) - charactersIn(tokenizer.decode(prompt)), prompt: prompt.length }
+    : { before: prompt.at(-1) };
+  return { echo, logprobsOf: completionLogprobs(tokenizer, { ...start, ...tokenForm(request) }) };
+}
+
+/** The prompt of a completion. */
+function promptOf({ n }: CompletionRequest, { prompts }: SamplingJob, index: number): readonly number[] {
+  return prompts[Math.floor(index / (n ?? 1))]!;
 }
 
 /** Prompts that were given as text are returned unchanged, without the tokens that the tokenizer puts before them. */
@@ -103,11 +130,12 @@ async function jobOf(model: ServedModel, request: CompletionRequest, signal: Abo
   model.assertFew(given.length, request);
   const prompts: (readonly number[])[] = [];
   for (const prompt of given) {
-    prompts.push(idsOf(model, prompt));
+    prompts.push(idsOf(model, prompt, request.add_special_tokens ?? true));
     // Other requests are answered while many prompts are tokenised.
     await setImmediate();
   }
-  const job = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
+  const form = textForm(request);
+  const job = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, form, signal };
   model.assertFits(job);
   return job;
 }
@@ -118,11 +146,11 @@ function givenPrompts({ prompt }: CompletionRequest): readonly (string | readonl
   return prompts as readonly (string | readonly number[])[];
 }
 
-function idsOf(model: ServedModel, prompt: string | readonly number[]): readonly number[] {
+function idsOf(model: ServedModel, prompt: string | readonly number[], addSpecialTokens: boolean): readonly number[] {
   const { tokenizer } = model;
   if (typeof prompt === 'string') {
     model.assertMayFit(prompt.length);
-    return tokenizer.encode(prompt, { addSpecialTokens: true });
+    return tokenizer.encode(prompt, { addSpecialTokens });
   }
   const unknown = prompt.find((id) => id >= tokenizer.vocabSize);
   if (unknown === undefined) return prompt;

@@ -57,6 +57,32 @@ test('a schema: parsed, whatever the model would say, by any sampling', async ()
   }
 });
 
+test('vLLM’s fields hold answers, too, and completions as chats', async () => {
+  const schema = { type: 'object', properties: { a: { enum: [1, 2] } }, required: ['a'], additionalProperties: false };
+  const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+  for (const fields of [
+    { response_format },
+    { guided_json: schema },
+    { guided_json: JSON.stringify(schema) },
+    { structured_outputs: { json: schema } },
+  ]) {
+    const { choices } = await client.completions.create({
+      ...{ model: 'tiny', prompt: 'who', max_tokens: 500, seed: 1 },
+      ...fields,
+    });
+    assert.ok([1, 2].includes(JSON.parse(choices[0]!.text).a));
+    const chat = await client.chat.completions.create({ ...asked, ...{ seed: 1 }, ...(fields as object) });
+    assert.ok([1, 2].includes(JSON.parse(chat.choices[0]!.message.content!).a));
+  }
+  const object = await client.completions.create({
+    ...{ model: 'tiny', prompt: 'who', max_tokens: 3000, seed: 2, frequency_penalty: 1 },
+    ...{ structured_outputs: { json_object: true } },
+  });
+  assert.equal(typeof JSON.parse(object.choices[0]!.text), 'object');
+  const broken = client.completions.create({ model: 'tiny', prompt: 'a', ...{ guided_json: '{' } });
+  await assert.rejects(broken, { status: 400, param: 'guided_json' });
+});
+
 test('a stream tells the same, and the log-probabilities are the model’s', async () => {
   const request = { ...asked, seed: 5, logprobs: true, response_format: zodResponseFormat(person, 'person') };
   const { choices } = await client.chat.completions.create(request);

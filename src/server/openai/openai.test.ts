@@ -154,8 +154,11 @@ describe('chat completions', () => {
     assert.equal(content!.length, usage!.completion_tokens);
     for (const { logprob, token, bytes } of content!) {
       assert.ok(logprob <= 0 && Number.isFinite(logprob));
-      assert.equal(Buffer.from(bytes!).toString(), token);
+      // The end token is no part of the text.
+      assert.equal(Buffer.from(bytes!).toString(), token === '</s>' ? '' : token);
     }
+    const bytes = content!.flatMap((token) => token.bytes!);
+    assert.equal(Buffer.from(bytes).toString(), choices[0]!.message.content);
   });
 
   test('have the likeliest tokens at each place, in which greedy ones are the first', async () => {
@@ -309,7 +312,14 @@ describe('what cannot be answered is refused, and says why', () => {
     'a penalty beyond the range': [{ frequency_penalty: 3 }, 400, 'invalid_value', 'frequency_penalty'],
     'a bias of a token that there is not': [{ logit_bias: { 64: 1 } }, 400, 'invalid_value', 'logit_bias'],
     'a bias of a text': [{ logit_bias: { a: 1 } }, 400, 'invalid_value', 'logit_bias.a'],
-    'effort in reasoning': [{ reasoning_effort: 'low' }, 400, 'invalid_value', 'reasoning_effort'],
+    'an effort that there is not': [{ reasoning_effort: 'huge' }, 400, 'invalid_value', 'reasoning_effort'],
+    'short answers': [{ verbosity: 'low' }, 400, 'invalid_value', 'verbosity'],
+    'a grammar of vLLM': [{ guided_regex: 'a+' }, 400, 'invalid_value', 'guided_regex'],
+    'two forms at once': [
+      { response_format: { type: 'json_object' }, guided_choice: ['a'] },
+      ...([400, 'invalid_value', 'guided_choice'] as const),
+    ],
+    'a stop token that there is not': [{ stop_token_ids: [64] }, 400, 'invalid_value', 'stop_token_ids'],
     'functions as they were before tools': [{ functions: [] }, 400, 'invalid_value', 'functions'],
     'a format that there is not': [{ response_format: { type: 'xml' } }, 400, 'invalid_value', 'response_format.type'],
     'JSON of a model without tokens for it': [
@@ -460,6 +470,27 @@ test('a base model alone goes on with texts, and has no chats', async () => {
     await assert.rejects(chat, { status: 400, code: 'chat_template_missing', param: 'messages' });
   } finally {
     await base.close();
+  }
+});
+
+test('a key that no client could send is refused, and one that is too long is answered', async () => {
+  for (const apiKey of ['k'.repeat(200_000), 'two words', 'line\n', 'schlüssel', ''])
+    await assert.rejects(serve(config, { port: 0, apiKey }), { code: 'API_KEY_INVALID', path: '--api-key-env' });
+  const other = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'k'.repeat(200_000), maxRetries: 0 });
+  await assert.rejects(other.models.list(), { status: 431, code: 'headers_too_large' });
+});
+
+test('whether others than this machine reach it is told', async () => {
+  for (const [host, isLocal] of [
+    ['127.0.0.1', true],
+    ['127.0.0.2', true],
+    ['localhost', true],
+    ['0.0.0.0', false],
+    ['::', false],
+  ] as const) {
+    const served = await serve(config, { port: 0, host });
+    await served.close();
+    assert.equal(served.isLocal, isLocal, host);
   }
 });
 

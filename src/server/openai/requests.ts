@@ -5,20 +5,22 @@ import { z } from 'zod';
 import { readArguments } from '../../call-arguments.ts';
 import { templateVariables } from '../../config/template-variables.ts';
 import type { Message, ToolSpec } from '../../message.ts';
+import { chatExtensions, extensions } from './extensions.ts';
 
 /** Fields that would change what is sampled, with their values that change nothing. */
 export const without = <T extends z.core.util.Literal>(...values: T[]) =>
   z.literal(values, { error: 'this server cannot do that' }).nullish();
 
 /** A field that would change the answer, and that clients send as null where it is not set. */
-const unset = z.null({ error: 'this server cannot do that' }).optional();
+export const unset = z.null({ error: 'this server cannot do that' }).optional();
 
 /** The fields that requests of every kind may have. */
 export const shared = {
   model: z.string(),
   seed: z.int().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
-  top_p: z.number().positive().max(1).nullish(),
+  // 0 keeps the likeliest token alone.
+  top_p: z.number().min(0).max(1).nullish(),
   // top_k and min_p are fields of other servers with this interface. vLLM's clients write -1 for 0.
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
@@ -33,8 +35,29 @@ export const shared = {
   prompt_cache_retention: z.string().nullish(),
 };
 
+const schema = { name: z.string(), description: z.string().nullish(), strict: z.boolean().nullish() };
+export const schemaFormat = { ...schema, schema: z.record(z.string(), z.unknown()).nullish() };
+export const plainFormats = [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+] as const;
+/** What OpenAI's reasoning models are told of their effort: a chat template may read it, and `none` turns thoughts off. */
+export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
+
+/** The length of answers that OpenAI's newer models are told; the one that changes nothing. */
+export const verbosity = z
+  .literal('medium', { error: 'this server cannot do that: ask for short or long answers in the messages' })
+  .nullish();
+
+const responseFormat = z.discriminatedUnion('type', [
+  ...plainFormats,
+  z.strictObject({ type: z.literal('json_schema'), json_schema: z.strictObject(schemaFormat) }),
+]);
+
 const sampling = {
   ...shared,
+  ...extensions,
+  response_format: responseFormat.nullish(),
   n: z.int().min(1).max(128).nullish(),
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   // A field of other servers, too.
@@ -105,17 +128,6 @@ const tool = z.strictObject({
 export const chosenWays = z.enum(['auto', 'none', 'required']);
 const chosenTool = z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: z.string() }) });
 export const WAYS = 'expected auto, none, required or a function';
-const schema = { name: z.string(), description: z.string().nullish(), strict: z.boolean().nullish() };
-export const schemaFormat = { ...schema, schema: z.record(z.string(), z.unknown()).nullish() };
-export const plainFormats = [
-  z.strictObject({ type: z.literal('text') }),
-  z.strictObject({ type: z.literal('json_object') }),
-] as const;
-const responseFormat = z.discriminatedUnion('type', [
-  ...plainFormats,
-  z.strictObject({ type: z.literal('json_schema'), json_schema: z.strictObject(schemaFormat) }),
-]);
-
 const chatFields = z.strictObject({
   ...sampling,
   messages: z.array(message).nonempty(),
@@ -125,10 +137,10 @@ const chatFields = z.strictObject({
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  response_format: responseFormat.nullish(),
   modalities: z.tuple([z.literal('text')]).nullish(),
-  reasoning_effort: unset,
-  verbosity: unset,
+  ...chatExtensions,
+  reasoning_effort: reasoningEffort.nullish(),
+  verbosity,
   prediction: unset,
   audio: unset,
   web_search_options: unset,
@@ -164,6 +176,7 @@ const completionFields = z.strictObject({
   max_tokens: z.int().min(0).nullish(),
   logprobs: z.int().min(0).max(20).nullish(),
   echo: z.boolean().nullish(),
+  add_special_tokens: z.boolean().nullish(),
   best_of: z.int().nullish(),
   suffix: without(''),
 });
@@ -191,6 +204,8 @@ export type SamplingRequest = Pick<
   | 'frequency_penalty'
   | 'presence_penalty'
   | 'logit_bias'
+  | 'response_format'
+  | keyof typeof extensions
 >;
 
 export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): readonly string[] {

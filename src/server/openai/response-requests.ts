@@ -5,10 +5,13 @@ import {
   type ChatRequest,
   chosenWays,
   plainFormats,
+  reasoningEffort,
   schemaFormat,
   shared,
   textOf,
   toolArguments,
+  unset,
+  verbosity,
   WAYS,
   without,
 } from './requests.ts';
@@ -70,7 +73,8 @@ export const responsesRequest = z
     tools: z.array(tool).nullish(),
     tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
     parallel_tool_calls: z.boolean().nullish(),
-    text: z.strictObject({ format: textFormat.nullish() }).nullish(),
+    text: z.strictObject({ format: textFormat.nullish(), verbosity }).nullish(),
+    reasoning: z.strictObject({ effort: reasoningEffort.nullish(), summary: unset }).nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
     // Reasoning is not separated from the answer, so there is none to include.
     include: z.array(z.enum([LOGPROBS, 'reasoning.encrypted_content'])).nullish(),
@@ -98,6 +102,7 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
     response_format: formatOf(request),
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),
     max_completion_tokens: max_output_tokens,
+    reasoning_effort: request.reasoning?.effort,
     logprobs: include?.includes(LOGPROBS) ?? false,
     stream_options: { include_usage: true },
   };

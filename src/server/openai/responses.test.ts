@@ -159,7 +159,7 @@ test('what this server cannot do is refused, and said', async () => {
     [{ text: { format: { type: 'xml' } } }, /text\.format\.type: Invalid/],
     [{ text: { format: { type: 'json_object' } } }, /backend of this model cannot do that/],
     [{ top_logprobs: 2 }, /top_logprobs: it needs include/],
-    [{ reasoning: { effort: 'low' } }, /Unrecognized request argument: reasoning/],
+    [{ reasoning: { summary: 'auto' } }, /reasoning\.summary: this server cannot do that/],
   ];
   for (const [fields, message] of refusals) {
     const request = { model, input: 'x', ...fields } as OpenAI.Responses.ResponseCreateParamsNonStreaming;

@@ -3,7 +3,10 @@ import { converse } from '../../dialogue.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
-export type SharedOptions = Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'>;
+export interface SharedOptions extends Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'> {
+  /** Whether the model's end tokens end nothing. @default false */
+  readonly ignoresEnds?: boolean;
+}
 
 export interface QueuedRequest {
   readonly requests: readonly SampleRequest[];
@@ -83,7 +86,9 @@ export class SamplingQueue {
     const first = arrivals();
     look();
     try {
-      const sampling = { ...shared, stopIds, maxTokens: policy.contextLength, signal: gone.signal };
+      const { ignoresEnds, ...options } = shared;
+      const ends = ignoresEnds ? new Set<number>() : stopIds;
+      const sampling = { ...options, stopIds: ends, maxTokens: policy.contextLength, signal: gone.signal };
       await converse(policy, first, { ...sampling, arrivals }, () => {});
     } catch (error) {
       for (const { answer } of inBatch) answer.reject(error);

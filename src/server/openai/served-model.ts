@@ -6,7 +6,7 @@ import type { Completion, Policy, SampledToken, SampleRequest } from '../../poli
 import type { Renderer } from '../../rendering.ts';
 import { stopTexts, upToStop } from '../../stop-texts.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
-import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import type { DecodeOptions, Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { AnswerForm } from './answer-form.ts';
 import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
@@ -32,6 +32,8 @@ export interface Piece {
 
 /** A completion as clients want it. */
 export interface ServedCompletion extends Pick<Completion, 'ids' | 'finishReason'>, Piece {
+  /** The ids without the token that ended it. */
+  readonly spokenIds: readonly number[];
   /** The completion's text, without special tokens, up to the first stop text. */
   readonly text: string;
   /** The end of the completion, which `onPiece` has not been given. */
@@ -111,7 +113,7 @@ export class ServedModel {
   /** `n` completions of each prompt, in order. Throws what `assertFits` throws. */
   async complete(job: SamplingJob): Promise<ServedCompletion[]> {
     const { prompts, request, maxTokens, topLogprobs = 0, signal, onPiece } = job;
-    const { n, seed, temperature, top_p, top_k, min_p } = request;
+    const { n, seed, temperature, top_p, top_k, min_p, ignore_eos } = request;
     this.assertFits(job);
     const each = prompts.flatMap((prompt, p) =>
       Array.from({ length: n ?? 1 }, (_, i) => ({ prompt, stream: `${p} ${i}` })),
@@ -119,7 +121,6 @@ export class ServedModel {
     if (maxTokens === 0) return each.map(() => nothing);
     const { contextLength } = this.#policy;
     const first = seed ?? randomInt(2 ** 31);
-    const stop = this.stopsOf(request);
     const sent = each.map(() => ({ text: 0, tokens: 0 }));
     const send =
       onPiece &&
@@ -129,10 +130,11 @@ export class ServedModel {
         onPiece(index, piece);
       });
     const behind = (prompt: readonly number[]) => (job.continues ? prompt.at(-1) : undefined);
+    this.#assertTokens(request);
     this.#assertAdjusts(job);
     const requests = each.map(({ prompt, stream }, index) => ({
       promptIds: prompt,
-      ...logitAdjustment(request, prompt),
+      ...logitAdjustment(request, prompt, this.#endsOf(request)),
       seed: streamSeed(first, stream),
       topLogprobs,
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
@@ -140,13 +142,14 @@ export class ServedModel {
     }));
     const options = {
       temperature: temperature ?? 1,
-      topP: top_p ?? 1,
-      topK: Math.max(0, top_k ?? 0),
+      topP: top_p || 1,
+      topK: top_p === 0 ? 1 : Math.max(0, top_k ?? 0),
       minP: min_p ?? 0,
+      ignoresEnds: ignore_eos ?? false,
     };
     const completions = await this.#queue.sample({ requests, options, signal });
     return completions.map((completion, i) => {
-      const served = this.#served(completion, stop, behind(each[i]!.prompt));
+      const served = this.#served(completion, job, behind(each[i]!.prompt));
       const { text, tokens } = sent[i]!;
       return { ...served, unsent: { text: served.text.slice(text), tokens: served.tokens.slice(tokens) } };
     });
@@ -199,13 +202,20 @@ export class ServedModel {
     if (field === undefined) return;
     if (!this.#policy.adjusts)
       throw new ApiError(400, 'unsupported', `The backend of this model cannot do that: ${field}`, field);
-    if (form && this.tokenizer.decode(this.tokenizer.encode(OF_JSON)) !== OF_JSON)
-      throw new ApiError(400, 'unsupported', 'This model has no tokens for some characters of JSON', field);
+    if (form && this.tokenizer.decode(this.tokenizer.encode(form.characters)) !== form.characters)
+      throw new ApiError(400, 'unsupported', 'This model has no tokens for some characters of the answer', field);
+  }
+
+  /** Throws an `ApiError` for ids of tokens that there are not. */
+  #assertTokens({ logit_bias, stop_token_ids, allowed_token_ids }: SamplingRequest): void {
     const { vocabSize } = this.tokenizer;
-    const unknown = Object.keys(request.logit_bias ?? {}).find((id) => Number(id) >= vocabSize);
-    if (unknown === undefined) return;
-    const message = `logit_bias: there is no token ${unknown}: the vocabulary has ${vocabSize}`;
-    throw new ApiError(400, 'invalid_value', message, 'logit_bias');
+    const given = { logit_bias: Object.keys(logit_bias ?? {}).map(Number), stop_token_ids, allowed_token_ids };
+    for (const [field, ids] of Object.entries(given)) {
+      const unknown = ids?.find((id) => id >= vocabSize);
+      if (unknown === undefined) continue;
+      const message = `${field}: there is no token ${unknown}: the vocabulary has ${vocabSize}`;
+      throw new ApiError(400, 'invalid_value', message, field);
+    }
   }
 
   #assertRoom(length: number, maxTokens: number | undefined): void {
@@ -217,14 +227,22 @@ export class ServedModel {
     throw new ApiError(400, 'context_length_exceeded', message);
   }
 
-  #served(completion: Completion, stop: readonly string[], behind?: number): Omit<ServedCompletion, 'unsent'> {
+  #served(completion: Completion, { request }: SamplingJob, behind?: number): Omit<ServedCompletion, 'unsent'> {
     const { ids, finishReason } = completion;
-    const ends = this.renderer.stopIds.has(ids.at(-1)!);
+    const spokenIds = this.#endsOf(request).has(ids.at(-1)!) ? ids.slice(0, -1) : ids;
     const tokens = tokensOf(completion);
-    const text = textBehind(behind, ends ? ids.slice(0, -1) : ids, this.tokenizer, { skipSpecialTokens: true });
+    const shown = request.include_stop_str_in_output ? ids : spokenIds;
+    const text = textBehind(behind, shown, this.tokenizer, decodingOf(request));
+    const stops = this.stopsOf(request);
     // A policy that cannot look for texts while it samples may have gone on behind one.
-    const cut = upToStop(text, stop);
-    return { ids, tokens, text: cut, finishReason: cut === text ? finishReason : 'stop' };
+    const isStopped = stops.some((stop) => text.includes(stop));
+    const cut = upToStop(text, stops, { isShown: request.include_stop_str_in_output ?? false });
+    return { ids, spokenIds, tokens, text: cut, finishReason: isStopped ? 'stop' : finishReason };
+  }
+
+  /** The tokens that end a completion, and are no part of its text. */
+  #endsOf({ ignore_eos, stop_token_ids }: SamplingRequest): ReadonlySet<number> {
+    return new Set([...(ignore_eos ? [] : this.renderer.stopIds), ...(stop_token_ids ?? [])]);
   }
 
   /** Holds a completion to the form of the job's answers, in addition to what watches it. */
@@ -235,7 +253,11 @@ export class ServedModel {
       tokenizer: this.tokenizer,
       stopIds: this.renderer.stopIds,
     });
-    return { ...watched, allows, stopWhen: (ids) => watched.stopWhen?.(ids) || stopWhen(ids) };
+    return {
+      ...watched,
+      allows: (id, ids) => (watched.allows?.(id, ids) ?? true) && allows(id, ids),
+      stopWhen: (ids) => watched.stopWhen?.(ids) || stopWhen(ids),
+    };
   }
 
   /** Ends a completion at a stop text, or because its client has gone, and sends its pieces as it grows. */
@@ -245,21 +267,26 @@ export class ServedModel {
     send: ((piece: Piece) => void) | undefined,
   ): Watched {
     const stop = this.stopsOf(request);
-    if (stop.length === 0 && !send) return { stopWhen: () => signal.aborted };
+    const own = new Set(request.stop_token_ids);
+    const allows = allowedBy(request);
+    if (stop.length === 0 && !send) return { ...allows, stopWhen: (ids) => signal.aborted || own.has(ids.at(-1)!) };
     const decoded = createTextStream(this.tokenizer, {
-      skipSpecialTokens: true,
+      ...decodingOf(request),
       ...(behind !== undefined && { behind }),
     });
-    const shown = stopTexts(stop);
+    const ends = this.#endsOf(request);
+    const isShown = request.include_stop_str_in_output ?? false;
+    const shown = stopTexts(stop, { isShown });
     const turn = tools.length > 0 ? this.renderer.follow?.(tools, opening) : undefined;
-    const shownOfTurn = stopTexts(stop);
+    const shownOfTurn = stopTexts(stop, { isShown });
     let tokens: SampledToken[] = [];
     let seen = 0;
     return {
+      ...allows,
       onToken: (token) => tokens.push(token),
       stopWhen: (ids) => {
         for (; seen < ids.length; seen++) {
-          if (this.renderer.stopIds.has(ids[seen]!)) continue;
+          if (ends.has(ids[seen]!) && !isShown) continue;
           // Stop texts end a completion wherever they are, also within a call.
           const all = shown.push(decoded.push(ids[seen]!));
           const text = turn ? shownOfTurn.push(turn.push(ids[seen]!)) : all;
@@ -267,7 +294,7 @@ export class ServedModel {
           send?.({ text, tokens });
           tokens = [];
         }
-        return signal.aborted || shown.found;
+        return signal.aborted || shown.found || own.has(ids.at(-1)!);
       },
     };
   }
@@ -276,17 +303,25 @@ export class ServedModel {
 /** What looks at the tokens of a completion. */
 type Watched = Pick<SampleRequest, 'stopWhen' | 'onToken' | 'allows'>;
 
-/** The characters without which there is no JSON. */
-const OF_JSON = '{"\\n": [-0.1e+23456789, true, false, null]}';
-
 /** The completion where no token may be sampled. */
 const nothing: ServedCompletion = {
   ids: [],
+  spokenIds: [],
   tokens: [],
   text: '',
   finishReason: 'length',
   unsent: { text: '', tokens: [] },
 };
+
+function decodingOf({ skip_special_tokens }: SamplingRequest): DecodeOptions {
+  return { skipSpecialTokens: skip_special_tokens ?? true };
+}
+
+function allowedBy({ allowed_token_ids }: SamplingRequest): Pick<SampleRequest, 'allows'> {
+  if (!allowed_token_ids) return {};
+  const allowed = new Set(allowed_token_ids);
+  return { allows: (id) => allowed.has(id) };
+}
 
 /** The most tokens of prompts whose log-probabilities one request may ask for. */
 const MOST_ECHOED = 2 ** 18;
