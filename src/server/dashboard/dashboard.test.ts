@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {
   appendFileSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   readdirSync,
@@ -11,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { addSteps, hostile, problem, writeLiveRun, writeRecord } from '../../../test/dashboard-runs.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -323,13 +324,35 @@ describe('what it refuses', () => {
     }
   });
 
-  test('a link in the root is a run, if a run is what it leads to', async () => {
-    symlinkSync(join(folder, 'outside'), join(root, 'linked'));
-    symlinkSync(folder, join(root, 'up'));
-    assert.equal((await json<RunJson>('/api/runs/linked')).id, 'linked');
-    assert.equal(await codeOf('/api/runs/up', 404), 'RUN_NOT_FOUND');
-    rmSync(join(root, 'linked'));
-    rmSync(join(root, 'up'));
+  test('no link is followed, at any part of a path', async () => {
+    for (const target of ['outside', '.']) {
+      symlinkSync(join(folder, target), join(root, 'linked'));
+      assert.equal(await codeOf('/api/runs/linked', 404), 'RUN_NOT_FOUND');
+      assert.equal(await codeOf('/api/runs/linked/text?name=run.json', 404), 'RUN_NOT_FOUND');
+      rmSync(join(root, 'linked'));
+    }
+    const run = join(root, 'borrowed');
+    const links: [link: string, target: string, path: string][] = [
+      ['logs', folder, 'text?name=logs%2Fsecret.json'],
+      ['rollouts', join(root, 'live', 'rollouts'), 'rollouts/2/0'],
+      ['rollouts/step_000002.jsonl', join(root, 'live', 'rollouts', 'step_000002.jsonl'), 'rollouts/2'],
+      ['evals/step_000002.jsonl', join(folder, 'secret.json'), 'evaluations'],
+      ['config.yaml', join(folder, 'secret.json'), 'text?name=config.yaml'],
+      ['metrics.jsonl', join(root, 'toy', 'metrics.jsonl'), 'curves?key=reward'],
+      ['samples.jsonl', join(root, 'toy', 'samples.jsonl'), 'samples'],
+      ['config.resolved.json', join(root, 'toy', 'config.resolved.json'), ''],
+      ['run.json', join(root, 'toy', 'run.json'), ''],
+    ];
+    for (const [link, target, path] of links) {
+      mkdirSync(join(run, dirname(link)), { recursive: true });
+      if (link !== 'run.json') copyFileSync(join(root, 'live', 'run.json'), join(run, 'run.json'));
+      symlinkSync(target, join(run, link));
+      assert.equal(await codeOf(`/api/runs/borrowed/${path}`.replace(/\/$/, ''), 400), 'RUN_LINKED', link);
+      assert.equal(await codeOf('/api/compare?run=toy&run=borrowed', 400), 'RUN_LINKED', link);
+      const { damaged } = await json<{ damaged: { id: string; fault: { code: string } }[] }>('/api/runs');
+      assert.deepEqual([damaged.find(({ id }) => id === 'borrowed')?.fault.code, link], ['RUN_LINKED', link]);
+      rmSync(run, { recursive: true });
+    }
   });
 
   test('requests for other hosts', async () => {

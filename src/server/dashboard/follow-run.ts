@@ -9,7 +9,7 @@ import type { Fault, NewLines } from './answers.ts';
 import { type Cursor, cursorText, writerOf } from './cursor.ts';
 import { curveEvaluation } from './curves.ts';
 import { faultOf } from './faults.ts';
-import { isRunHere } from './runs-in-root.ts';
+import { assertUnlinked, isRunHere } from './runs-in-root.ts';
 
 export type FollowEvent =
   /** run.json, at the beginning and whenever it changes. */
@@ -54,6 +54,7 @@ export async function* followRun(
   for (let quiet = 0, isFirst = true; !signal.aborted; isFirst = false) {
     try {
       // run.json is read before the lines: a run that is over by then writes no more lines.
+      assertUnlinked(directory);
       const record = readRun(directory);
       if (writerOf(record) !== from.writer) return yield { event: 'reset' };
       const lines = {

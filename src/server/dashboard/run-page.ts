@@ -20,7 +20,7 @@ import { healthSettings } from '../../studio/training/health-settings.ts';
 import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
 import { faultOf } from './faults.ts';
 import type { LiveRuns } from './live-runs.ts';
-import { runNames } from './runs-in-root.ts';
+import { assertUnlinked, runNames } from './runs-in-root.ts';
 
 /** The number of points of a row's curve. */
 const SPARK_POINTS = 60;
@@ -118,6 +118,7 @@ export class RunTable {
     for (const name of runNames(this.#root)) {
       const directory = join(this.#root, name);
       try {
+        assertUnlinked(directory);
         const stamp = stampOf(directory);
         const known = this.#rows.get(name);
         // No file says whether the process of an active run is still alive.
