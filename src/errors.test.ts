@@ -36,3 +36,12 @@ test('a stack is the same whichever of Node’s own functions happen to call the
   assert.doesNotMatch(stackOf(later)!, /node:internal/);
   assert.match(stackOf(later)!, /^Error: odd\n +at thrown .*\n +at .*errors\.test\.ts:\d+:\d+\)$/);
 });
+
+test('what an error quotes from a file stays short', () => {
+  const error = new GradusError('A', `unknown key ${'k'.repeat(200_000)}`, {
+    hint: `not ${'v'.repeat(200_000)}`,
+    path: 'p'.repeat(200_000),
+  });
+  for (const text of [error.message, error.hint!, error.path!]) assert.ok(text.length < 150, text);
+  assert.ok(new GradusError('A', 'a word '.repeat(100_000)).message.length < 10_000);
+});

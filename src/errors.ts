@@ -32,14 +32,26 @@ export class GradusError extends Error {
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(
-      redacted(message).replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' '),
+      inShort(redacted(message)).replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' '),
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.code = code;
-    this.hint = details.hint === undefined ? undefined : redacted(details.hint);
-    this.path = details.path;
+    this.hint = details.hint === undefined ? undefined : inShort(redacted(details.hint));
+    this.path = details.path === undefined ? undefined : inShort(details.path);
     this.kind = details.kind ?? 'invalid';
   }
+}
+
+/** No word that people or programs write on purpose is as long; keys and values in damaged files are. */
+const longWord = /\S{1001,}/g;
+const MOST_MESSAGE = 8192;
+
+/** A text whose parts were quoted from files, as one that can be read. */
+function inShort(text: string): string {
+  return shortened(
+    text.replaceAll(longWord, (word) => `${word.slice(0, 80)}…${word.slice(-20)}`),
+    MOST_MESSAGE,
+  );
 }
 
 /** The error `CANCELLED`, whose cause is the signal's reason: for the command, the name of the system's signal. */

@@ -14,7 +14,7 @@ const allowedImports: Record<string, string[]> = {
   runtime: [],
   grpo: ['core', 'tensor'],
   'json-schema': [],
-  tools: ['core'],
+  tools: ['core', 'formats'],
   rewards: ['core', 'json-schema'],
   renderers: ['core', 'tokenizers', 'tools'],
   envs: ['core', 'tools'],

@@ -1,9 +1,11 @@
 // Opens the renderer of a model: its tokenizer, its chat template or plain text, and the tokens that end its turn.
+
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { type GgufTokenRoles, ggufTokenizer, ggufTokenRoles } from '../formats/gguf-tokenizer.ts';
+import { parseJson } from '../formats/parse-json.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
 import { createChatTemplate, type TemplateVariables } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
@@ -167,7 +169,7 @@ function readJson(folder: string, name: string): Json | undefined {
   if (!existsSync(path)) return undefined;
   const text = readModelText(path);
   try {
-    return JSON.parse(text);
+    return parseJson(text) as Json;
   } catch (cause) {
     throw new GradusError('MODEL_FILE_INVALID', `${path} is not JSON: ${messageOf(cause)}`, {
       hint: 'download the model again',

@@ -1,6 +1,8 @@
 // JSON lines: one value per line. Lines are only appended, so that only the last one can be incomplete.
+
 import { FormatError } from './format-error.ts';
 import { joinBytes } from './join-bytes.ts';
+import { parseJson } from './parse-json.ts';
 
 export interface JsonLine {
   readonly value: unknown;
@@ -26,7 +28,7 @@ export function* parseJsonLines(chunks: Iterable<Uint8Array>): Generator<JsonLin
     try {
       const text = utf8.decode(line).replace(/\n$/, '');
       if (text.trim() === '') continue;
-      value = JSON.parse(text);
+      value = parseJson(text);
     } catch (error) {
       if (line.at(-1) !== LINE_FEED) return;
       throw new FormatError('JSONL_LINE_INVALID', `line ${number} is not JSON: ${(error as Error).message}`);
@@ -68,8 +70,8 @@ const loneSurrogate = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
  */
 export function parseWithAllDigits(text: string): unknown {
   return mayHoldLongNumbers.test(text)
-    ? JSON.parse(text, withAllDigits as (name: string, value: unknown) => unknown)
-    : JSON.parse(text);
+    ? parseJson(text, withAllDigits as (name: string, value: unknown) => unknown)
+    : parseJson(text);
 }
 
 const mayHoldLongNumbers = /(?<![\d.])\d{16}/;

@@ -1,13 +1,15 @@
 // Weights split over several safetensors files: model.safetensors.index.json says which file has which tensor.
+
 import { quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
+import { parseJson } from './parse-json.ts';
 import type { TensorEntry, TensorFile } from './tensor-file.ts';
 
 /** The file of each tensor. Only plain names of files beside the index are accepted. */
 export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string> {
   let index: { weight_map?: unknown } | null;
   try {
-    index = JSON.parse(text);
+    index = parseJson(text) as typeof index;
   } catch {
     throw invalid('is not valid JSON');
   }

@@ -1,5 +1,6 @@
 // Reads and writes safetensors: 8 bytes of header length, a JSON header, then the tensors without gaps.
 // Format: https://github.com/huggingface/safetensors#format. Every rule there is checked before a tensor is read.
+
 import { type ByteSource, readExactly } from './byte-source.ts';
 import {
   bfloat16,
@@ -15,6 +16,7 @@ import {
 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { joinBytes } from './join-bytes.ts';
+import { parseJson } from './parse-json.ts';
 import { type TensorEntry, type TensorFile, tensorReaders } from './tensor-file.ts';
 
 const elementTypes: ReadonlyMap<string, ElementType> = new Map([
@@ -64,7 +66,7 @@ export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
 function parseHeader(bytes: Uint8Array): Record<string, unknown> {
   let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    header = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     throw invalidHeader('is not valid JSON');
   }

@@ -1,8 +1,10 @@
 // Reads files of JSON lines, of which the last may be incomplete: all, one after the other, or from the end. Also files with one JSON value, and bytes.
+
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
+import { parseJson } from '../formats/parse-json.ts';
 
 /** The types of the fields that a line must have, by name. */
 export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;
@@ -75,7 +77,7 @@ export function lastLine<T extends object>(
 
 function objectOf<T extends object>(line: Uint8Array): T | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(line));
+    const value: unknown = parseJson(new TextDecoder().decode(line));
     return isObject(value) ? (value as T) : undefined;
   } catch {
     return undefined;
@@ -97,7 +99,7 @@ export function readJson<T>(path: string): T {
   assertFile(path);
   const text = readFileSync(path, 'utf8');
   try {
-    return JSON.parse(text) as T;
+    return parseJson(text) as T;
   } catch (cause) {
     throw damaged(path, messageOf(cause), cause);
   }

@@ -17,6 +17,7 @@ import {
   runStatuses,
   type SampleRecord,
 } from './records.ts';
+import { rolloutFault } from './rollout-fault.ts';
 import { systemError } from './system-faults.ts';
 
 /**
@@ -159,7 +160,14 @@ export function readRollouts(directory: string, step: number): RolloutRecord[] {
 
 /** The groups of a step one after the other: those with thousands of long completions need not be in memory together. */
 export function* eachRollout(directory: string, step: number): Generator<RolloutRecord> {
-  for (const { value } of eachLine<RolloutRecord>(rolloutsFile(directory, step))) yield value;
+  const path = rolloutsFile(directory, step);
+  let number = 0;
+  for (const { value } of eachLine<RolloutRecord>(path)) {
+    number++;
+    const fault = rolloutFault(value);
+    if (fault !== undefined) throw damaged(path, `line ${number}: ${fault}`);
+    yield value;
+  }
 }
 
 /** The paths of the files that a run has written so far, by kind. */

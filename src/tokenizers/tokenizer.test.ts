@@ -244,3 +244,30 @@ test('patterns that backtracking never ends with are matched at once, wherever t
     tokenizer.decode(tokenizer.encode(`${'a'.repeat(1000)}!`));
   }
 });
+
+test('a post-processor of a wrong shape is an error of the file, when it is read or used', () => {
+  const type = 'TemplateProcessing';
+  const A = { Sequence: { id: 'A', type_id: 0 } };
+  for (const post_processor of [
+    'x',
+    5,
+    [],
+    {},
+    { type },
+    { type, single: 5, pair: [], special_tokens: {} },
+    { type, single: [5, null], pair: [null], special_tokens: [] },
+    { type: 'Sequence', processors: 5 },
+    { type: 'Sequence', processors: [{ type, single: [null, A] }] },
+    { type: 'RobertaProcessing' },
+    { type: 'BertProcessing', sep: 5, cls: null },
+  ]) {
+    assert.throws(
+      () => {
+        const description = { ...characterTokenizerJson('ab', ['<unk>']), post_processor };
+        createTokenizer(description, { unk_token: '<unk>' }).encode('ab', { addSpecialTokens: true });
+      },
+      { code: 'TOKENIZER_INVALID' },
+      JSON.stringify(post_processor),
+    );
+  }
+});

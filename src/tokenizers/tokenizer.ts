@@ -77,7 +77,7 @@ export function createTokenizer(
     specialIds,
     chatTemplate: chatTemplateOf(config.chat_template),
     encode(text, { addSpecialTokens = false } = {}) {
-      const { ids } = library.encode(text, { add_special_tokens: addSpecialTokens });
+      const { ids } = asDescribed(() => library.encode(text, { add_special_tokens: addSpecialTokens }));
       if (ids.every((id) => id !== undefined)) return ids;
       throw new GradusError('TOKENIZER_TEXT_UNKNOWN', `the tokenizer has no token for a part of ${quoted(text)}`, {
         hint: 'use a tokenizer with an unknown token or byte fallback',
@@ -88,7 +88,8 @@ export function createTokenizer(
         (id) => library.id_to_token(id) !== undefined && !(skipSpecialTokens && specialIds.has(id)),
       );
       // Never "clean up" spaces, even if the config says so: the decoded text must be exactly what the tokens spell.
-      return known.length === 0 ? '' : library.decode(known, { clean_up_tokenization_spaces: false });
+      if (known.length === 0) return '';
+      return asDescribed(() => library.decode(known, { clean_up_tokenization_spaces: false }));
     },
     idOf: (token) => library.token_to_id(token),
     bytesOf(id) {
@@ -96,6 +97,16 @@ export function createTokenizer(
       return token === undefined ? undefined : bytesOf(token);
     },
   };
+}
+
+/** The library reads some parts of the description only when they are needed, and trusts them. */
+function asDescribed<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof GradusError) throw error;
+    throw invalid('tokenizer.json', firstPart(messageOf(error)), error);
+  }
 }
 
 /** The special tokens of the configuration and the vocabulary. Throws `TOKENIZER_INVALID` for one that is not in the vocabulary. */

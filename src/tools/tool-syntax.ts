@@ -1,6 +1,8 @@
 // How families of models write tool calls: the interface, and a reader that finds calls in streamed text.
+
 import { readArguments } from '../call-arguments.ts';
 import { isObject, messageOf } from '../errors.ts';
+import { parseJson } from '../formats/parse-json.ts';
 import type { ToolCall } from '../message.ts';
 import { thinkingTags } from '../opening.ts';
 
@@ -130,7 +132,7 @@ export function callWithArguments(name: string, json: string): NamedArguments | 
 /** What `read` makes of a JSON object, or why the text is not one. */
 function parsed<T>(json: string, read: (value: Record<string, unknown>) => T): T | string {
   try {
-    const value: unknown = JSON.parse(json);
+    const value: unknown = parseJson(json);
     return isObject(value) ? read(value) : 'the call is no JSON object';
   } catch (error) {
     return `the call is not valid JSON: ${messageOf(error)}`;

@@ -1,10 +1,12 @@
 // Models on disk: a Hugging Face folder with safetensors, or a GGUF file, read through one interface.
+
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { ggufArchitecture, ggufLayout, huggingFaceName, reorderPairs } from '../../formats/gguf-architectures.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
+import { parseJson } from '../../formats/parse-json.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import { notFloat, type TensorEntry, type TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
@@ -85,7 +87,7 @@ function weightsAmong(files: readonly string[]): string | undefined {
 export async function readConfig(folder: string): Promise<Record<string, unknown>> {
   const path = join(folder, 'config.json');
   try {
-    const config: unknown = JSON.parse(readModelText(path));
+    const config: unknown = parseJson(readModelText(path));
     if (config === null || typeof config !== 'object' || Array.isArray(config))
       throw new Error('it must contain an object');
     return config as Record<string, unknown>;

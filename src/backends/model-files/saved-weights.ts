@@ -1,6 +1,8 @@
 // The format of folders with trained weights, which all engines share: the names of files, an adapter's settings, a model's config.json.
+
 import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
+import { parseJson } from '../../formats/parse-json.ts';
 import { ADAPTER_CONFIG } from '../../hub/adapter-files.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 import { peftSettings } from '../../models/peft.ts';
@@ -23,7 +25,7 @@ export async function readAdapterSettings(directory: string): Promise<LoraSettin
   const path = join(directory, ADAPTER_CONFIG);
   let json: Record<string, unknown>;
   try {
-    json = JSON.parse(readModelText(path));
+    json = parseJson(readModelText(path)) as typeof json;
   } catch (cause) {
     throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
   }

@@ -2,9 +2,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { moments } from '../../common/statistics.ts';
-import { GradusError, isObject, kindOf } from '../../errors.ts';
+import { GradusError } from '../../errors.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
-import { damaged } from '../../runs/read-lines.ts';
 import { eachRollout } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
@@ -63,22 +62,7 @@ function* eachGroup(directory: string, step: number): Generator<RolloutRecord> {
       hint: 'rollouts are kept of the steps that /rollouts lists',
     });
   }
-  let number = 0;
-  for (const group of eachRollout(directory, step)) {
-    const fault = faultOfGroup(group);
-    number++;
-    if (fault !== undefined) throw damaged(path, `${fault} of line ${number}`);
-    yield group;
-  }
-}
-
-/** What is wrong with the fields of a group that the page needs. */
-function faultOfGroup({ prompt, completions }: RolloutRecord): string | undefined {
-  for (const [name, list] of Object.entries({ prompt, completions })) {
-    if (!Array.isArray(list)) return `${name} is ${kindOf(list)}, not an array:`;
-    if (!list.every(isObject)) return `${name} has an entry that is no object:`;
-  }
-  return undefined;
+  yield* eachRollout(directory, step);
 }
 
 function groupRow({ id, fate, reason, prompt, completions }: RolloutRecord, index: number): GroupRow {

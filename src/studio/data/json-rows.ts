@@ -1,8 +1,10 @@
 // Reads rows from JSON: one object a line, or a list of objects, whatever the file is called, as `datasets` does.
+
 import { parseExact } from '../../common/exact-values.ts';
 import { decodeUtf8 } from '../../common/utf8.ts';
 import { GradusError, isObject, kindOf, messageOf } from '../../errors.ts';
 import { splitLines } from '../../formats/jsonl.ts';
+import { parseJson } from '../../formats/parse-json.ts';
 import { fileChunks } from '../../runs/read-lines.ts';
 
 /** The maximum depth of nested values, so that functions that walk a row cannot exhaust the stack. */
@@ -50,7 +52,7 @@ function firstLines(path: string): string[] {
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

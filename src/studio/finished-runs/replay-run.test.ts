@@ -108,3 +108,24 @@ test('a replay writes nothing, and a run without rollouts is refused', async () 
   await assert.rejects(replayRun(run, { reward: 'exact_mach' }), { code: 'REWARD_UNKNOWN' });
   await assert.rejects(replayRun('nothing', { reward: 'exact_match' }), { code: 'RUN_NOT_FOUND' });
 });
+
+test('damaged rollouts are told by their line', async () => {
+  const whole = group('a', '4', [['4', 1]]);
+  const [completion] = whole.completions;
+  const damages: object[] = [
+    [],
+    { ...whole, example: null },
+    { ...whole, prompt: 'x' },
+    { ...whole, completions: null },
+    ...[null, 5, { ...completion, text: 5 }, { ...completion, text: undefined }, { ...completion, reward: '1' }].map(
+      (damaged) => ({ ...whole, completions: [damaged] }),
+    ),
+  ];
+  for (const [i, damage] of damages.entries()) {
+    const damaged = writeRun(`damaged-${i}`, [[whole, damage as RolloutRecord]]);
+    await assert.rejects(replayRun(damaged, { reward: 'exact_match' }), { code: 'RUN_DAMAGED', message: /line 2/ });
+  }
+  const deep = writeRun('deep', [[whole]]);
+  writeFileSync(rolloutsFile(deep, 1), `{"example": ${'['.repeat(20_000)}${']'.repeat(20_000)}}\n`);
+  await assert.rejects(replayRun(deep, { reward: 'exact_match' }), { code: 'RUN_DAMAGED', message: /levels deep/ });
+});
