@@ -1,6 +1,6 @@
 // GGUF as llama.cpp reads it: blocks that ggml makes, the tokenizers of every kind, and the logits of models of every type.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -102,6 +102,25 @@ describe('tokenizers', { skip }, () => {
         writeFileSync(path, sentencePieceVocabulary(description, scores, spacePrefix, { bosId: 1, eosId: 2 }));
         await compare(path);
       });
+    }
+  });
+
+  test('any token may end a text, without a warning', { skip: skipWithoutShared('models/stories260K') }, async () => {
+    const stories = join(folder, 'stories');
+    cpSync(sharedPath('models/stories260K')!, stories, { recursive: true });
+    chmodSync(join(stories, 'generation_config.json'), 0o600);
+    const layers = { block_count: 1, context_length: 8, embedding_length: 8, feed_forward_length: 8 };
+    const heads = { 'attention.head_count': 1, 'attention.layer_norm_rms_epsilon': float32(1e-5) };
+    const sizes = Object.entries({ ...layers, ...heads }).map(([key, value]) => [`llama.${key}`, value]);
+    for (const eos_token_id of [2, [2], [1, 2], [2, 1], [2, 300, 301], [300, 2, 1, 301]]) {
+      writeFileSync(join(stories, 'generation_config.json'), JSON.stringify({ eos_token_id }));
+      const metadata = await ggufTokenizerMetadata(stories, 'none', 512);
+      const path = join(folder, 'ends.gguf');
+      writeFileSync(
+        path,
+        ggufHeader({ 'general.architecture': 'llama', ...Object.fromEntries(sizes), ...metadata }, []),
+      );
+      assert.deepEqual(await llamaCpp().warnings(path), [], JSON.stringify(eos_token_id));
     }
   });
 

@@ -13,6 +13,8 @@ interface Library {
 }
 
 interface Llama {
+  logLevel: 'disabled' | 'warn';
+  logger: (level: string, message: string) => void;
   loadModel(options: { modelPath: string; vocabOnly?: boolean }): Promise<LlamaModel>;
   dispose(): Promise<void>;
 }
@@ -32,6 +34,8 @@ interface LlamaSequence {
 export interface LlamaCpp {
   /** The ids of each text, without those that begin or end a text; spelt-out special tokens are those tokens. */
   tokenize(path: string, texts: readonly string[]): Promise<readonly (readonly number[])[]>;
+  /** What llama.cpp warns of when it reads the vocabulary of a file. */
+  warnings(path: string): Promise<readonly string[]>;
   /** Logits [position][token], computed in float32 as far as llama.cpp does that. */
   logits(path: string, ids: readonly number[]): Promise<readonly Float32Array[]>;
   /** ggml's own blocks of a type for random numbers, and what ggml decodes them to; both for `values` [rows, columns]. */
@@ -59,8 +63,19 @@ export async function openLlamaCpp(): Promise<LlamaCpp | string> {
   }
 }
 
-function models(llama: Llama): Pick<LlamaCpp, 'tokenize' | 'logits'> {
+function models(llama: Llama): Pick<LlamaCpp, 'tokenize' | 'warnings' | 'logits'> {
   return {
+    async warnings(modelPath) {
+      const said: string[] = [];
+      llama.logger = (level, message) => {
+        if (level === 'warn' && message.startsWith('load:')) said.push(message.trim());
+      };
+      llama.logLevel = 'warn';
+      const model = await llama.loadModel({ modelPath, vocabOnly: true });
+      await model.dispose();
+      llama.logLevel = 'disabled';
+      return said;
+    },
     async tokenize(modelPath, texts) {
       const model = await llama.loadModel({ modelPath, vocabOnly: true });
       const ids = texts.map((text) => Array.from(model.tokenize(text, true)));

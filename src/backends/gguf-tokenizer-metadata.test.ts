@@ -65,4 +65,7 @@ test('all three tokens that end a completion of Llama 3 do so in GGUF', {
   writeFileSync(join(model, 'generation_config.json'), JSON.stringify({ eos_token_id: [2, 300, 301] }));
   const metadata = await ggufTokenizerMetadata(model, 'auto', 512);
   assert.deepEqual(ggufTokenizer(metadata).endIds, [2, 300, 301]);
+  // llama.cpp takes </s> for an end, and warns of others that are none of these.
+  const others = ['fim_pad', 'fim_rep', 'fim_sep'].map((role) => metadata[`tokenizer.ggml.${role}_token_id`]);
+  assert.deepEqual(others, [300, 301, undefined]);
 });

@@ -24,7 +24,9 @@ export async function ggufTokenizerMetadata(
   if (!description) return { ...tokenizerPart(await readGgufMetadata(ggufAt(modelPath)!)), ...template };
   const { bosId, eosId, padId, roleTokens } = tokenizer;
   // The end of a text, of a turn, and of a message: each of them ends what llama.cpp generates.
-  const [eos, eot, eom] = new Set([...(eosId === undefined ? [] : [eosId]), ...renderer.stopIds]);
+  const ends = [...new Set([...(eosId === undefined ? [] : [eosId]), ...renderer.stopIds])];
+  const [eos, eot, eom] = ends;
+  const unknown = ends.filter((id) => !knownEnds.has(tokenizer.decode([id])));
   const ids = {
     bos: bosId,
     eos,
@@ -32,6 +34,7 @@ export async function ggufTokenizerMetadata(
     eom,
     padding: padId,
     unknown: roleTokens.unk_token === undefined ? undefined : tokenizer.idOf(roleTokens.unk_token),
+    ...Object.fromEntries(otherEnds.map((role, i) => [role, unknown[i]])),
   };
   // In a chat the model sees texts after a special token, where some tokenizers set no space; they set one at the beginning of a text.
   const isChat = chatTemplate !== 'none' && templateSource !== undefined;
@@ -47,6 +50,15 @@ export async function ggufTokenizerMetadata(
     ...template,
   };
 }
+
+/** The texts of tokens that llama.cpp takes for ends of their own accord. Of others that are `eos`, `eot` or `eom` it warns, as of a mistake. */
+const knownEnds: ReadonlySet<string> = new Set([
+  ...['<|eot_id|>', '<|im_end|>', '<|end|>', '<|return|>', '<|call|>', '<end_of_turn>', '<|endoftext|>', '</s>'],
+  ...['<|eom_id|>', '<EOT>', '_<EOT>', '<|end_of_text|>', '<end_of_utterance>'],
+]);
+
+/** Roles of tokens for filling in code, which end what llama.cpp generates, and of which it does not warn. They are given to ends that it does not know. */
+const otherEnds = ['fim_pad', 'fim_rep', 'fim_sep'] as const;
 
 /** What a GGUF file says of its tokenizer. */
 function tokenizerPart(metadata: Readonly<Record<string, unknown>>): GgufMetadata {

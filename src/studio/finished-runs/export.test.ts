@@ -20,7 +20,7 @@ import { openModel, randomSequences } from '../../../test/native-models.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
-import { openRenderer } from '../../backends/open-renderer.ts';
+import { openModelText, openRenderer } from '../../backends/open-renderer.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { train } from '../train.ts';
 import { type ExportOptions, exportRun } from './export.ts';
@@ -37,6 +37,46 @@ await train({ ...config, lora: null } as ConfigInput, { out: at('full') });
 const checkpoint = (run: string) =>
   join(at(run), 'checkpoints', readFileSync(join(at(run), 'checkpoints', 'best'), 'utf8').trim());
 const sequences = randomSequences({ 3: [4, 6], 5: [5] });
+
+test('all tokens at which completions ended are in the export, whichever files of the model name them', async () => {
+  const before = readFileSync(join(model, 'config.json'), 'utf8');
+  const change = (name: string, fields: object) =>
+    writeFileSync(
+      join(model, name),
+      JSON.stringify({ ...JSON.parse(readFileSync(join(model, name), 'utf8')), ...fields }),
+    );
+  const exported = async (out: string) => {
+    await exportRun(at('adapted'), { out: at(out) });
+    const read = (name: string) => JSON.parse(readFileSync(join(at(out), name), 'utf8')).eos_token_id;
+    return [read('generation_config.json'), read('config.json')];
+  };
+  const { tokenizer } = await openModelText(model, 'none');
+  const eos = tokenizer.eosId!;
+  const [one, two] = [eos + 1, eos + 2];
+  try {
+    change('config.json', { eos_token_id: one });
+    writeFileSync(join(model, 'generation_config.json'), JSON.stringify({ eos_token_id: one }));
+    assert.deepEqual(await exported('of-two'), [
+      [one, eos],
+      [one, eos],
+    ]);
+    // A temperature of 1 would be none for transformers.
+    writeFileSync(join(model, 'generation_config.json'), `{"eos_token_id": [${two}], "temperature": 1.0, "top_k": 20}`);
+    assert.deepEqual((await exported('of-three'))[0], [two, one, eos]);
+    assert.match(
+      readFileSync(join(at('of-three'), 'generation_config.json'), 'utf8'),
+      /"temperature": 1\.0,\s+"top_k": 20/,
+    );
+    rmSync(join(model, 'generation_config.json'));
+    assert.deepEqual((await exported('without'))[0], [one, eos]);
+    await exportRun(at('adapted'), { out: at('of-two-peft'), format: 'peft' });
+    const card = readFileSync(join(at('of-two-peft'), 'README.md'), 'utf8');
+    assert.ok(card.includes(`model.generation_config.eos_token_id = [${one},${eos}]`));
+  } finally {
+    writeFileSync(join(model, 'config.json'), before);
+    rmSync(join(model, 'generation_config.json'), { force: true });
+  }
+});
 
 for (const dtype of ['float32', 'bfloat16'] as const) {
   test(`the adapter is merged into the weights, as ${dtype}`, async (t) => {

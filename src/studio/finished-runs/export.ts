@@ -7,7 +7,9 @@ import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.t
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
 import type { GgufDtype } from '../../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../../backends/model-files/write-merged.ts';
+import { openModelText } from '../../backends/open-renderer.ts';
 import { counted } from '../../common/counted.ts';
+import { parseToWrite } from '../../common/json-numbers.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { stagesOf, withCountedSteps } from '../../config/stages.ts';
@@ -105,7 +107,8 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   assertFree();
   const modelPath = await obtainModel(config.model);
   if (format !== 'peft') await assertMergeable(modelPath);
-  const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype };
+  const ends = await endTokensOf(modelPath, config);
+  const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype, ends };
   await fillFolder(resolve(out), (target) => writeFiles(target, exported), assertFree);
   return {
     ok: true,
@@ -129,6 +132,8 @@ interface Exported {
   readonly modelPath: string;
   readonly format: ExportFormat;
   readonly dtype: WrittenDtype | GgufDtype;
+  /** The tokens at which completions ended. */
+  readonly ends: readonly number[];
 }
 
 const isWrittenDtype = (dtype: ExportOptions['dtype']): dtype is WrittenDtype =>
@@ -153,7 +158,7 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
 /** Writes a complete model as a folder for transformers. */
 async function writeMerged(
   target: string,
-  { modelPath, checkpoint, config, dtype }: Exported,
+  { modelPath, checkpoint, config, dtype, ends }: Exported,
   base: string,
   gguf: Readonly<Record<string, unknown>> | undefined,
 ): Promise<void> {
@@ -169,7 +174,7 @@ async function writeMerged(
     // The template that the model was trained with. transformers prefers this file to the template in tokenizer_config.json.
     writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
   }
-  writeGenerationConfig(target, gguf ? ggufTokenRoles(gguf).endIds : []);
+  writeEndTokens(target, ends);
 }
 
 /** Writes a complete model as one file for llama.cpp. */
@@ -227,21 +232,31 @@ function keepTokenizer(folder: string): void {
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
+/** The tokens at which the completions of a run ended: those that any of the model's files names. */
+async function endTokensOf(modelPath: string, { chat_template }: Config): Promise<number[]> {
+  const { renderer } = await openModelText(modelPath, chat_template);
+  return [...renderer.stopIds];
+}
+
 /**
- * Writes a generation_config.json if the base model has none: the tokens that begin and end a text, from config.json.
- * @param ends all tokens that end a completion, where config.json has only one
+ * Writes the tokens that end a completion into generation_config.json, which transformers and vLLM read, and into config.json, which others read: the
+ * base model may name one of them in each of several files, or none. A model without a generation_config.json gets one.
  */
-function writeGenerationConfig(folder: string, ends: readonly number[]): void {
-  const path = join(folder, 'generation_config.json');
-  if (existsSync(path)) return;
-  const config: Record<string, unknown> = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
-  const names = ['bos_token_id', 'eos_token_id', 'pad_token_id'].filter((name) => config[name] != null);
-  const generation = {
-    ...Object.fromEntries(names.map((name) => [name, config[name]])),
-    ...(ends.length > 1 && { eos_token_id: ends }),
-    do_sample: true,
+function writeEndTokens(folder: string, ends: readonly number[]): void {
+  const read = (name: string) => {
+    const path = join(folder, name);
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    // With the numbers of the text: for transformers, a temperature of 1 is none.
+    return text === undefined ? undefined : (parseToWrite(text) as Readonly<Record<string, unknown>>);
   };
-  writeFileSync(path, `${JSON.stringify(generation, null, 2)}\n`);
+  const write = (name: string, value: object) =>
+    writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  const config = read('config.json')!;
+  const names = ['bos_token_id', 'eos_token_id', 'pad_token_id'].filter((name) => config[name] != null);
+  const made = { ...Object.fromEntries(names.map((name) => [name, config[name]])), do_sample: true };
+  const eos = ends.length === 0 ? {} : { eos_token_id: ends.length === 1 ? ends[0] : ends };
+  write('generation_config.json', { ...(read('generation_config.json') ?? made), ...eos });
+  write('config.json', { ...config, ...eos });
 }
 
 /** The licence of the base model, from the header of its card, which is between its first two `---`. */
@@ -261,7 +276,7 @@ const titleOf = ({ config, step }: Exported) => {
 
 /** The model card: a header for Hugging Face, how to load the folder, and the run's own card. */
 function modelCard(exported: Exported, licence: string | undefined): string {
-  const { directory, config, format } = exported;
+  const { directory, config, format, ends } = exported;
   const base = nameForOthers(config.model!);
   const id = existsSync(base) ? undefined : parseHubId(base);
   const libraries = { merged: 'transformers', peft: 'peft', gguf: 'gguf' } as const;
@@ -277,11 +292,11 @@ function modelCard(exported: Exported, licence: string | undefined): string {
   const card = runCard(inspectRun(directory))
     .replace(/^# /, '## ')
     .replaceAll(/^## (?!Run card)/gm, '### ');
-  return `---\n${header.join('\n')}\n---\n\n# ${titleOf(exported)}\n\n${text}\n\n${howToLoad(format, base, id)}\n\n${card}`;
+  return `---\n${header.join('\n')}\n---\n\n# ${titleOf(exported)}\n\n${text}\n\n${howToLoad(format, base, id, ends)}\n\n${card}`;
 }
 
 /** How to load the export, in Markdown. @param id of the base on the hub; `undefined` if `base` is a path */
-function howToLoad(format: ExportFormat, base: string, id: HubId | undefined): string {
+function howToLoad(format: ExportFormat, base: string, id: HubId | undefined, ends: readonly number[]): string {
   if (format === 'gguf') return `\`\`\`sh\nllama-cli -m ${GGUF_FILE}\n\`\`\``;
   const lines = ['from transformers import AutoModelForCausalLM', ''];
   if (format === 'merged') lines.push('model = AutoModelForCausalLM.from_pretrained(folder)');
@@ -294,6 +309,8 @@ function howToLoad(format: ExportFormat, base: string, id: HubId | undefined): s
     const source = `${JSON.stringify(id?.name ?? folder)}${file}${revision}`;
     lines.unshift('from peft import PeftModel');
     lines.push(`model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`);
+    // The base model's own settings may name fewer, and adapters have none.
+    if (ends.length > 1) lines.push(`model.generation_config.eos_token_id = ${JSON.stringify(ends)}`);
   }
   return `\`\`\`python\n${lines.join('\n')}\n\`\`\``;
 }
