@@ -19,6 +19,7 @@ import { architectureOf } from '../src/models/families.ts';
 import { peftSettings } from '../src/models/peft.ts';
 import { createChatTemplate } from '../src/renderers/chat-template.ts';
 import { parseCsv } from '../src/studio/data/csv-rows.ts';
+import { boundedCodecs } from '../src/studio/data/parquet-codecs.ts';
 import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 import { hermes } from '../src/tools/hermes.ts';
 import { llama3 } from '../src/tools/llama3.ts';
@@ -184,7 +185,10 @@ export const kinds: Readonly<Record<string, Kind>> = {
       }
     },
   },
-  parquet: { files: ['none', 'snappy', 'gzip', 'zstd'].map(parquet), read: readParquet },
+  parquet: {
+    files: ['none', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'plain', 'types'].map(parquet),
+    read: (bytes) => readParquet(bytes, { memory: MEMORY.always, codecs: boundedCodecs }),
+  },
 };
 
 /** The longest that one file may take, in milliseconds, on a machine that does other things too. */

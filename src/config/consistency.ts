@@ -19,6 +19,8 @@ const exclusive: readonly (readonly Key[])[] = [
   // An environment makes its own prompts.
   ['environment', 'prompt_column'],
   ['environment', 'prompt_template'],
+  ['environment', 'drop_last_turn'],
+  ['prompt_template', 'drop_last_turn'],
   ['environment', 'system_prompt'],
   ['environment', 'few_shot'],
   ['environment', 'overlong_prompts'],
@@ -31,6 +33,7 @@ const needs: Partial<Record<Key, readonly Key[]>> = {
   dataset_config: ['dataset'],
   dataset_split: ['dataset'],
   columns: ['dataset'],
+  remove_columns: ['dataset'],
   filter: ['dataset'],
   train_limit: ['dataset'],
   eval_dataset: ['dataset'],

@@ -80,6 +80,10 @@ const keys = {
     .describe(
       'columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects, {answer: {from: solution, pattern: REGEX}} takes a part of a text',
     ),
+  remove_columns: z
+    .array(z.string())
+    .default([])
+    .describe('columns that are not read: those of images and other bytes, which no row can hold'),
   filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
   train_limit: count
     .nullable()
@@ -97,6 +101,10 @@ const keys = {
   taskset: z.string().nullable().default(null).describe('a built-in generator of problems, instead of dataset'),
   taskset_config: plainObject.default({}).describe('settings of the task set'),
   prompt_column: z.string().default('question').describe('the column with the prompt: a text or messages'),
+  drop_last_turn: z
+    .boolean()
+    .default(false)
+    .describe('leave the turn of the assistant with which a conversation ends out of the prompt: it is the answer'),
   answer_column: z.string().default('answer').describe('the column with the right answer'),
   prompt_template: z
     .string()

@@ -28,6 +28,7 @@ export const rowKeys = [
   'dataset_config',
   'dataset_split',
   'columns',
+  'remove_columns',
   'filter',
   'train_limit',
   'taskset',
@@ -38,6 +39,7 @@ export const rowKeys = [
 const supervisedKeys: readonly StageKey[] = [
   ...rowKeys,
   'prompt_column',
+  'drop_last_turn',
   'answer_column',
   'prompt_template',
   'system_prompt',

@@ -93,6 +93,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     system_prompt: noPrompt,
     few_shot: noPrompt,
     prompt_column: noPrompt,
+    drop_last_turn: noPrompt,
     prompt_template: noPrompt,
     overlong_prompts: noPrompt,
     max_prompt_tokens: noPrompt,

@@ -33,6 +33,7 @@ export function formatPrompt(template: string, row: Example): string {
     }
     const exact = exactAt(row, column);
     if (exact && 'number' in exact) return exact.number;
+    if (exact?.type === 'decimal') return exact.value;
     return typeof value === 'string' ? value : stringifyNumbers(value);
   });
 }

@@ -63,21 +63,3 @@ export function stringifyLine(value: object): string {
 
 /** JSON.stringify escapes lone surrogates, and no other character in this way. */
 const loneSurrogate = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
-
-/**
- * Like JSON.parse, except that whole numbers beyond 2⁵³, which it would round, become texts of their digits, as in parquet.ts: an answer must not
- * change.
- */
-export function parseWithAllDigits(text: string): unknown {
-  return mayHoldLongNumbers.test(text)
-    ? parseJson(text, withAllDigits as (name: string, value: unknown) => unknown)
-    : parseJson(text);
-}
-
-const mayHoldLongNumbers = /(?<![\d.])\d{16}/;
-
-/** @param context is not in TypeScript's library yet */
-function withAllDigits(_name: string, value: unknown, context: { readonly source?: string }): unknown {
-  const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? '');
-  return isRounded ? context.source : value;
-}

@@ -38,8 +38,8 @@ test('nulls of any type, decimals with all their digits, times before 1970', asy
         whole: '9007199254740993',
         money: [{ x: 0.1 }, { x: null }],
         prices: { a: 0.7 },
-        micro: '1969-12-31T23:59:59.999Z',
-        nano: '1969-12-31T23:59:59.999Z',
+        micro: '1969-12-31 23:59:59.999500',
+        nano: '1969-12-31 23:59:59.999999999',
       },
       {
         list: null,
@@ -52,13 +52,14 @@ test('nulls of any type, decimals with all their digits, times before 1970', asy
         money: null,
         prices: {},
         micro: null,
-        nano: '1970-01-01T00:00:00.000Z',
+        nano: '1970-01-01 00:00:00.000000001',
       },
     ]);
   }
 });
 
 const isInvalid = (error: unknown) => error instanceof FormatError && error.code === 'PARQUET_INVALID';
+const isClear = (error: unknown) => error instanceof FormatError && error.code.startsWith('PARQUET_');
 
 test('what is torn, or something else, is refused', async () => {
   const whole = fixture('rows-snappy.parquet');
@@ -82,6 +83,6 @@ test('damage is an error or other values: never a crash, a hang or another kind 
   for (let place = 4; place < whole.length - 4; place += 7) {
     const damaged = Buffer.from(whole);
     damaged[place] = damaged[place]! ^ 0xff;
-    await readParquet(damaged).catch((error) => assert.ok(isInvalid(error), String(error)));
+    await readParquet(damaged).catch((error) => assert.ok(isClear(error), String(error)));
   }
 });

@@ -1,39 +1,47 @@
 // Reads Parquet: the rows of a file as plain JSON values.
-import { type FileMetaData, type ParquetParsers, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
-import { parquetHeader } from 'hyparquet/src/column.js';
-import { compressors as codecs } from 'hyparquet-compressors';
+import {
+  type Compressors,
+  type FileMetaData,
+  type ParquetParsers,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+} from 'hyparquet';
+import { compressors as libraryCodecs } from 'hyparquet-compressors';
+import { arrowSchema } from './arrow-schema.ts';
 import { FormatError } from './format-error.ts';
-import { parseWithAllDigits } from './jsonl.ts';
-import { type Decimals, decimalValue, takeDecimals } from './parquet-decimals.ts';
+import { assertBounds } from './parquet-bounds.ts';
+import { ColumnRefused, type Note, type Place, placing } from './parquet-values.ts';
 
 /** Every file begins and ends with it. */
 const MAGIC = 'PAR1';
 
-/** The page of a column of nulls is empty, which LZ4's decoder mistakes for damage. */
-const compressors: typeof codecs = Object.fromEntries(
-  Object.entries(codecs).map(([name, decompress]) => [
-    name,
-    (input: Uint8Array, length: number) => (length === 0 ? new Uint8Array() : decompress(input, length)),
-  ]),
-);
+export interface ReadParquetOptions {
+  /** Columns that are not read. @default none */
+  readonly without?: readonly string[];
+  /** Bytes of memory that the rows may take, which is estimated before anything is read. @default 1 GB */
+  readonly memory?: number;
+  /** Codecs in place of the library's, some of which do not keep to the length that they are given. @default none */
+  readonly codecs?: Compressors;
+  /** Is told of values that are something else to Python. @default they are forgotten */
+  readonly note?: Note;
+}
 
-/** The milliseconds in which a time is: times before 1970 are negative, and division of a bigint would bring them nearer to 0. */
-const dateOf = (time: bigint, perMillisecond: bigint) =>
-  new Date(Number((time - (((time % perMillisecond) + perMillisecond) % perMillisecond)) / perMillisecond));
-
-const parsers = {
-  timestampFromMicroseconds: (time: bigint) => dateOf(time, 1000n),
-  timestampFromNanoseconds: (time: bigint) => dateOf(time, 1_000_000n),
-  // See `takeDecimals`.
-  dateFromDays: (days: unknown) => (days instanceof Uint8Array ? days : new Date((days as number) * 86_400_000)),
-  jsonFromBytes: (bytes?: Uint8Array) => bytes && parseWithAllDigits(new TextDecoder().decode(bytes)),
-} as unknown as ParquetParsers;
+/** The library makes moments of these by itself. */
+const parsers = { timestampFromNanoseconds: (time: bigint) => time } as unknown as ParquetParsers;
 
 /**
- * All rows, whatever the compression. Whole numbers and decimals that a double cannot hold and infinity become texts, times ISO 8601, NaN null, so
- * that every value can be written as JSON. Throws `PARQUET_INVALID`.
+ * All rows, whatever the compression. Values are those of pyarrow as far as JSON can hold them; whole numbers and decimals that a double cannot hold and
+ * infinity become texts, NaN null, dates, times and lengths of time what Python's str() makes of them.
+ *
+ * Throws `PARQUET_INVALID`; `PARQUET_TOO_LARGE` for rows that would take more memory; and `PARQUET_COLUMN_UNREADABLE` for a column of bytes, or of other
+ * values that no row can hold, unless it is left out.
  */
-export async function readParquet(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
+export async function readParquet(
+  bytes: Uint8Array,
+  options: ReadParquetOptions = {},
+): Promise<Record<string, unknown>[]> {
+  const { without = [], memory = 1e9, codecs = {}, note = () => {} } = options;
   const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
   if (bytes.length < 12 || ends.some((end) => end !== MAGIC)) {
     throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
@@ -51,45 +59,61 @@ export async function readParquet(bytes: Uint8Array): Promise<Record<string, unk
   };
   try {
     const metadata = await parquetMetadataAsync(file);
-    assertPageSizes(bytes, metadata);
-    const decimals = takeDecimals(metadata);
-    const rows = await parquetReadObjects({ file, metadata, compressors, parsers });
-    return rows.map((row) => plain(row, decimals) as Record<string, unknown>);
+    const names = columnNames(metadata);
+    const unknown = without.find((name) => !names.includes(name));
+    if (unknown !== undefined) throw new ColumnRefused(unknown, `is not there; there are: ${names.join(', ')}`);
+    const columns = names.filter((name) => !without.includes(name));
+    assertBounds(bytes, metadata, { columns, memory });
+    const places = columnPlaces(metadata, columns, note);
+    const compressors = exactly({ ...libraryCodecs, ...codecs });
+    const rows = await parquetReadObjects({ file, metadata, compressors, parsers, utf8: false, columns });
+    return rows.map((row) => placedRow(row, places));
   } catch (error) {
     failed = true;
-    throw new FormatError('PARQUET_INVALID', (error as Error).message.replaceAll(/\s+/g, ' ').slice(0, 200));
+    if (error instanceof FormatError) throw error;
+    const message = (error as Error).message.replaceAll(/\s+/g, ' ').slice(0, 200);
+    if (!(error instanceof ColumnRefused)) throw new FormatError('PARQUET_INVALID', message);
+    throw new FormatError(
+      'PARQUET_COLUMN_UNREADABLE',
+      `column ${error.column} ${message}`,
+      `remove_columns: [${error.column.split('.')[0]}] leaves it out`,
+    );
   }
 }
 
-/** Throws if a page does not tell its size, after which the library would read for ever. Goes through the pages that the library reads. */
-function assertPageSizes(bytes: Uint8Array, { row_groups }: FileMetaData): void {
-  for (const { columns, num_rows } of row_groups) {
-    for (const { meta_data: column } of columns) {
-      if (!column) continue;
-      const { path_in_schema, dictionary_page_offset, data_page_offset, total_compressed_size } = column;
-      const start = Number(dictionary_page_offset || data_page_offset);
-      const pages = bytes.subarray(start, start + Number(total_compressed_size));
-      const reader = { view: new DataView(pages.buffer, pages.byteOffset, pages.byteLength), offset: 0 };
-      const isFlat = path_in_schema.length === 1;
-      for (let values = 0; reader.offset < pages.length - 1 && !(isFlat && values >= num_rows); ) {
-        const { compressed_page_size: size, data_page_header, data_page_header_v2 } = parquetHeader(reader);
-        if (!(size >= 0)) throw new Error(`a page of column ${path_in_schema.join('.')} does not tell its size`);
-        reader.offset += size;
-        values += (data_page_header ?? data_page_header_v2)?.num_values ?? 0;
-      }
-    }
-  }
+function columnNames({ schema }: FileMetaData): string[] {
+  return parquetSchema({ schema } as FileMetaData).children.map(({ element }) => element.name);
 }
 
-function plain(value: unknown, decimals?: Decimals): unknown {
-  if (typeof decimals === 'number' && !Array.isArray(value)) return decimalValue(value, decimals);
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
-  if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? null : String(value);
-  if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, (item) => plain(item));
-  if (Array.isArray(value)) return Array.from(value, (item) => plain(item, decimals));
-  if (typeof value !== 'object' || value === null) return value ?? null;
-  const within = (name: string) =>
-    decimals instanceof Map ? decimals.get(name) : (decimals as { items: Decimals } | undefined)?.items;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item, within(name))]));
+function columnPlaces(metadata: FileMetaData, columns: readonly string[], note: Note): ReadonlyMap<string, Place> {
+  const described = metadata.key_value_metadata?.find(({ key }) => key === 'ARROW:schema')?.value;
+  const arrow = described === undefined ? undefined : arrowSchema(described);
+  const fields = new Map(arrow?.children);
+  const { children } = parquetSchema(metadata);
+  const wanted = children.filter(({ element }) => columns.includes(element.name));
+  return new Map(wanted.map((tree) => [tree.element.name, placing(tree, fields.get(tree.element.name), note)]));
+}
+
+function placedRow(
+  row: Readonly<Record<string, unknown>>,
+  places: ReadonlyMap<string, Place>,
+): Record<string, unknown> {
+  const placed: Record<string, unknown> = {};
+  for (const [name, place] of places) place(row[name], placed, name);
+  return placed;
+}
+
+/** Codecs whose output has the length that the page tells. The page of a column of nulls is empty, which LZ4's decoder mistakes for damage. */
+function exactly(codecs: Compressors): Compressors {
+  return Object.fromEntries(
+    Object.entries(codecs).map(([name, decompress]) => [
+      name,
+      (input: Uint8Array, length: number) => {
+        if (length === 0) return new Uint8Array();
+        const output = decompress!(input, length);
+        if (output.length === length) return output;
+        throw new Error(`a page has ${output.length} bytes, not ${length} as it says`);
+      },
+    ]),
+  );
 }

@@ -98,9 +98,53 @@ test('prompts that end with the answer are a warning', async () => {
   const rows = [{ question: turns, answer: '3' }];
   const { level, detail, hint } = await found('prompt_answered', rows);
   assert.deepEqual([level, detail.slice(0, 49)], ['warning', '1 of 1 (100 %) prompts end with a turn of the ass']);
-  assert.match(hint!, /prompt_column: question\.0\.content/);
+  assert.match(hint!, /^drop_last_turn: true leaves that turn out .*answer_column: question\.1\.content/);
   const { checks } = await check([{ question: asked, answer: '3' }]);
   assert.ok(!checks.some(({ id }) => id === 'prompt_answered'));
+});
+
+test('the remedy for prompts that end with the answer is one: with it, the prompt ends with the question and the answer is right', async () => {
+  const system = { role: 'system', content: 'Be brief.' };
+  const rows = Array.from({ length: 12 }, (_, i) => ({
+    question: [system, { role: 'user', content: `${i}+0=` }, { role: 'assistant', content: `${i}` }],
+    other: 1,
+  }));
+  const wrong = await found('prompt_answered', rows, { answer_column: 'other', eval: {} });
+  const [, column] = /answer_column: (question\.2\.content)/.exec(wrong.hint!)!;
+  const mended = { drop_last_turn: true, answer_column: column!, eval: {} } as const;
+  const { checks } = await check(rows, mended);
+  assert.ok(!checks.some(({ id }) => id === 'prompt_answered'));
+  assert.equal(
+    (await found('gold_answers/numeric_match', rows, mended)).detail,
+    'all 12 gold answers score at least 1',
+  );
+  // Without a fixed length there is no column for all rows.
+  const longer = [...rows, { ...rows[0]!, question: [...rows[1]!.question.slice(1), ...rows[0]!.question.slice(1)] }];
+  const { hint } = await found('prompt_answered', longer, { answer_column: 'other', eval: {} });
+  assert.doesNotMatch(hint!, /answer_column: question/);
+  await assert.rejects(
+    check([{ question: [{ role: 'assistant', content: 'x' }], other: 1 }], { drop_last_turn: true }),
+    {
+      code: 'COLUMN_INVALID',
+    },
+  );
+});
+
+test('conversations that end alike and ask different things do not leak, those that differ in the system prompt alone do', async () => {
+  const turns = (question: string, system = 'Be brief.') => [
+    { role: 'system', content: system },
+    { role: 'user', content: question },
+    { role: 'assistant', content: 'Sure. Which of them?' },
+    { role: 'user', content: 'The sum.' },
+  ];
+  const rows = [1, 2, 3].map((i) => ({ question: turns(`${i}+${i}, ${i}*${i}`), answer: `${2 * i}` }));
+  const held = (question: object) => rowsFile([{ question, answer: '8' }]);
+  const apart = await found('leakage', rows, { eval: {}, eval_dataset: held(turns('4+4, 4*4')) });
+  assert.equal(apart.level, 'ok');
+  const leaked = await found('leakage', rows, { eval: {}, eval_dataset: held(turns('1+1, 1*1', 'Be kind.')) });
+  assert.equal(leaked.level, 'error');
+  const nearly = await found('leakage', rows, { eval: {}, eval_dataset: held(turns('1+1,  1*1.')) });
+  assert.equal(nearly.level, 'warning');
 });
 
 test('too few held-out problems for a verdict are a warning, which says which setting is short', async () => {

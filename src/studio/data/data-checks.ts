@@ -152,12 +152,26 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Con
 }
 
 /** Warns of conversations that end with the assistant's turn, as in data for supervised learning: such a prompt holds the answer. */
-function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt_column }: Config): Check[] {
-  const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant').length;
-  if (answered === 0) return [];
-  const detail = `${share(answered, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
-  const hint = `leave that turn out: prompt_column: ${prompt_column}.0.content and answer_column: ${prompt_column}.1.content name one turn each`;
-  return [failed('prompt_answered', 'warning', detail, hint)];
+function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check[] {
+  const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant');
+  if (answered.length === 0) return [];
+  const detail = `${share(answered.length, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
+  return [failed('prompt_answered', 'warning', detail, answeredRemedy(answered, config))];
+}
+
+/** What leaves the answers out of prompts, and which column they are in, if that is the same in all rows. */
+function answeredRemedy(answered: readonly Example[], { prompt_column, prompt_template, few_shot }: Config): string {
+  const lengths = new Set(
+    answered.map((row) => row[prompt_column]).map((turns) => (Array.isArray(turns) ? turns.length : 0)),
+  );
+  const [length = 0] = lengths;
+  if (prompt_template !== null || lengths.has(0)) {
+    return few_shot.at(-1)?.role === 'assistant'
+      ? 'the prompt must follow few_shot: see prompt_column'
+      : 'see that prompts end with what is asked';
+  }
+  const turn = lengths.size === 1 ? `, answer_column: ${prompt_column}.${length - 1}.content,` : '';
+  return `drop_last_turn: true leaves that turn out of the prompt; where it is the right answer and no column has it alone, name it as the answer${turn} or extract it: columns: {answer: {from: …, pattern: REGEX}}`;
 }
 
 /** Groups rows by their prompt; in an environment, which need not show all that it asks for, equal rows. */
@@ -232,20 +246,21 @@ export function leakageCheck(problems: Problems, prompt: Prompt, config: Config)
   const { environment, taskset, few_shot } = config;
   const { train, eval: heldOut, leftOut = 0 } = problems;
   if (heldOut.length === 0) return passed(id, 'nothing is held out');
-  const asked = environment === null ? (row: Example) => textOf(prompt(row)) : (row: Example) => JSON.stringify(row);
   const what = environment === null ? 'held-out prompts' : 'held-out rows';
-  const shown = [...train.map(asked), ...few_shot.map(({ content }) => content.trim())];
-  const among = (texts: readonly string[], form: (text: string) => string) => {
-    const known = new Set(texts.map(form));
-    return heldOut.filter((row) => known.has(form(asked(row)))).length;
+  const leakedIn = (form: (text: string) => string) => {
+    const asked = (row: Example) => (environment === null ? askedIn(prompt(row), form) : JSON.stringify(row));
+    const known = new Set(train.map(asked));
+    const examples = new Set(few_shot.map(({ content }) => form(content.trim())));
+    const isExample = (row: Example) => environment === null && examples.has(form(textOf(prompt(row))));
+    return heldOut.filter((row) => known.has(asked(row)) || isExample(row)).length;
   };
-  const leaked = among(shown, (text) => text);
+  const leaked = leakedIn((text) => text);
   const detail = `${share(leaked, heldOut.length)} ${what} are trained on or shown as examples`;
   // A task set may have too few different problems to hold some of them out.
   if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
   const apart = 'take them out of one of the two, or give an eval_dataset with others';
   if (leaked > 0) return failed(id, 'error', detail, apart);
-  const alike = taskset === null && environment === null ? among(shown, withoutPunctuation) : 0;
+  const alike = taskset === null && environment === null ? leakedIn(withoutPunctuation) : 0;
   if (alike > 0)
     return failed(id, 'warning', `${share(alike, heldOut.length)} ${what} are nearly those trained on`, apart);
   const note =
@@ -294,6 +309,12 @@ export function promptLengthCheck(
 
 function textOf(messages: readonly Message[]): string {
   return messages.at(-1)!.content.trim();
+}
+
+/** All turns of a conversation but what a system prompt says to any of them, each in the given form: that two end alike does not make them the same. */
+function askedIn(messages: readonly Message[], form: (text: string) => string): string {
+  const turns = messages.filter(({ role }) => role !== 'system');
+  return JSON.stringify((turns.length > 0 ? turns : messages).map(({ role, content }) => [role, form(content.trim())]));
 }
 
 /** A whole conversation as text, since two may end alike, as with "Go on.", and ask different things. */

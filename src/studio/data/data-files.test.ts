@@ -228,7 +228,10 @@ for (const [name, text, message] of [
 ] as const) {
   test(`${name} is malformed`, async () => {
     await assert.rejects(loadRows(write(name, text)), (error) => {
-      assert.ok(isError('DATASET_MALFORMED', message, /JSON object|first line|UTF-8/)(error), String(error));
+      assert.ok(
+        isError('DATASET_MALFORMED', message, /JSON object|first line|UTF-8|write the list alone/)(error),
+        String(error),
+      );
       assert.doesNotMatch((error as Error).message, /\n/);
       return true;
     });

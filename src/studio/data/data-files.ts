@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { withExactOf } from '../../common/exact-values.ts';
 import { existingNames } from '../../common/nearest.ts';
 import { shuffled, streamSeed } from '../../common/random.ts';
 import { decodeUtf8 } from '../../common/utf8.ts';
@@ -16,9 +17,12 @@ export interface LoadRowsOptions {
   readonly split?: string;
   /** The name of one of several configurations, as data sets on the hub have them. Ignored for folders without configurations of this name. */
   readonly config?: string;
+  /** Columns that the rows do not have. @default none */
+  readonly without?: readonly string[];
 }
 
-type Reader = (path: string) => unknown[] | Promise<unknown[]>;
+/** @param without columns that need not be read, and may be in the rows all the same */
+type Reader = (path: string, without: readonly string[]) => unknown[] | Promise<unknown[]>;
 
 const readers: Readonly<Record<string, Reader>> = {
   '.jsonl': (path) => readJsonLines(path, () => readText(path)),
@@ -60,13 +64,14 @@ export function dataFilesIn(folder: string): string[] {
  */
 export async function loadRows(path: string, options: LoadRowsOptions = {}): Promise<Example[]> {
   const parts: Example[][] = [];
-  for (const file of await findFiles(path, options)) parts.push(await readRows(file));
+  const { without = [] } = options;
+  for (const file of await findFiles(path, options)) parts.push(leftOut(await readRows(file, without), without, file));
   const rows = parts.flat();
   if (rows.length > 0) return rows;
   throw new GradusError('DATASET_EMPTY', `${path} has no rows`, { hint: 'give at least one row', path });
 }
 
-async function readRows(file: string): Promise<Example[]> {
+async function readRows(file: string, without: readonly string[]): Promise<Example[]> {
   const reader = readers[extname(file)];
   if (!reader) {
     throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${formats}`, {
@@ -82,7 +87,7 @@ async function readRows(file: string): Promise<Example[]> {
     });
   }
   try {
-    return (await reader(file)) as Example[];
+    return (await reader(file, without)) as Example[];
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, {
@@ -91,6 +96,16 @@ async function readRows(file: string): Promise<Example[]> {
       cause: error,
     });
   }
+}
+
+/** Rows without some columns. Throws `COLUMN_MISSING` for one that no row has; Parquet's are not read to begin with. */
+function leftOut(rows: Example[], without: readonly string[], path: string): Example[] {
+  if (without.length === 0 || extname(path) === '.parquet') return rows;
+  const missing = without.find((name) => rows.length > 0 && !rows.some((row) => Object.hasOwn(row, name)));
+  if (missing !== undefined) assertColumns(rows, [missing], path);
+  return rows.map((row) =>
+    withExactOf(row, Object.fromEntries(Object.entries(row).filter(([name]) => !without.includes(name)))),
+  );
 }
 
 /**
@@ -237,14 +252,22 @@ async function readWhole(path: string, most: number): Promise<Uint8Array> {
   });
 }
 
-async function readParquetRows(path: string): Promise<unknown[]> {
-  const { readParquet } = await import('../../formats/parquet.ts');
+async function readParquetRows(path: string, without: readonly string[]): Promise<unknown[]> {
+  const { parquetRows } = await import('./parquet-rows.ts');
   const bytes = await readWhole(path, mostBytes);
   try {
-    return await readParquet(bytes);
+    return await parquetRows(bytes, without);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const message = `${path} is no Parquet file: ${error.message}`;
-    throw new GradusError('DATASET_MALFORMED', message, { hint: 'fetch or write the file again', path, cause: error });
+    const { code, message: fault, hint, cause = error } = error;
+    if (code === 'PARQUET_COLUMN_UNREADABLE') {
+      throw new GradusError('COLUMN_INVALID', `${path}: ${fault}`, { hint, path: 'remove_columns', cause });
+    }
+    const what = code === 'PARQUET_INVALID' ? 'is no Parquet file' : 'cannot be read';
+    throw new GradusError('DATASET_MALFORMED', `${path} ${what}: ${fault}`, {
+      hint: hint ?? 'fetch or write the file again',
+      path,
+      cause,
+    });
   }
 }

@@ -128,11 +128,11 @@ async function problemsOfEnvironment(environment: Environment | undefined, confi
 }
 
 async function readProblems(dataset: string, config: Config, values?: ProgramValues): Promise<Problems> {
-  const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
+  const { dataset_config, dataset_split, eval_dataset, eval_split, remove_columns: without } = config;
   const { chooseRows } = await import('./choose-rows.ts');
   const from = dataset_config === null ? {} : { config: dataset_config };
   const load = async (path: string, choice: LoadRowsOptions) => {
-    const rows = programRows(path, values) ?? (await loadRows(path, { ...from, ...choice }));
+    const rows = programRows(path, values) ?? (await loadRows(path, { ...from, ...choice, without }));
     const chosen = chooseRows(rows, config, path);
     if (config.environment === null) {
       for (const [i, row] of chosen.entries()) conversationIn(row, config, `row ${i + 1} of ${path}`);
@@ -175,6 +175,8 @@ function without(rows: readonly Example[], identity: (row: Example) => string, k
 function identityOf(config: Config): (row: Example) => string {
   if (config.environment !== null) return (row) => JSON.stringify(row);
   const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
+  if (config.drop_last_turn)
+    return (row) => JSON.stringify(conversationIn(row, config) ?? trimmed(row[config.prompt_column]));
   const columns = promptColumns(config);
   // A missing column is reported later.
   const isWhole = (row: Example) => columns.every((column) => Object.hasOwn(row, column));

@@ -1,6 +1,7 @@
 // The prompt of a row, and the columns that the configuration reads or makes for it.
 import type { Config } from '../../config/schema.ts';
 import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
+import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
 import { rowMessages } from './row-messages.ts';
@@ -25,15 +26,26 @@ export function promptOf(config: Config): (row: Example) => readonly Message[] {
   };
 }
 
-/** The messages that the column holds in data sets of conversations; undefined in others. */
+/** The messages that the column holds in data sets of conversations, up to the answer with `drop_last_turn`; undefined in others. */
 export function conversationIn(
   row: Example,
-  { prompt_template, prompt_column }: Config,
+  { prompt_template, prompt_column, drop_last_turn }: Config,
   where?: string,
 ): readonly Message[] | undefined {
   const value = row[prompt_column];
   if (prompt_template !== null || typeof value !== 'object' || value === null) return undefined;
-  return rowMessages(value, prompt_column, where);
+  const messages = rowMessages(value, prompt_column, where);
+  if (!drop_last_turn) return messages;
+  const asked = messages.slice(0, messages.findLastIndex(({ role }) => role !== 'assistant') + 1);
+  if (asked.length > 0) return asked;
+  throw new GradusError(
+    'COLUMN_INVALID',
+    `${where ?? 'a row'}: column ${prompt_column} holds turns of the assistant alone`,
+    {
+      hint: 'drop_last_turn leaves them out, and nothing is asked: leave such rows out with filter, or correct the data',
+      path: 'prompt_column',
+    },
+  );
 }
 
 /** A column that is a part of the text in another one. */

@@ -58,6 +58,7 @@ const heldOutKeys = [
   'dataset_config',
   'dataset_split',
   'columns',
+  'drop_last_turn',
   'filter',
   'eval_dataset',
   'eval_split',

@@ -1,0 +1,14 @@
+// The codecs of Parquet pages that Node has, which end when a page turns out to be longer than it says. Those of the Parquet library need not.
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+
+const bounded =
+  (decompress: (input: Uint8Array, options: { maxOutputLength: number }) => Uint8Array) =>
+  (input: Uint8Array, length: number) =>
+    decompress(input, { maxOutputLength: length });
+
+/** For `readParquet`. Snappy and LZ4 are not here: the library gives them memory of the length that the page tells. */
+export const boundedCodecs = {
+  GZIP: bounded(gunzipSync),
+  BROTLI: bounded(brotliDecompressSync),
+  ZSTD: bounded(zstdDecompressSync),
+};
