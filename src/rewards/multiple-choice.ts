@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
+import { choiceFinder } from './stated-choice.ts';
 
 export interface MultipleChoiceConfig {
   /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`; also a number, if `letters` has digits. @default 'answer' */
@@ -19,19 +20,20 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
 });
 
 /**
- * Looks for the choice where it is most explicit: in a box, in `<answer>`, after "answer is" or "answer:", in parentheses, or at the start of a line
- * and followed by a punctuation mark. Where several of a kind occur, the last one counts; "A or B" chooses nothing.
+ * Looks for the choice where it is most explicit: in a box or in `<answer>`; where it is said to be the answer or to be chosen, in English or in one of about thirty other
+ * languages; where it is said to be right, or given a reason; in parentheses; at the start of a line and followed by a punctuation mark. Where several of a kind
+ * occur, the last one counts. "A or B" chooses nothing; what is denied, doubted or thought before does not count. Letters are Latin, of any width.
  */
 export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
   const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;
-  const places = placesOf(letters);
+  const choiceIn = choiceFinder(letters);
   const goldLetter = new RegExp(String.raw`^\s*\(?([${letters}])(?:[).:\s]|$)(?!\d)`);
   return (input) =>
     compareWithGold(input, answer_column, (completion, gold) => {
-      const right = goldLetter.exec(gold)?.[1];
+      const right = goldLetter.exec(gold.normalize('NFKC'))?.[1];
       if (!right)
         throw goldAnswerInvalid(answer_column, `is none of ${letters}: ${JSON.stringify(gold)}`, digitHint(gold));
-      return choiceIn(completion, places) === right ? 1 : 0;
+      return choiceIn(completion) === right ? 1 : 0;
     });
 }
 
@@ -40,25 +42,4 @@ function digitHint(gold: string): string | undefined {
   return /^\d$/.test(gold)
     ? "write letters into the column, or number the choices in the prompt as the data does and name the digits: letters: '0123'"
     : undefined;
-}
-
-function placesOf(letters: string): RegExp[] {
-  const letter = String.raw`(?:\\text(?:bf|rm)?\{)?[*\s]*\(?([${letters}])(?![\w']|\.\d)`;
-  // Two letters are not a choice.
-  const alone = String.raw`(?!\)?[*\s]*(?:,|\/|&|or|and)\s*\(?[${letters}](?![\w']))`;
-  return [
-    String.raw`\\boxed\s*\{\s*${letter}${alone}`,
-    String.raw`<answer>\s*${letter}${alone}`,
-    String.raw`\b(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption)[*]*(?:\s+is)?[*]*\s*:?\s*\$?${letter}${alone}`,
-    String.raw`\(([${letters}])\)${alone}`,
-    String.raw`^[*\s]*\(?([${letters}])(?:[).:*]|\s*$)(?!\d)${alone}`,
-  ].map((source) => new RegExp(source, 'gm'));
-}
-
-function choiceIn(text: string, places: readonly RegExp[]): string | undefined {
-  for (const place of places) {
-    const found = [...text.matchAll(place)].at(-1)?.[1];
-    if (found) return found;
-  }
-  return undefined;
 }
