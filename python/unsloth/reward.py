@@ -4,9 +4,10 @@ A completion that a reward failed on gets None, and so does one to which no rewa
 group and gives it the advantage 0, so that nothing that was not measured counts as 0.
 """
 
+import json
 import logging
 
-from gradus_rewards import missing, opening, rewards
+from gradus_rewards import CONFIG, missing, opening, rewards
 
 logger = logging.getLogger("gradus")
 
@@ -30,7 +31,10 @@ def scorer(tokenizer):
 
 
 def rendered(prompt, tokenizer):
-    return prompt if isinstance(prompt, str) else tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+    if isinstance(prompt, str):
+        return prompt
+    variables = json.loads(CONFIG.read_text()).get("chat_template_kwargs") or {}
+    return tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True, **variables)
 
 
 def log_means(answers, log_metric):

@@ -44,9 +44,12 @@ export interface ToolCallAnswer {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
+/** Nine letters and digits, as the templates of Mistral's models want the ids of calls that come back to them. */
+const callIdOf = (uuid: string) => uuid.replaceAll('-', '').slice(0, 9);
+
 export function toolCallsOf(calls: readonly ToolCall[]): ToolCallAnswer[] {
   return calls.map((call) => ({
-    id: `call_${randomUUID()}`,
+    id: callIdOf(randomUUID()),
     type: 'function',
     function: { name: call.name, arguments: argumentsJson(call) },
   }));

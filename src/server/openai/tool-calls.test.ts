@@ -21,6 +21,7 @@ describe('a call of a tool', () => {
     const { message, finish_reason } = choices[0]!;
     assert.equal(finish_reason, 'tool_calls');
     assert.equal(message.tool_calls!.length, 1);
+    assert.match(message.tool_calls![0]!.id, /^[a-z\d]{9}$/, 'as Mistral’s templates want them');
     const [{ function: called }] = message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
     assert.deepEqual([called.name, JSON.parse(called.arguments)], ['add', { a: 2, b: 3 }]);
     assert.match(message.content!, /^Let me see\./);
