@@ -44,3 +44,22 @@ test('what is asked to stop twice, as by `runs stop`, still stops in good order'
 test('Ctrl-C while it stops leaves at once', async () => {
   assert.deepEqual(await told('SIGTERM', 'SIGINT'), { lines: ['working', 'heard'], code: 130 });
 });
+
+test('what never comes back to hear a signal is ended by it within seconds', { timeout: 30_000 }, async () => {
+  const busy = `
+    import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+    await withStopSignals(async () => {
+      await new Promise((done) => setTimeout(done, 1000));
+      console.log('computing');
+      /^(a+)+$/.exec('a'.repeat(60) + '!');
+    });`;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', busy], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    await once(child.stdout, 'data');
+    child.kill(signal);
+    assert.deepEqual(await ended, [null, signal]);
+  }
+});

@@ -1,4 +1,6 @@
 // Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, another Ctrl-C exits at once.
+import { extname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 
 /** Runs work with an AbortSignal, whose reason is the name of the signal that stopped it. */
@@ -11,11 +13,24 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
   };
   const names = Object.keys(ofSignal) as StopSignal[];
   for (const name of names) process.on(name, stop);
+  const watcher = startWatcher();
   try {
     return await work(controller.signal);
   } finally {
     for (const name of names) process.off(name, stop);
+    await watcher?.terminate();
   }
+}
+
+/** What is computed on this thread keeps it from hearing signals; another thread then ends the process. */
+function startWatcher(): Worker | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const watcher = new Worker(join(import.meta.dirname, `signal-watcher${extname(import.meta.filename)}`), {
+    execArgv: [],
+  });
+  watcher.on('error', () => {}); // without it, signals are heard when the computation ends
+  watcher.unref();
+  return watcher;
 }
 
 /** Serves until a signal arrives, which counts as success. */
