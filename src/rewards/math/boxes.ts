@@ -23,6 +23,8 @@ export function lastBoxes(text: string): FoundText | undefined {
   let answer: { contents: string[]; start: number; end: number } | undefined;
   for (const box of lastFew(text)) {
     if (answer === undefined) answer = { contents: [box.text], start: box.start, end: box.end };
+    // A box around the ones that were found adds nothing.
+    else if (box.end > answer.start) answer.start = box.start;
     else if (belongs(text.slice(box.end, answer.start), box.text, answer.contents[0]!)) {
       if (answer.contents[0] !== box.text) answer.contents.unshift(box.text);
       answer.start = box.start;

@@ -36,7 +36,7 @@ class Comparison {
     if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
     if (gold.kind === 'relation' && answer.kind === 'relation') return this.#areSameRelations(gold, answer);
     // An inequality answers an interval only if it may, an interval always answers an inequality.
-    if (hasRelation(answer) && !hasRelation(gold) && !isCollection(gold) && this.#mode === 'strict') return false;
+    if (hasRelation(answer) && !hasRelation(gold) && !isUnordered(gold) && this.#mode === 'strict') return false;
     if (isRegion(gold) || isRegion(answer)) return this.#areSameRegions(gold, answer);
     if (isCollection(gold) || isCollection(answer)) return this.#areSameCollections(gold, answer);
     const [goldRows, answerRows] = [matrixOf(gold), matrixOf(answer)];
@@ -169,6 +169,10 @@ function areSameSymbols(gold: string, answer: string): boolean {
 function isInfinite(node: MathNode): boolean {
   if (node.kind === 'symbol') return node.name === 'infinity';
   return node.kind === 'operation' && node.name === 'negate' && isInfinite(node.operands[0]!);
+}
+
+function isUnordered(node: MathNode): boolean {
+  return node.kind === 'set' || node.kind === 'list';
 }
 
 function isCollection(node: MathNode): boolean {

@@ -226,6 +226,11 @@ export class ExpressionParser {
       this.#stream.expect(')');
       return items;
     }
+    if (this.#stream.take('\\{')) {
+      const items = this.#surroundings.parseItems();
+      this.#stream.expect('\\}');
+      return items;
+    }
     if (this.#stream.isMark('{')) return [this.#parsePower()];
     let operand = this.#parseUnary();
     while (this.#startsFactor() && !functionNames.has(this.#stream.peek()!.text) && !this.#stream.isMark('(')) {

@@ -13,18 +13,31 @@ export interface AnswerCandidate {
 const LONGEST_ANNOUNCED = 600;
 const MOST_ANNOUNCEMENTS = 20;
 
+const THOUGHTS_END = '</think>';
+
 const finalAnswer = /####|<answer>|\bfinal answer\b/gi;
 const anyAnswer = /answer/gi;
 // What may stand between "answer" and the answer.
 const announcement =
   /^(?:####|<answer>|(?:final )?answer(?:\*\*)?(?:[^\n.:=$\\]{0,60}?(?:\b(?:is|are|was|be|equals)\b|[:=])|(?=\s*[\n$\\\d-])))[*\s]*:?/i;
 const beforeAnswer =
-  /^(?:\\"|["*_\s:'(]|(?:therefore|thus|simply|just|exactly|approximately|about|given by|equal to|found to be)\b,?)+/i;
+  /^(?:\\"|["*_\s:']|(?:therefore|thus|simply|just|exactly|approximately|about|given by|equal to|found to be)\b,?)+/i;
+const scope =
+  /^\s*,?\s*(?:for|where|when|whenever|if|with|in terms of|as a function of)\s(?:(?:all|any|every|each|some|real|positive|integers?|numbers?|values of)\s)*$/;
 const reason = /[,;]\s|\b(?:because|since|as|where|when|not|after|for)\b/;
 const verb = /\b(?:is|are|equals|be|has|have|=)\s+(?=[^=]*$)|=\s*(?=[^=]*$)/g;
 
 /** Candidates for the answer of `text`, from the most to the least explicit. */
 export function* answerCandidates(text: string): Generator<AnswerCandidate> {
+  // What follows the thoughts of a model is what it says.
+  const thoughtsEnd = text.lastIndexOf(THOUGHTS_END) + THOUGHTS_END.length;
+  const said = thoughtsEnd >= THOUGHTS_END.length ? text.slice(thoughtsEnd) : '';
+  // "Done." after a box says nothing.
+  if (/[\d\\$]|answer/i.test(said) || (said.trim() !== '' && !lastBoxes(text))) yield* candidatesOf(said);
+  yield* candidatesOf(text);
+}
+
+function* candidatesOf(text: string): Generator<AnswerCandidate> {
   const boxed = lastBoxes(text);
   const announced = lastAnnounced(text, finalAnswer);
   if (announced && (!boxed || announced.start > boxed.end)) yield* candidatesOfStatement(announced.statement);
@@ -96,6 +109,10 @@ function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Gener
   if (sentence !== undefined) yield { text: sentence, source: 'prose' };
   const number = which === 'first' ? firstNumber(tail) : lastNumberExpression(tail);
   if (number !== undefined) yield { text: number, source: 'prose' };
+  const stated = formulas.at(-2);
+  // In "f is $x^2$ for all $x$" the last formula only says for which.
+  if (last && stated && scope.test(text.slice(stated.end, last.start)))
+    yield { text: stated.content, source: 'formula' };
   if (last) yield { text: last.content, source: 'formula' };
   for (const { content } of formulas.slice(0, -1).reverse()) yield { text: content, source: 'formula' };
   const anywhere = last && lastNumberExpression(text.slice(0, last.start));

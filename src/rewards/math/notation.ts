@@ -55,7 +55,7 @@ export function normalise(given: string): string {
     .replace(/(\d*)\.(\d*)\\(?:overline|dot|bar)\s*\{(\d+)\}/g, repeatingDecimal)
     .replace(/\{\\rm\s+([^{}]*)\}/g, '\\text{$1}');
   text = joinDigits(text)
-    .replace(/\{\s*,\s*\}/g, ',')
+    .replace(/\{\s*([,:])\s*\}/g, '$1')
     // \frac12 is one half, but the lexer would read 12 as one number.
     .replace(
       /(\\[dtc]?frac)\s*(\d)\s*(\d)?/g,

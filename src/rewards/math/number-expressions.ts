@@ -4,22 +4,26 @@ const grouped = String.raw`\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?`;
 const spaced = String.raw`[1-9]\d{0,2}(?: \d{3})+(?![\d-])(?:[.,]\d+)?`;
 // A comma between digits that do not group is a decimal comma: 2,74.
 const decimalComma = String.raw`(?<!,)\d+,\d+(?![\d,])`;
-const number = String.raw`(?<![\p{L}\d_])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{L}\d_.])\.\d+`;
+const number = String.raw`(?<![\p{L}\d_^])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{L}\d_.])\.\d+`;
 const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|√\s*\d+|sqrt\(\d+\)`;
 const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![\p{L}\d]))*`;
 const sign = String.raw`(?:(?<![\p{L}\d_)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
 const percent = String.raw`(?:\s?(?:per\s?cent(?:age)?|pct)\b)?`;
+const tuple = String.raw`[([]\s*[-−]?\d+(?:[./]\d+)?(?:\s*,\s*[-−]?\d+(?:[./]\d+)?)+\s*[)\]]`;
+// "The roots are 1, 2 and 3": only after "are", for two numbers in a sentence need not be one answer.
+const list = String.raw`(?<=\bare:?\s{1,3})[-−]?\d+(?:[./]\d+)?(?:,\s*[-−]?\d+(?:[./]\d+)?)*,?\s+(?:and|or)\s+[-−]?\d+(?:[./]\d+)?(?!\s*[\p{L}\d])`;
 const expression = new RegExp(
-  `${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*${percent}`,
+  `${tuple}|${list}|${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*${percent}`,
   'gu',
 );
+
+const firstExpression = new RegExp(expression.source, 'u');
 
 const FIRST_WINDOW = 2000;
 
 /** The first number of the text, with the arithmetic that it is part of. */
 export function firstNumber(text: string): string | undefined {
-  expression.lastIndex = 0;
-  return expression.exec(text)?.[0];
+  return firstExpression.exec(text)?.[0];
 }
 
 /** The last number of the text, with the arithmetic that it is part of. Looks at the end first, for texts can be long. */

@@ -5,6 +5,8 @@ import { parseAnswer, readDecimalComma } from './parser.ts';
 import type { MathNode } from './syntax.ts';
 import { hasProse } from './tokens.ts';
 
+const choice = /^[\s$]*\\(?:text(?:bf)?|math(?:rm|bf))\s*\{\s*\(?([A-J])[).:]\s*\}(?:\\[ ,;:]|\\q?quad|[\s~:.])*(.+)$/;
+
 export type { EquivalenceMode } from './equivalence.ts';
 export type { MathNode } from './syntax.ts';
 
@@ -29,8 +31,8 @@ export function areEquivalent(
 export function readAnswer(completion: string): readonly MathNode[] {
   for (const { text, source } of answerCandidates(completion)) {
     const answer = parseAnswer(text);
-    if (source === 'box' && !answer) return [{ kind: 'word', text }];
-    if (answer && (source !== 'prose' || !isSentence(answer, text))) return withDecimalComma(answer, text);
+    if (source === 'box' && !answer) return withOtherReadings({ kind: 'word', text }, text);
+    if (answer && (source !== 'prose' || !isSentence(answer, text))) return withOtherReadings(answer, text);
   }
   return [];
 }
@@ -44,15 +46,19 @@ export function readGold(gold: string): readonly MathNode[] {
   if (text === '') return [];
   const isMarked = /\\(?:boxed|fbox)|####|<answer>/.test(text);
   const whole = isMarked || hasProse(text) ? undefined : parseAnswer(text);
-  if (whole) return withDecimalComma(whole, text);
+  if (whole) return withOtherReadings(whole, text);
   const isBare = text.includes('\\') && !isMarked && !/[$#<]|\\[([]|answer/i.test(text);
   const found = isBare ? [] : readAnswer(text);
   return found.length > 0 ? found : [{ kind: 'word', text }];
 }
 
-function withDecimalComma(answer: MathNode, text: string): readonly MathNode[] {
-  const number = readDecimalComma(text);
-  return number ? [answer, number] : [answer];
+/** Besides what it says as it stands, 2,74 may be 2.74, and `\textbf{(B) } 12` either B or 12. */
+function withOtherReadings(answer: MathNode, text: string): readonly MathNode[] {
+  const [, letter, content] = choice.exec(text) ?? [];
+  const others = letter
+    ? [{ kind: 'symbol', name: letter } satisfies MathNode, parseAnswer(content!)]
+    : [readDecimalComma(text)];
+  return [answer, ...others.filter((other) => other !== undefined)];
 }
 
 /** Text of one or two words may be an answer. */
