@@ -1,5 +1,5 @@
 // Tokens to measure passes with, where what they say does not matter: sizes do, and which prompts are the same.
-import type { TrainingSequence } from '../src/model.ts';
+import type { TrainingSequence } from '../src/training-model.ts';
 
 export interface SequenceSizes {
   /** Tokens of a prompt. */

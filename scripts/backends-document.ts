@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
 import { limitations } from '../src/config/support.ts';
-import type { HandoffRow } from '../src/studio/handoff/handoff-row.ts';
-import { unslothMapping } from '../src/studio/handoff/unsloth/mapping.ts';
-import { verlMapping } from '../src/studio/handoff/verl/mapping.ts';
+import type { HandoffRow } from '../src/handoff/folder/handoff-row.ts';
+import { unslothMapping } from '../src/handoff/unsloth/mapping.ts';
+import { verlMapping } from '../src/handoff/verl/mapping.ts';
 
 const file = join(import.meta.dirname, '..', 'docs', 'backends.md');
 

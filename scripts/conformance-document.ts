@@ -8,7 +8,7 @@ import {
   distinct,
   largestDifference,
   lossTable,
-} from '../src/studio/conformance/conformance.ts';
+} from '../src/conformance/conformance.ts';
 
 /** Processors round differently in the last place: finer bounds than these would depend on the machine. */
 const bounds = [1e-5, 1e-4];

@@ -9,29 +9,36 @@ export { z } from 'zod';
 // Training, evaluating and sampling with a configuration, as the command does.
 
 export type { Config, ConfigInput } from './config/schema.ts';
+export type { GivenParts, ProgramConfig } from './data/program-values.ts';
+export { type EvaluateOptions, type EvaluateResult, evaluate } from './evaluation/evaluate.ts';
+export { type SampleOptions, type SampleResult, sample } from './evaluation/sample.ts';
+export { type TrainOptions, train, trainEvents } from './launch/train.ts';
 export { type ServeOptions, type Serving, serve } from './server/serve.ts';
-export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
-export type { StepEvent, TimedEvent, TrainEvent } from './studio/events.ts';
-export type { GivenParts, ProgramConfig } from './studio/program-values.ts';
-export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
-export { type TrainOptions, train, trainEvents } from './studio/train.ts';
-export type { TrainResult } from './studio/training/train-result.ts';
+export type { StepEvent, TimedEvent, TrainEvent } from './training/events.ts';
+export type { TrainResult } from './training/train-result.ts';
 
 // Training from parts: the protocols, the generator of rollouts and the trainers.
 
 export { type RandomStream, randomStream, streamSeed } from './common/random.ts';
 export type { Phase } from './common/stopwatch.ts';
-export { type CurriculumOptions, curriculum } from './curriculum.ts';
-export { type DataLoader, shuffledExamples } from './data.ts';
+export { type DataLoader, shuffledExamples } from './data-loader.ts';
+export { type Metrics, type MetricsLogger, meanMetrics, type TrackedPlace } from './logging.ts';
+export { type CurriculumOptions, curriculum } from './loop/curriculum.ts';
 export {
   GrpoTrainer,
   type GrpoTrainerOptions,
   type StepReport,
   type StepsOptions,
-} from './grpo-trainer.ts';
-export { type Metrics, type MetricsLogger, meanMetrics, type TrackedPlace } from './logging.ts';
+} from './loop/grpo-trainer.ts';
+export {
+  type GenerateOptions,
+  type Generator,
+  RolloutGenerator,
+  type RolloutOptions,
+} from './loop/rollout-generator.ts';
+export { SupervisedTrainer, type SupervisedTrainerOptions } from './loop/supervised-trainer.ts';
+export { trainingSequence } from './loop/training-sequence.ts';
 export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
-export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
 export {
   type Completion,
   type ConverseOptions,
@@ -46,7 +53,6 @@ export {
   type TokenLogprob,
 } from './policy.ts';
 export type { RenderedPrompt, Renderer, TurnText } from './rendering.ts';
-export type { NamedReward, Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
 export {
   type Action,
   type End,
@@ -67,8 +73,7 @@ export {
   type TurnTokens,
   wasPlayed,
 } from './rl.ts';
-export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
-export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
+export type { NamedReward, Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './scoring.ts';
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';
 export type {
@@ -79,18 +84,18 @@ export type {
   TrackedRun,
   Tracker,
 } from './trackers/tracker.ts';
-export { trainingSequence } from './training-sequence.ts';
+export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './training-model.ts';
 
 // The algorithm, and statistics of its results.
 
 export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './common/intervals.ts';
+export { evaluatePolicy } from './evaluation/evaluate-policy.ts';
+export type { EvaluationLog, EvaluationOptions } from './evaluation/evaluation-options.ts';
 export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
 export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export type { LossOptions, Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
-export { evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
-export type { EvaluationLog, EvaluationOptions } from './studio/evaluation/evaluation-options.ts';
 
 // Models, tokens and chat.
 
@@ -110,7 +115,9 @@ export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
 
 // Environments, their problems and their tools.
 
-export { type Configurable, configurable } from './configurable.ts';
+export { type Configurable, configurable } from './common/configurable.ts';
+export { loadRows, splitRows } from './data/data-files.ts';
+export { saveRows } from './data/save-rows.ts';
 export type { Dataset, Environment } from './environment.ts';
 export { environmentByColumn } from './envs/by-column.ts';
 export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from './envs/final-question.ts';
@@ -123,8 +130,6 @@ export {
   type ToolEpisode,
   toolEnvironment,
 } from './envs/tool-environment.ts';
-export { loadRows, splitRows } from './studio/data/data-files.ts';
-export { saveRows } from './studio/data/save-rows.ts';
 export { arithmetic } from './tasksets/arithmetic.ts';
 export { countdown } from './tasksets/countdown.ts';
 export { letterCount } from './tasksets/letter-count.ts';
@@ -137,7 +142,7 @@ export type { ToolSyntax } from './tools/tool-syntax.ts';
 
 // Rewards.
 
-export { type AdaptiveWeight, type RewardWeight, RewardWeights, type WeightSchedule } from './reward-weights.ts';
+export { type AdaptiveWeight, type RewardWeight, RewardWeights, type WeightSchedule } from './loop/reward-weights.ts';
 export { codeTests, type Program, type ProgramEnd, type RunProgram } from './rewards/code-tests.ts';
 export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
 export { contains } from './rewards/contains.ts';
@@ -164,6 +169,9 @@ export { xmlFormat } from './rewards/xml-format.ts';
 
 // Runs on disk.
 
+export { type Comparison, compareRuns } from './finished-runs/compare-runs.ts';
+export { type ExportOptions, type ExportResult, exportRun } from './finished-runs/export.ts';
+export { type InspectedRun, inspectRun } from './finished-runs/inspect-run.ts';
 export { type KeptEvaluation, readEvaluatedProblems, readKeptEvaluations } from './runs/read-evaluation.ts';
 export {
   findRun,
@@ -186,9 +194,6 @@ export type {
   Verdict,
 } from './runs/records.ts';
 export { learningVerdict } from './runs/verdict.ts';
-export { type Comparison, compareRuns } from './studio/finished-runs/compare-runs.ts';
-export { type ExportOptions, type ExportResult, exportRun } from './studio/finished-runs/export.ts';
-export { type InspectedRun, inspectRun } from './studio/finished-runs/inspect-run.ts';
 
 // Errors.
 

@@ -2,9 +2,9 @@
 import { counted } from './common/counted.ts';
 import { isMeasurable } from './common/statistics.ts';
 import { GradusError, isObject, kindOf } from './errors.ts';
-import type { TrainingSequence, UpdateResult } from './model.ts';
 import type { Completion } from './policy.ts';
 import type { Example, Group, Reward, Trajectory } from './rl.ts';
+import type { TrainingSequence, UpdateResult } from './training-model.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
 export function assertCount(name: string, value: number, least: number): void {

@@ -4,62 +4,104 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 
-/** What the files of a folder of `src/` may import of ours, besides their own folder, `errors.ts` and `common`. `core` is `src/*.ts`. */
+/**
+ * The folders of `src/` in their order, and what the files of each may import of ours besides their own folder, `errors.ts` and `common`: only folders
+ * that come before it. `core` is `src/*.ts`.
+ */
 const allowedImports: Record<string, string[]> = {
-  core: ['grpo'],
   common: [],
-  tensor: ['formats'],
   formats: [],
-  hub: ['formats', 'runs'],
-  runtime: [],
-  grpo: ['core', 'tensor'],
+  tensor: ['formats'],
   'json-schema': [],
-  tools: ['core', 'formats'],
-  rewards: ['core', 'json-schema'],
-  renderers: ['core', 'tokenizers', 'tools'],
-  envs: ['core', 'tools'],
-  tasksets: ['core', 'envs'],
-  config: ['core', 'grpo'],
-  workers: [],
   tokenizers: [],
-  models: ['core', 'tensor'],
-  runs: ['core', 'formats'],
-  trackers: ['core', 'formats', 'workers'],
+  core: [],
+  grpo: ['tensor', 'core'],
+  loop: ['core', 'grpo'],
+  tools: ['formats', 'core'],
+  rewards: ['json-schema', 'core', 'loop'],
+  envs: ['core', 'loop', 'tools'],
+  tasksets: ['core', 'envs'],
+  renderers: ['tokenizers', 'core', 'tools'],
+  models: ['tensor', 'core'],
+  config: ['core', 'grpo'],
+  runs: ['formats', 'core'],
+  hub: ['formats', 'runs'],
+  workers: [],
+  trackers: ['formats', 'core', 'workers'],
+  runtime: [],
   backends: [
-    'core',
-    'grpo',
+    'formats',
     'tensor',
-    'runtime',
-    'models',
     'tokenizers',
-    'renderers',
-    'tasksets',
-    'workers',
-    'formats',
-    'hub',
-    'runs',
-    'config',
-  ],
-  studio: [
     'core',
     'grpo',
-    'tensor',
-    'runtime',
-    'models',
-    'tools',
-    'renderers',
-    'rewards',
-    'envs',
+    'loop',
     'tasksets',
-    'workers',
-    'formats',
-    'hub',
-    'runs',
+    'renderers',
+    'models',
     'config',
-    'backends',
-    'trackers',
+    'runs',
+    'hub',
+    'workers',
+    'runtime',
   ],
-  server: ['core', 'tokenizers', 'config', 'runs', 'studio'],
+  package: [],
+  data: ['formats', 'core', 'loop', 'envs', 'tasksets', 'config', 'runs', 'hub'],
+  leaving: [],
+  'user-code': ['core', 'loop', 'tools', 'rewards', 'envs', 'config', 'runs', 'workers', 'backends', 'data'],
+  setup: ['core', 'loop', 'rewards', 'envs', 'renderers', 'config', 'runs', 'hub', 'backends', 'data', 'user-code'],
+  evaluation: ['core', 'grpo', 'loop', 'envs', 'config', 'runs', 'backends', 'package', 'data', 'user-code', 'setup'],
+  checks: ['core', 'grpo', 'loop', 'rewards', 'config', 'runs', 'backends', 'data', 'user-code', 'setup', 'evaluation'],
+  profile: ['loop', 'runs', 'runtime', 'backends'],
+  machine: ['tensor', 'models', 'config', 'hub', 'trackers', 'runtime', 'backends', 'package'],
+  training: [
+    'core',
+    'grpo',
+    'loop',
+    'envs',
+    'config',
+    'runs',
+    'trackers',
+    'backends',
+    'package',
+    'data',
+    'user-code',
+    'setup',
+    'evaluation',
+    'checks',
+    'profile',
+  ],
+  modal: ['config', 'runs', 'backends', 'package', 'leaving', 'machine', 'training'],
+  launch: ['config', 'runs', 'backends', 'package', 'data', 'setup', 'checks', 'profile', 'training', 'modal'],
+  'finished-runs': ['formats', 'core', 'rewards', 'config', 'runs', 'hub', 'backends', 'user-code', 'training'],
+  handoff: [
+    'formats',
+    'core',
+    'grpo',
+    'models',
+    'config',
+    'runs',
+    'workers',
+    'backends',
+    'package',
+    'data',
+    'leaving',
+    'setup',
+  ],
+  planning: ['config', 'backends', 'data', 'setup', 'machine', 'training', 'modal', 'handoff'],
+  conformance: ['tensor', 'grpo', 'runtime', 'backends', 'package'],
+  server: [
+    'tokenizers',
+    'core',
+    'loop',
+    'config',
+    'runs',
+    'backends',
+    'package',
+    'evaluation',
+    'training',
+    'finished-runs',
+  ],
   cli: ['*'],
 };
 
@@ -71,6 +113,7 @@ const portable = [
   'core',
   'common',
   'grpo',
+  'loop',
   'tensor',
   'models',
   'json-schema',
@@ -174,6 +217,50 @@ test('source files import only what their folder may', () => {
       .map((offence) => `${file}: ${offence}`),
   );
   assert.deepEqual(offences, []);
+});
+
+test('a folder imports only folders that come before it', () => {
+  const order = Object.keys(allowedImports);
+  const offences = Object.entries(allowedImports).flatMap(([folder, others]) =>
+    others
+      .filter((other) => other !== '*' && order.indexOf(other) >= order.indexOf(folder))
+      .map((other) => `${folder} comes before ${other}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
+/** The files that a file imports, types included. */
+const imports = new Map(
+  sources.map((file) => [
+    file,
+    importsOf(read(file))
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => resolveImport(file, specifier)),
+  ]),
+);
+
+/** A way from a file back to itself, or undefined. */
+function circleThrough(start: string): readonly string[] | undefined {
+  const reached = new Map<string, string>();
+  const left = [start];
+  for (let file = left.pop(); file !== undefined; file = left.pop()) {
+    for (const next of imports.get(file) ?? []) {
+      if (next === start) {
+        const way = [start];
+        for (let at = file; at !== start; at = reached.get(at)!) way.unshift(at);
+        return [start, ...way];
+      }
+      if (reached.has(next)) continue;
+      reached.set(next, file);
+      left.push(next);
+    }
+  }
+  return undefined;
+}
+
+test('no file imports itself in a circle, not for types either', () => {
+  const circles = sources.map(circleThrough).filter((circle) => circle !== undefined);
+  assert.deepEqual(circles, []);
 });
 
 test('a folder may import only what it does import', () => {

@@ -10,11 +10,11 @@ import { loadConfigObject } from '../src/config/load.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import type { SupportedBackend } from '../src/config/support.ts';
 import type { GradusError } from '../src/errors.ts';
-import type { TrainingSequence } from '../src/model.ts';
+import { evaluate } from '../src/evaluation/evaluate.ts';
+import { sample } from '../src/evaluation/sample.ts';
+import { train } from '../src/launch/train.ts';
 import type { Completion, SampledToken, SampleRequest } from '../src/policy.ts';
-import { evaluate } from '../src/studio/evaluate.ts';
-import { sample } from '../src/studio/sample.ts';
-import { train } from '../src/studio/train.ts';
+import type { TrainingSequence } from '../src/training-model.ts';
 
 export interface ContractOptions {
   readonly backend: SupportedBackend;

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 import { chromium as fetched } from '../scripts/fetch-chromium.ts';
-import { train } from '../src/studio/train.ts';
+import { train } from '../src/launch/train.ts';
 import { type DashboardProcess, startDashboard } from './dashboard-process.ts';
 import { addSteps, hostile, writeLiveRun, writeRecord } from './dashboard-runs.ts';
 

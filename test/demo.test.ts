@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { stringify } from 'yaml';
 import { descriptions, lessons } from '../demo/pretrain.ts';
 import { loadConfigFile } from '../src/config/load.ts';
+import { loadProblems } from '../src/data/problems.ts';
 import { architectureOf } from '../src/models/families.ts';
-import { loadProblems } from '../src/studio/data/problems.ts';
 import { gradus, onlyObject } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

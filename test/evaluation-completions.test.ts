@@ -6,6 +6,8 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSyn
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
+import { type EvaluateOptions, evaluate } from '../src/evaluation/evaluate.ts';
+import { train } from '../src/launch/train.ts';
 import { processStart } from '../src/runs/processes.ts';
 import {
   findKeptEvaluation,
@@ -14,8 +16,6 @@ import {
   readKeptEvaluations,
 } from '../src/runs/read-evaluation.ts';
 import { readEvaluations } from '../src/runs/read-run.ts';
-import { type EvaluateOptions, evaluate } from '../src/studio/evaluate.ts';
-import { train } from '../src/studio/train.ts';
 import { gradusHere, onlyObject } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';

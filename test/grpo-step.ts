@@ -1,6 +1,6 @@
 // Completions of tiny-llama-a with their rewards, and an adapter with B ≠ 0 that sampled them: python/fixtures/grpo_step.py.
 import { groupAdvantages } from '../src/grpo/advantages.ts';
-import type { TrainingSequence } from '../src/model.ts';
+import type { TrainingSequence } from '../src/training-model.ts';
 import { fixturePath, readJson } from './native-models.ts';
 
 interface Completion {

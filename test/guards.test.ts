@@ -6,10 +6,10 @@ import { test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { configDefaults } from '../src/config/schema.ts';
 import { GradusError } from '../src/errors.ts';
+import { train } from '../src/launch/train.ts';
 import { lastCheckpoint } from '../src/runs/checkpoints.ts';
 import { readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
-import { train } from '../src/studio/train.ts';
-import { assertSamplerAgrees, samplerTolerance } from '../src/studio/training/sampler-gate.ts';
+import { assertSamplerAgrees, samplerTolerance } from '../src/training/sampler-gate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 

@@ -10,9 +10,9 @@ import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { State } from '../src/index.ts';
 import { FEWEST_PROBLEMS } from '../src/runs/verdict.ts';
-import { loadEnvironment } from '../src/studio/user-code/environments/load-environment.ts';
-import { loadPythonEnvironment } from '../src/studio/user-code/environments/python-environment.ts';
-import { testReward } from '../src/studio/user-code/rewards/test-reward.ts';
+import { loadEnvironment } from '../src/user-code/environments/load-environment.ts';
+import { loadPythonEnvironment } from '../src/user-code/environments/python-environment.ts';
+import { testReward } from '../src/user-code/rewards/test-reward.ts';
 import { gradusHere } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

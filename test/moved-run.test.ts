@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { stringify } from 'yaml';
+import { evaluate } from '../src/evaluation/evaluate.ts';
+import { train } from '../src/launch/train.ts';
 import { readResolvedConfig, readResult, readRun } from '../src/runs/read-run.ts';
-import { evaluate } from '../src/studio/evaluate.ts';
-import { train } from '../src/studio/train.ts';
-import type { TrainResult } from '../src/studio/training/train-result.ts';
+import type { TrainResult } from '../src/training/train-result.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-moved-'));

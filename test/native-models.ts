@@ -5,7 +5,7 @@ import { type NativeModel, openNativeModel } from '../src/backends/native/native
 import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 import { randomStream } from '../src/common/random.ts';
 import { defaultLossSettings, type LossSettings } from '../src/grpo/loss-settings.ts';
-import type { TrainingSequence } from '../src/model.ts';
+import type { TrainingSequence } from '../src/training-model.ts';
 
 const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
 

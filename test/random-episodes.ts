@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { type RandomStream, randomStream } from '../src/common/random.ts';
 import { toolEnvironment } from '../src/envs/tool-environment.ts';
+import { RolloutGenerator } from '../src/loop/rollout-generator.ts';
+import { trainingSequence } from '../src/loop/training-sequence.ts';
 import type { ToolSpec } from '../src/message.ts';
 import type { Renderer } from '../src/rendering.ts';
 import type { Example } from '../src/rl.ts';
-import { RolloutGenerator } from '../src/rollout-generator.ts';
 import type { Tokenizer } from '../src/tokenizers/tokenizer.ts';
 import type { ToolSyntax } from '../src/tools/tool-syntax.ts';
-import { trainingSequence } from '../src/training-sequence.ts';
 
 export interface RandomEpisodes {
   readonly tokenizer: Tokenizer;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../src/config/schema.ts';
-import type { TrainEvent } from '../src/studio/events.ts';
-import { train } from '../src/studio/train.ts';
+import { train } from '../src/launch/train.ts';
+import type { TrainEvent } from '../src/training/events.ts';
 
 const kept = ['state.json', 'model.safetensors', 'optimizer.safetensors'];
 

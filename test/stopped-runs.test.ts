@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
+import { evaluate } from '../src/evaluation/evaluate.ts';
+import { train } from '../src/launch/train.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readRun } from '../src/runs/read-run.ts';
-import { evaluate } from '../src/studio/evaluate.ts';
-import { train } from '../src/studio/train.ts';
 import { differences } from './resume-trials.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

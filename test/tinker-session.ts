@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { tinkerClient } from '../src/backends/tinker/tinker-client.ts';
 import { openTinkerModel } from '../src/backends/tinker/tinker-model.ts';
 import { defaultLossSettings } from '../src/grpo/loss-settings.ts';
-import type { TrainingSequence } from '../src/model.ts';
+import type { TrainingSequence } from '../src/training-model.ts';
 
 /** One request and its answer. */
 export interface Exchange {

@@ -4,12 +4,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
+import { evaluate } from '../src/evaluation/evaluate.ts';
+import { sample } from '../src/evaluation/sample.ts';
+import { train, trainEvents } from '../src/launch/train.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
-import { evaluate } from '../src/studio/evaluate.ts';
-import type { TrainEvent } from '../src/studio/events.ts';
-import { sample } from '../src/studio/sample.ts';
-import { train, trainEvents } from '../src/studio/train.ts';
+import type { TrainEvent } from '../src/training/events.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 

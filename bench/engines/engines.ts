@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mean } from '../../src/common/statistics.ts';
+import { evaluatePolicy } from '../../src/evaluation/evaluate-policy.ts';
+import { openSubject } from '../../src/evaluation/open-subject.ts';
 import { type EvaluationRecord, meanInterval, readEvaluations, readMetrics, train } from '../../src/index.ts';
-import { evaluatePolicy } from '../../src/studio/evaluation/evaluate-policy.ts';
-import { openSubject } from '../../src/studio/evaluation/open-subject.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { huggingFaceFolder, modelsFolder, preparePython, python, root, smollm2, table } from '../peers.ts';
 

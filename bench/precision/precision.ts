@@ -9,7 +9,7 @@ import type { NativeModel } from '../../src/backends/native/native-model.ts';
 import { openModelText } from '../../src/backends/open-renderer.ts';
 import { bytesSource } from '../../src/formats/byte-source.ts';
 import { openSafetensors } from '../../src/formats/safetensors.ts';
-import type { TrainingSequence } from '../../src/model.ts';
+import type { TrainingSequence } from '../../src/training-model.ts';
 import { openWithAdapters } from '../native-model.ts';
 import {
   huggingFaceFolder,

@@ -1,5 +1,5 @@
 // Formats checks for people, and turns the first failed one into an error.
-import { blocking, type Check } from '../studio/checks.ts';
+import { blocking, type Check } from '../checks/checks.ts';
 import type { DescribedError } from './output.ts';
 
 const marks = { error: '✗', warning: '!', info: '·' };

@@ -1,7 +1,7 @@
 // Makes a multi-turn environment from a prompt and a function that answers the policy.
 import type { Environment } from '../environment.ts';
-import { wrongAnswer } from '../environment-answers.ts';
 import { isObject } from '../errors.ts';
+import { wrongAnswer } from '../loop/environment-answers.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 import { episodeScores, type ScoreFunctions } from './episode-scores.ts';

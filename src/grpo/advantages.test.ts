@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertNear } from '../../test/assert-close.ts';
-import { readVectors } from '../studio/conformance/conformance.ts';
+import { readVectors } from '../conformance/conformance.ts';
 import {
   type AdvantageBaseline,
   groupAdvantages,
@@ -25,7 +25,7 @@ interface Case {
 
 const cases = readVectors<Case[]>('advantages');
 
-// The advantages of several objectives are compared in studio/conformance/conformance.ts.
+// The advantages of several objectives are compared in conformance/conformance.ts.
 test("advantages and statistics are TRL's, or what their definition says", () => {
   for (const { multi_objective_aggregation, ...vector } of cases) {
     if (multi_objective_aggregation !== 'sum_then_normalize') continue;

@@ -1,4 +1,4 @@
-// The entropy coefficient from step to step. That it moves as TRL's does is compared in studio/conformance/conformance.ts.
+// The entropy coefficient from step to step. That it moves as TRL's does is compared in conformance/conformance.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EntropyControl, hasEntropyBonus } from './entropy-control.ts';

@@ -8,7 +8,7 @@ import { exp, input, logSoftmax, mul, reduceSum, stopGradient, sub } from '../te
 import { value } from '../tensor/value.ts';
 import { klDivergence, klEstimators } from './kl.ts';
 
-// Their values and gradients on given log-probabilities are compared in studio/conformance/conformance.ts.
+// Their values and gradients on given log-probabilities are compared in conformance/conformance.ts.
 test('the expectation under the policy is the divergence, and so is that of the corrected gradient', () => {
   const logits = input('logits', 'float32', [4]);
   const inputs = { logits: value([0.3, -1, 0.8, 0.1], [4]), reference: value([-1.2, -0.9, -2.1, -1.7], [4]) };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
 import { randomStream } from '../common/random.ts';
-import { readVectors } from '../studio/conformance/conformance.ts';
+import { readVectors } from '../conformance/conformance.ts';
 import {
   type LossLayout,
   type LossSequence,
@@ -15,7 +15,7 @@ import {
   sequencesOf,
   settingsOf,
   type VectorBatch,
-} from '../studio/conformance/loss-vectors.ts';
+} from '../conformance/loss-vectors.ts';
 import { interpret } from '../tensor/interpret.ts';
 import { input } from '../tensor/ops.ts';
 import { value } from '../tensor/value.ts';

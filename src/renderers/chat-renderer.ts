@@ -1,7 +1,8 @@
 // Renders conversations with a model's chat template.
+
+import { openingOf, sharedLength } from '../common/opening.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
-import { openingOf, sharedLength } from '../opening.ts';
 import { stopAtText } from '../policy.ts';
 import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';

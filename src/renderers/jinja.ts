@@ -1,18 +1,7 @@
 // A typed wrapper of @huggingface/jinja 0.5.11, with corrections where it renders otherwise than Python's Jinja.
 import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
-import { pythonEquals, pythonText } from './python-text.ts';
+import { type JinjaValue, pythonEquals, pythonText } from './python-text.ts';
 import { stringMethods, strip } from './string-methods.ts';
-
-/** A value while a template is rendered. */
-export interface JinjaValue {
-  /** Its name in the library, such as `StringValue`. */
-  readonly type: string;
-  readonly value: unknown;
-  /** Its truth. */
-  __bool__(): { readonly value: boolean };
-  /** As the library writes it, which for floating-point numbers is as Python does. */
-  toString(): string;
-}
 
 /** A part of a parsed template. */
 interface JinjaNode {

@@ -1,9 +1,10 @@
 // Parses sampled ids into text and, if tools were offered, calls.
+
+import { opensThoughts, thinkingTags } from '../common/opening.ts';
+import { stopTexts, upToStop } from '../common/stop-texts.ts';
 import type { ToolCall } from '../message.ts';
-import { opensThoughts, thinkingTags } from '../opening.ts';
 import type { TurnText } from '../rendering.ts';
 import type { Action } from '../rl.ts';
-import { stopTexts, upToStop } from '../stop-texts.ts';
 import { createTextStream } from '../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';

@@ -1,6 +1,7 @@
 // Renders conversations as plain text, for base models without a chat template.
+
+import { openingOf } from '../common/opening.ts';
 import type { Message } from '../message.ts';
-import { openingOf } from '../opening.ts';
 import { stopAtText } from '../policy.ts';
 import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { EncodeOptions, Tokenizer } from '../tokenizers/tokenizer.ts';

@@ -1,5 +1,15 @@
 // How Python writes and compares the values of a chat template.
-import type { JinjaValue } from './jinja.ts';
+
+/** A value while a template is rendered. */
+export interface JinjaValue {
+  /** Its name in the library, such as `StringValue`. */
+  readonly type: string;
+  readonly value: unknown;
+  /** Its truth. */
+  __bool__(): { readonly value: boolean };
+  /** As the library writes it, which for floating-point numbers is as Python does. */
+  toString(): string;
+}
 
 /** What `str` makes of a value. Nothing of one that is undefined, as in Jinja. */
 export function pythonText(value: JinjaValue): string {

@@ -1,7 +1,8 @@
 // Finds out how a chat template supports tools, by rendering the offer of a tool and a call of it.
+
+import { sharedLength } from '../common/opening.ts';
 import { GradusError } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
-import { sharedLength } from '../opening.ts';
 import { toolSyntaxes } from '../tools/syntaxes.ts';
 import { callId, readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 import type { ChatTemplate } from './chat-template.ts';

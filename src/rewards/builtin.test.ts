@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction, RewardInput } from '../rewards.ts';
+import type { RewardFunction, RewardInput } from '../scoring.ts';
 import { builtinRewards } from './builtin.ts';
 import { contains } from './contains.ts';
 import { exactMatch } from './exact-match.ts';

@@ -1,7 +1,7 @@
 // Reward for code that passes tests. The code, JavaScript or Python, runs in a separate process for each completion.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { atMost } from './at-most.ts';
 import { codeOf } from './code-blocks.ts';
 import { type CodeLanguage, harnesses, harnessInput } from './code-harness.ts';

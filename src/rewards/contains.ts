@@ -1,6 +1,6 @@
 // Reward 1 if the answer occurs anywhere in a completion, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 
 export interface ContainsConfig {

@@ -1,6 +1,6 @@
 // Reward that favours short right answers, and penalises long wrong answers less than short ones.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { type MathVerifyConfig, mathVerify } from './math-verify.ts';
 
 export interface CosineLengthConfig {

@@ -1,6 +1,6 @@
 // Penalises completions that are identical to others of their group: a group of identical completions has collapsed and teaches nothing.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 
 export interface DiversityConfig {
   /** The score of a completion that is equal to all others of its group; at most 0. @default -1 */

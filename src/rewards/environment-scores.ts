@@ -3,10 +3,10 @@ import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import type { Environment } from '../environment.ts';
-import { checkedScore } from '../environment-answers.ts';
 import { kindOf } from '../errors.ts';
-import type { RewardModel } from '../rewards.ts';
+import { checkedScore } from '../loop/environment-answers.ts';
 import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
+import type { RewardModel } from '../scoring.ts';
 
 /** Time limit of `scoreGroup`, in milliseconds. */
 const TIME_LIMIT = 30_000;

@@ -1,6 +1,6 @@
 // Reward 1 if a completion is the answer and nothing else, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold } from './gold-answers.ts';
 import { normaliseQaText } from './qa-text.ts';
 import { xmlContent } from './sections.ts';

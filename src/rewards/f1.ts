@@ -1,6 +1,6 @@
 // Reward between 0 and 1 for the words that an answer shares with the gold answer.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold } from './gold-answers.ts';
 import { wordF1 } from './qa-text.ts';
 import { xmlContent } from './sections.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
-import type { RewardFunction, RewardInput } from '../rewards.ts';
+import type { RewardFunction, RewardInput } from '../scoring.ts';
 
 export interface JsonSchemaConfig {
   /**

@@ -1,6 +1,6 @@
 // Reward 1 for completions whose length is within bounds, and less the further they are outside.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 
 export interface LengthConfig {
   /** The shortest length that scores 1; below it the score is length ÷ `min`. */

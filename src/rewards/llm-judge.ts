@@ -5,7 +5,7 @@ import { redacted } from '../common/redaction.ts';
 import { beginningOf, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { atMost } from './at-most.ts';
 
 export interface LlmJudgeConfig {

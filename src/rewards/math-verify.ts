@@ -1,6 +1,6 @@
 // Reward 1 if a completion's mathematical answer equals the gold answer, in any notation, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { areEquivalent, type EquivalenceMode, readAnswer, readGold } from './math/verify.ts';
 

@@ -1,6 +1,6 @@
 // Reward 1 if a completion chooses the right letter or digit, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 import { choiceFinder } from './stated-choice.ts';
 

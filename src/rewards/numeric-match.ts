@@ -1,7 +1,7 @@
 // Reward 1 if a completion's answer is the number in the data set, else 0.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
-import type { RewardFunction, RewardInput } from '../rewards.ts';
+import type { RewardFunction, RewardInput } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { lastNumber } from './last-number.ts';
 import { regexSource } from './regex-source.ts';

@@ -1,6 +1,6 @@
 // Penalises completions that approach the length limit, so that the model learns to end before it.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 
 export interface OverlongConfig {
   /** The length in tokens from which the score is −1, usually `max_completion_length`. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { exactMatch } from './exact-match.ts';
 import { f1 } from './f1.ts';
 import { multipleChoice } from './multiple-choice.ts';

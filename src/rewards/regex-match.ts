@@ -1,7 +1,7 @@
 // Reward 1 if a regular expression matches a completion, else 0.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { regexSource } from './regex-source.ts';
 
 export interface RegexMatchConfig {

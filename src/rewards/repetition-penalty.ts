@@ -1,6 +1,6 @@
 // Penalises completions by the fraction of their word n-grams that are repetitions.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 
 export interface RepetitionPenaltyConfig {
   /** Number of words in an n-gram. @default 3 */

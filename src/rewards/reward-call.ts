@@ -4,7 +4,7 @@ import { isPromiseLike, type MaybePromise } from '../common/maybe-promise.ts';
 import { isMeasurable } from '../common/statistics.ts';
 import { isObject, kindOf, stackOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
-import type { RewardData, RewardFault, RewardFunction, RewardOutcome, RewardScores } from '../rewards.ts';
+import type { RewardData, RewardFault, RewardFunction, RewardOutcome, RewardScores } from '../scoring.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.

@@ -1,7 +1,7 @@
 // Rewards wanted patterns and penalises unwanted ones.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { regexSource } from './regex-source.ts';
 
 export interface StyleConfig {

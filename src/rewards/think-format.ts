@@ -1,6 +1,6 @@
 // Reward 1 for a completion that thinks between <think> and </think> and then answers, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { splitThinking, withOpening } from './sections.ts';
 
 export interface ThinkFormatConfig {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { cosineLength } from './cosine-length.ts';
 import { overlong } from './overlong.ts';
 import { thinkFormat } from './think-format.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GradusError } from '../errors.ts';
-import type { RemoteReward, RewardFunction, RewardInput } from '../rewards.ts';
 import type { StopReason, Trajectory } from '../rl.ts';
+import type { RemoteReward, RewardFunction, RewardInput } from '../scoring.ts';
 import { weightedRewards } from './weighted-rewards.ts';
 
 const example = { question: 'What is 1 + 1?', answer: '2', nested: { list: [1, 2] } };

@@ -4,8 +4,8 @@ import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
-import type { NamedReward, Progress, RewardData, RewardModel, RewardOutcome, RewardScores } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
+import type { NamedReward, Progress, RewardData, RewardModel, RewardOutcome, RewardScores } from '../scoring.ts';
 import { callReward, checkedOutcome } from './reward-call.ts';
 
 export interface WeightedRewardsOptions {

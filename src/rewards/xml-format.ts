@@ -1,6 +1,6 @@
 // Rewards completions that consist of XML-like sections, such as <reasoning>…</reasoning><answer>…</answer>.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { withOpening } from './sections.ts';
 
 export interface XmlFormatConfig {

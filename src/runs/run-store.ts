@@ -3,8 +3,8 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, writeF
 import { basename, join, resolve } from 'node:path';
 import { redacted } from '../common/redaction.ts';
 import type { Metrics } from '../logging.ts';
-import type { TrainingBatch } from '../model.ts';
 import type { GroupOutcome } from '../rl.ts';
+import type { TrainingBatch } from '../training-model.ts';
 import {
   amendCheckpoint,
   checkpointSteps,

@@ -2,8 +2,8 @@
 import { basename } from 'node:path';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { modelAlone, openModel } from '../studio/evaluation/model-alone.ts';
-import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
+import { modelAlone, openModel } from '../evaluation/model-alone.ts';
+import { type FoundSubject, findSubject } from '../evaluation/open-subject.ts';
 import type { Listening, ListenOptions } from './listen.ts';
 import type { OpenAiAppOptions } from './openai/openai-app.ts';
 import { ServedModel } from './openai/served-model.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type RandomStream, shuffled } from '../common/random.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction } from '../rewards.ts';
+import type { RewardFunction } from '../scoring.ts';
 import { drawnRows } from './draw-rows.ts';
 import { evaluateExpression, findExpression } from './expression.ts';
 import type { Taskset } from './taskset.ts';

@@ -1,8 +1,8 @@
 // The task set `digit-sum`: a single problem, digits that add up to a target. Small enough for a policy that is a table of logits.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction } from '../rewards.ts';
 import type { Example } from '../rl.ts';
+import type { RewardFunction } from '../scoring.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface DigitSumConfig {

@@ -1,6 +1,7 @@
 // Task sets: generators of problems, some of which are held out for evaluation.
-import type { WeightedReward } from '../rewards.ts';
+
 import type { Example } from '../rl.ts';
+import type { WeightedReward } from '../scoring.ts';
 
 /** A generator of problems with known answers. */
 export interface Taskset {

@@ -7,8 +7,8 @@ import { after, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle, startServer } from '../../test/uvx.ts';
+import { train } from '../launch/train.ts';
 import { readRun } from '../runs/read-run.ts';
-import { train } from '../studio/train.ts';
 import { connectMlflow } from './mlflow.ts';
 
 interface MlflowRun extends Tracked {

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle } from '../../test/uvx.ts';
+import { train } from '../launch/train.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import { train } from '../studio/train.ts';
 import { connectTensorBoard } from './tensorboard.ts';
 
 const reader = 'tensorboard==2.21.0';

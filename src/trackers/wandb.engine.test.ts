@@ -7,9 +7,9 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle, uvxEnvironment } from '../../test/uvx.ts';
 import type { GradusError } from '../errors.ts';
+import { train } from '../launch/train.ts';
 import type { TrackedPlace } from '../logging.ts';
 import { readMetrics, readRun } from '../runs/read-run.ts';
-import { train } from '../studio/train.ts';
 import { connectWandb } from './wandb.ts';
 
 interface WandbRun extends Tracked {

@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadConfigFile } from '../../config/load.ts';
+import { evaluate } from '../../evaluation/evaluate.ts';
+import { sample } from '../../evaluation/sample.ts';
 import { readNpz } from '../../formats/npz.ts';
+import { train } from '../../launch/train.ts';
 import { readMetrics, readRun } from '../../runs/read-run.ts';
-import { evaluate } from '../../studio/evaluate.ts';
-import { sample } from '../../studio/sample.ts';
-import { train } from '../../studio/train.ts';
-import type { TrainResult } from '../../studio/training/train-result.ts';
+import type { TrainResult } from '../../training/train-result.ts';
 import { backends } from '../backends.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -158,9 +158,9 @@ describe('what the table would ignore is refused, with the reason', () => {
 test('no module that a run of the built-in backend imports reaches a native library', () => {
   const entries = [
     'cli/main.ts',
-    'studio/train.ts',
-    'studio/evaluate.ts',
-    'studio/sample.ts',
+    'launch/train.ts',
+    'evaluation/evaluate.ts',
+    'evaluation/sample.ts',
     'backends/builtin/builtin-backend.ts',
   ];
   const reached = new Set<string>();

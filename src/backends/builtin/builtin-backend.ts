@@ -1,7 +1,8 @@
 // The built-in backend: a table of logits for task sets with `answers`. It has no model and no native library, and starts at once.
+
+import { createAt } from '../../common/configurable.ts';
 import { named } from '../../common/nearest.ts';
 import type { Config } from '../../config/schema.ts';
-import { createAt } from '../../configurable.ts';
 import { GradusError } from '../../errors.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { AnswerShape } from '../../tasksets/taskset.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
-import type { TrainingSequence } from '../../model.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 import { TabularModel } from './tabular-model.ts';
 
 const folder = temporaryFolder('table');

@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { randomStream } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
-import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampler.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
 import type { AnswerShape } from '../../tasksets/taskset.ts';
+import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { TrainableModel } from '../backend.ts';
 import { fileError } from '../model-files/file-error.ts';
 

@@ -1,10 +1,11 @@
 // What each option of `openNativeModel` must be: a device that there is not, for one, would end the process.
+
+import { assertMet, assertOptions, type Demand } from '../../common/option-checks.ts';
 import { devices, matmulPrecisions, rolloutDtypes } from '../../config/sections.ts';
 import { GradusError } from '../../errors.ts';
 import { lossTypes } from '../../grpo/loss-settings.ts';
 import type { LossOptions } from '../../grpo/surrogates.ts';
 import type { LoraSettings } from '../../models/lora.ts';
-import { assertMet, assertOptions, type Demand } from '../../option-checks.ts';
 import { assertCount } from '../../protocol-checks.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { MemoryPlan } from './planning/memory-estimate.ts';

@@ -11,8 +11,8 @@ import { fixturePath, LORA, LOSS, openModel, readJson } from '../../../test/nati
 import { type LearnerSetup, openLearner } from '../../../test/open-learner.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { skipWithoutWebGpu } from '../../../test/software-vulkan.ts';
-import type { TrainingSequence } from '../../model.ts';
 import type { SampleRequest, SamplingOptions } from '../../policy.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 
 const noWebGpu = skipWithoutWebGpu();
 const skip = noWebGpu || skipWithoutShared('models/stories260K');

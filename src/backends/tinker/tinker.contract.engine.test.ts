@@ -16,7 +16,7 @@ import {
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { defaultLossSettings } from '../../grpo/loss-settings.ts';
-import type { TrainingSequence } from '../../model.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 import { tinkerClient } from './tinker-client.ts';
 import { openTinkerModel } from './tinker-model.ts';
 import type { LossReduction } from './training-data.ts';

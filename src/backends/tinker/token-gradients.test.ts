@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertAgrees, assertNear } from '../../../test/assert-close.ts';
+import { readVectors } from '../../conformance/conformance.ts';
+import { type LossVector, sequencesOf, settingsOf, type VectorBatch } from '../../conformance/loss-vectors.ts';
 import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
-import type { TrainingSequence } from '../../model.ts';
-import { readVectors } from '../../studio/conformance/conformance.ts';
-import { type LossVector, sequencesOf, settingsOf, type VectorBatch } from '../../studio/conformance/loss-vectors.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 import { supervisedGradients, tokenGradients } from './token-gradients.ts';
 import { type LossReduction, learningData } from './training-data.ts';
 

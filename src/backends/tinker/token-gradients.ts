@@ -2,13 +2,13 @@
 // divergences. But a model learns only from these derivatives, and the servers take them as the advantages of tokens.
 import { type LossSettings, usesReference, usesSamplerLogprobs } from '../../grpo/loss-settings.ts';
 import { grpoLoss, type LossInputs } from '../../grpo/losses.ts';
-import type { TrainingSequence } from '../../model.ts';
 import { gradients } from '../../tensor/gradients.ts';
 import type { Tensor } from '../../tensor/graph.ts';
 import { interpret } from '../../tensor/interpret.ts';
 import { input, stopGradient } from '../../tensor/ops.ts';
 import { type Shape, size } from '../../tensor/shape.ts';
 import { type Value, value } from '../../tensor/value.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 
 export interface TokenGradients {
   readonly loss: number;

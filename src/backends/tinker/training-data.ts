@@ -1,6 +1,6 @@
 // Training sequences in the format of Tinker servers: input tokens, and for each of them the target token with its advantage and log-probability.
 import { GradusError } from '../../errors.ts';
-import type { TrainingSequence } from '../../model.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 
 type Tokens = Pick<TrainingSequence, 'promptIds' | 'completionIds'>;
 

@@ -11,7 +11,7 @@ import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import type { TrainingSequence, UpdateResult } from '../../model.ts';
+import type { TrainingSequence, UpdateResult } from '../../training-model.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 import type { TrainableModel } from '../backend.ts';
 import { nativeBackend } from '../native/native-backend.ts';

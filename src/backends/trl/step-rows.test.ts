@@ -1,7 +1,7 @@
 // Steps as TRL takes them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TrainingSequence } from '../../model.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 import { stepRows } from './step-rows.ts';
 
 const sequence = (completionIds: readonly number[]): TrainingSequence => ({

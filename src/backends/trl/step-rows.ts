@@ -1,6 +1,6 @@
 // The rows of one step for TRL, which needs the same number in every step: missing rows are filled up with rows without trained tokens.
 import { GradusError } from '../../errors.ts';
-import type { TrainingSequence } from '../../model.ts';
+import type { TrainingSequence } from '../../training-model.ts';
 
 export interface StepRow {
   readonly prompt_ids: readonly number[];

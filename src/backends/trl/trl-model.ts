@@ -6,7 +6,6 @@ import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
 import type { KlEstimator } from '../../grpo/loss-settings.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
-import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type {
   Completion,
@@ -17,6 +16,7 @@ import type {
   TextLogprobsOptions,
 } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
+import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { endedCompletion } from '../ended-completion.ts';

@@ -1,6 +1,6 @@
 // gradus conformance: recomputes losses and advantages on this machine, and compares them with TRL's numbers.
 import { Command } from 'commander';
-import type { ConformanceReport } from '../../studio/conformance/conformance.ts';
+import type { ConformanceReport } from '../../conformance/conformance.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 
@@ -18,9 +18,7 @@ export function conformanceCommand(cli: Cli): Command {
 }
 
 async function run({ output }: Cli) {
-  const { conformance, distinct, largestDifference, lossTable } = await import(
-    '../../studio/conformance/conformance.ts'
-  );
+  const { conformance, distinct, largestDifference, lossTable } = await import('../../conformance/conformance.ts');
   const report = conformance();
   const failed = report.checks.filter(({ ok }) => !ok);
   const error = failed.length > 0 && {

@@ -1,7 +1,7 @@
 // gradus data: checks the data of a configuration before a model is run.
 import { Command } from 'commander';
+import type { DataCheck } from '../../checks/check-data.ts';
 import { counted } from '../../common/counted.ts';
-import type { DataCheck } from '../../studio/data/check-data.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
@@ -26,7 +26,7 @@ export function dataCommand(cli: Cli): Command {
 
 async function runCheck({ output }: Cli, file: string, settings: readonly string[]) {
   const { loadConfigFile } = await import('../../config/load.ts');
-  const { checkData } = await import('../../studio/data/check-data.ts');
+  const { checkData } = await import('../../checks/check-data.ts');
   const result = await checkData(loadConfigFile(file, settings).config);
   const error = checkError('DATA_CHECK_FAILED', result.checks);
   const envelope = { ok: !error, schema: 'data.check.result/1', command: 'data check' };

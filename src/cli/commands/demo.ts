@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
-import type { TrainResult } from '../../studio/training/train-result.ts';
+import type { TrainResult } from '../../training/train-result.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';
@@ -48,7 +48,7 @@ export function demoCommand(cli: Cli): Command {
 }
 
 async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }: DemoFlags) {
-  const { train } = await import('../../studio/train.ts');
+  const { train } = await import('../../launch/train.ts');
   const started = performance.now();
   const progress = new ProgressLine(output);
   try {

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import type { Config } from '../../config/schema.ts';
-import type { CheckResult, DoctorOptions, DoctorResult } from '../../studio/machine/doctor.ts';
+import type { CheckResult, DoctorOptions, DoctorResult } from '../../machine/doctor.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 
@@ -26,7 +26,7 @@ export function doctorCommand(cli: Cli): Command {
 }
 
 async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) {
-  const { doctor } = await import('../../studio/machine/doctor.ts');
+  const { doctor } = await import('../../machine/doctor.ts');
   const onCommand = (command: string) => output.note(`running: ${command}`);
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
   const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;

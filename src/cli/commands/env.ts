@@ -1,8 +1,8 @@
 // gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
+import type { EnvironmentCheck, PlayerReport } from '../../checks/check-environment.ts';
+import { threeDigits } from '../../checks/checks.ts';
 import { counted } from '../../common/counted.ts';
-import { threeDigits } from '../../studio/checks.ts';
-import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
@@ -42,8 +42,8 @@ export function envCommand(cli: Cli): Command {
 }
 
 async function runCheck({ output }: Cli, reference: string | undefined, { config, set, input, n }: CheckFlags) {
-  const { checkEnvironment } = await import('../../studio/user-code/environments/check-environment.ts');
-  const { environmentConfig } = await import('../../studio/user-code/environments/environment-config.ts');
+  const { checkEnvironment } = await import('../../checks/check-environment.ts');
+  const { environmentConfig } = await import('../../user-code/environments/environment-config.ts');
   const result = await checkEnvironment(
     environmentConfig({
       settings: set,

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
-import type { EvaluateResult } from '../../studio/evaluate.ts';
+import type { EvaluateResult } from '../../evaluation/evaluate.ts';
 import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { interval95 } from '../formatting.ts';
@@ -66,7 +66,7 @@ async function runEvaluation(
   subject: string,
   { set, n, k, split, checkpoint, temperature }: EvalFlags,
 ) {
-  const { evaluate } = await import('../../studio/evaluate.ts');
+  const { evaluate } = await import('../../evaluation/evaluate.ts');
   const options = given({ problems: n, k, split, checkpoint, temperature, ...(set.length > 0 && { settings: set }) });
   const result = await withStopSignals((signal) => evaluate(subject, { ...options, signal }));
   output.result(result, evaluationSummary(result));

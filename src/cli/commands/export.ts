@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
-import type { ExportOptions } from '../../studio/finished-runs/export.ts';
+import type { ExportOptions } from '../../finished-runs/export.ts';
 import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
@@ -49,7 +49,7 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
       hint: `leave out ${conflict}, or write --format merged`,
     });
   }
-  const { exportRun } = await import('../../studio/finished-runs/export.ts');
+  const { exportRun } = await import('../../finished-runs/export.ts');
   const result = await exportRun(run, { out, ...given({ format, dtype, checkpoint }) });
   const what = result.format === 'peft' ? 'the adapter' : 'the model';
   output.result(

@@ -1,6 +1,6 @@
 // gradus gpu-train: explains the ways to train a configuration on a GPU; it starts and spends nothing.
 import { Command } from 'commander';
-import type { GpuPathResult, GpuPlace } from '../../studio/machine/gpu-path.ts';
+import type { GpuPathResult, GpuPlace } from '../../planning/gpu-path.ts';
 import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';
 
@@ -19,7 +19,7 @@ export function gpuTrainCommand(cli: Cli): Command {
 }
 
 async function explain({ output }: Cli, config: string) {
-  const { explainGpuPath } = await import('../../studio/machine/gpu-path.ts');
+  const { explainGpuPath } = await import('../../planning/gpu-path.ts');
   const result = await explainGpuPath(config);
   const codes: Readonly<Record<string, ExitCode>> = { CREDENTIALS_MISSING: 4, CONFIG_CONFLICT: 2 };
   return output.outcome(result, explanation(result), result.ok ? 0 : (codes[result.error!.code] ?? 3));

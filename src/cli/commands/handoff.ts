@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
-import type { HandoffResult } from '../../studio/handoff/handoff.ts';
-import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
+import type { HandoffResult } from '../../handoff/handoff.ts';
+import type { HandoffSystem } from '../../handoff/handoff-targets.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { leavingLines } from '../leaving-text.ts';
@@ -42,7 +42,7 @@ export function handoffCommand(cli: Cli): Command {
 
 async function runHandoff({ output }: Cli, file: string, { to, out, set, overwrite, dryRun }: HandoffFlags) {
   const { loadConfigFile } = await import('../../config/load.ts');
-  const { handOff } = await import('../../studio/handoff/handoff.ts');
+  const { handOff } = await import('../../handoff/handoff.ts');
   // Another engine will train, so keys that our engines refuse are not errors.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
   const result = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });

@@ -1,7 +1,7 @@
 // gradus preflight: checks whether training would learn anything: a few completions, their rewards, and whether sampler and trainer agree.
 import { Command } from 'commander';
+import type { PreflightReport } from '../../checks/preflight.ts';
 import { cancelled } from '../../errors.ts';
-import type { PreflightReport } from '../../studio/preflight.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
@@ -33,8 +33,8 @@ export function preflightCommand(cli: Cli): Command {
 
 async function runPreflight({ output }: Cli, file: string, settings: readonly string[]) {
   const { loadConfigFile } = await import('../../config/load.ts');
-  const { openSetup } = await import('../../studio/setup.ts');
-  const { preflight } = await import('../../studio/preflight.ts');
+  const { openSetup } = await import('../../setup/setup.ts');
+  const { preflight } = await import('../../checks/preflight.ts');
   return withStopSignals(async (signal) => {
     const setup = await openSetup(loadConfigFile(file, settings).config, { signal });
     try {

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
-import type { Replay } from '../../studio/finished-runs/replay-run.ts';
+import type { Replay } from '../../finished-runs/replay-run.ts';
 import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -33,7 +33,7 @@ export function replayCommand(cli: Cli): Command {
 }
 
 async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = '{}', steps }: ReplayFlags) {
-  const { replayRun } = await import('../../studio/finished-runs/replay-run.ts');
+  const { replayRun } = await import('../../finished-runs/replay-run.ts');
   const result = await replayRun(run, { reward, rewardConfig: rewardSettings(rewardConfig), ...given({ steps }) });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };

@@ -1,7 +1,7 @@
 // gradus rewards: lists the built-in rewards, scores given completions with a reward, and serves scores to other programs.
 import { Command } from 'commander';
 import type { z } from 'zod';
-import type { RewardTest } from '../../studio/user-code/rewards/test-reward.ts';
+import type { RewardTest } from '../../user-code/rewards/test-reward.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { rewardSettings } from '../reward-settings.ts';
@@ -70,7 +70,7 @@ export function rewardsCommand(cli: Cli): Command {
 
 async function listRewards({ output }: Cli) {
   const { z } = await import('zod');
-  const { shippedRewards } = await import('../../studio/user-code/rewards/shipped-rewards.ts');
+  const { shippedRewards } = await import('../../user-code/rewards/shipped-rewards.ts');
   const rewards = Object.entries(shippedRewards).map(([name, { describe, config }]) => ({
     name,
     description: describe,
@@ -88,7 +88,7 @@ function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
 async function runServer({ output, stdin }: Cli, file: string) {
   const { createInterface } = await import('node:readline');
   const { loadConfigFile } = await import('../../config/load.ts');
-  const { answerLines, serveRewards } = await import('../../studio/user-code/rewards/serve-rewards.ts');
+  const { answerLines, serveRewards } = await import('../../user-code/rewards/serve-rewards.ts');
   const server = await serveRewards(loadConfigFile(file, [], { anyBackend: true }).config);
   const { rewards } = server;
   output.line({ ok: true, schema: 'rewards.serve.result/1', command: 'rewards serve', rewards });
@@ -97,7 +97,7 @@ async function runServer({ output, stdin }: Cli, file: string) {
 }
 
 async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input, opening }: TestFlags) {
-  const { testReward } = await import('../../studio/user-code/rewards/test-reward.ts');
+  const { testReward } = await import('../../user-code/rewards/test-reward.ts');
   const result = await testReward({ reward, input, opening, rewardConfig: rewardSettings(rewardConfig) });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };

@@ -1,7 +1,7 @@
 // gradus sample: samples completions with their rewards.
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
-import type { SampleOptions } from '../../studio/sample.ts';
+import type { SampleOptions } from '../../evaluation/sample.ts';
 import {
   collect,
   completionCount,
@@ -63,7 +63,7 @@ export function sampleCommand(cli: Cli): Command {
 }
 
 async function runSampling({ output }: Cli, subject: string, flags: SampleFlags) {
-  const { sample } = await import('../../studio/sample.ts');
+  const { sample } = await import('../../evaluation/sample.ts');
   const { n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint } = flags;
   const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));

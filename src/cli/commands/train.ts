@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
-import type { TrainResult } from '../../studio/training/train-result.ts';
+import type { TrainResult } from '../../training/train-result.ts';
 import { alertLine } from '../alert-line.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -82,7 +82,7 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
 async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
   const { name, out, resume, overwrite, require, preflight, yes, profile } = flags;
   const { output } = cli;
-  const { train } = await import('../../studio/train.ts');
+  const { train } = await import('../../launch/train.ts');
   const progress = new ProgressLine(output);
   const started = performance.now();
   try {
@@ -115,8 +115,8 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
 /** @param refusal why the plan is shown although it was not requested */
 async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
   const { name, out, resume, overwrite, require } = flags;
-  const { openConfigFile } = await import('../../studio/config-file.ts');
-  const { planTraining } = await import('../../studio/plan.ts');
+  const { openConfigFile } = await import('../../setup/config-file.ts');
+  const { planTraining } = await import('../../planning/plan.ts');
   const { planText } = await import('../plan-text.ts');
   const plan = await planTraining(openConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
@@ -129,7 +129,7 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
-  const { detachTraining } = await import('../../studio/training/detach.ts');
+  const { detachTraining } = await import('../../launch/detach.ts');
   const { name, out, resume, overwrite, require, yes } = flags;
   const result = detachTraining(config, {
     ...given({ name, out, resume, overwrite, yes }),

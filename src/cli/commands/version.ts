@@ -14,7 +14,7 @@ export function versionCommand(cli: Cli): Command {
     .addHelpText('before', EXAMPLES)
     .action(
       cli.action(async () => {
-        const { ownVersions } = await import('../../studio/versions.ts');
+        const { ownVersions } = await import('../../package/versions.ts');
         const { loadOnnxRuntime } = await import('../../runtime/onnxruntime.ts');
         const installed: Record<string, string> = { ...ownVersions(), onnxruntime: loadOnnxRuntime().version };
         const text = Object.entries(installed).map(([name, version]) => `${name} ${version}`);

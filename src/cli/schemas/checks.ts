@@ -1,7 +1,7 @@
 // What `data check` and `preflight` report: checks, and how long prompts are.
 import { z } from 'zod';
-import type { Check } from '../../studio/checks.ts';
-import type { LengthDistribution } from '../../studio/data/length-distribution.ts';
+import type { Check } from '../../checks/checks.ts';
+import type { LengthDistribution } from '../../data/length-distribution.ts';
 
 export const check: z.ZodType<Check> = z.strictObject({
   id: z.string(),

@@ -1,6 +1,6 @@
 // conformance.result/1: every vector that ships, recomputed on this machine.
 import { z } from 'zod';
-import type { ConformanceCheck } from '../../studio/conformance/conformance.ts';
+import type { ConformanceCheck } from '../../conformance/conformance.ts';
 import { outcomeSchema } from './envelope.ts';
 
 const check: z.ZodType<ConformanceCheck> = z.strictObject({

@@ -1,6 +1,6 @@
 // env.check.result/1: the results of playing an environment without a model.
 import { z } from 'zod';
-import type { PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
+import type { PlayerReport } from '../../checks/check-environment.ts';
 import { check } from './checks.ts';
 import { outcomeSchema } from './envelope.ts';
 import { numbers } from './records.ts';

@@ -1,6 +1,6 @@
 // handoff.result/1: a folder with which another system runs the same training.
 import { z } from 'zod';
-import type { HandoffResult } from '../../studio/handoff/handoff.ts';
+import type { HandoffResult } from '../../handoff/handoff.ts';
 import { resultSchema } from './envelope.ts';
 import { leavingFolder } from './leaving-folder.ts';
 

@@ -14,7 +14,7 @@ import {
   type SampleRecord,
   type Verdict,
 } from '../../runs/records.ts';
-import type { TrainResult } from '../../studio/training/train-result.ts';
+import type { TrainResult } from '../../training/train-result.ts';
 
 /** Numbers by name. */
 export const numbers = z.record(z.string(), z.number());

@@ -1,6 +1,6 @@
 // rewards.serve.result/1 and rewards.score/1: the message that rewards are ready, and the answer to each request.
 import { z } from 'zod';
-import type { RewardAnswer } from '../../studio/user-code/rewards/serve-rewards.ts';
+import type { RewardAnswer } from '../../user-code/rewards/serve-rewards.ts';
 import { resultSchema } from './envelope.ts';
 
 export const rewardsServeSchema = resultSchema(

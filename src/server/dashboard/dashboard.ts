@@ -2,9 +2,9 @@
 import { type Context, Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { GradusError } from '../../errors.ts';
+import { compareRuns } from '../../finished-runs/compare-runs.ts';
+import { inspectRun } from '../../finished-runs/inspect-run.ts';
 import { readSamples } from '../../runs/read-run.ts';
-import { compareRuns } from '../../studio/finished-runs/compare-runs.ts';
-import { inspectRun } from '../../studio/finished-runs/inspect-run.ts';
 import { ownHost } from '../own-host.ts';
 import type { RolloutSteps, Samples } from './answers.ts';
 import { parseCursor } from './cursor.ts';

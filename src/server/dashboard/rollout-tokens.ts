@@ -1,8 +1,9 @@
 // The tokens of a group's completions, with their texts if the run's model, and thus its tokenizer, is on this machine.
+
+import { openConfiguredText } from '../../backends/model-text.ts';
 import { isObject, messageOf } from '../../errors.ts';
 import { readResolvedConfig } from '../../runs/read-run.ts';
 import type { RolloutCompletion } from '../../runs/records.ts';
-import { openConfiguredText } from '../../studio/model-text.ts';
 import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { GroupTokens, TokenOfCompletion } from './answers.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
-import { healthSettings } from '../../studio/training/health-settings.ts';
+import { healthSettings } from '../../training/health-settings.ts';
 import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
 import { faultOf } from './faults.ts';
 import type { LiveRuns } from './live-runs.ts';

@@ -1,7 +1,8 @@
 // What an answer is held to: JSON, a schema, or a call of a tool.
+
+import { opensThoughts, thinkingTags } from '../../common/opening.ts';
 import { isObject } from '../../errors.ts';
 import type { ToolSpec } from '../../message.ts';
-import { opensThoughts, thinkingTags } from '../../opening.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';

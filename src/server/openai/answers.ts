@@ -5,7 +5,7 @@ import type { ToolCall } from '../../message.ts';
 import type { SampledToken, TokenLogprob } from '../../policy.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { SamplingRequest } from './requests.ts';
-import type { ServedCompletion, ServedModel } from './served-model.ts';
+import type { ScoredToken, ServedCompletion, ServedModel } from './served-model.ts';
 import { type TextBegin, TokenTexts } from './token-texts.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
@@ -53,11 +53,6 @@ export function toolCallsOf(calls: readonly ToolCall[]): ToolCallAnswer[] {
     type: 'function',
     function: { name: call.name, arguments: argumentsJson(call) },
   }));
-}
-
-/** The first token of a prompt has no log-probability: nothing is before it. */
-export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
-  readonly plainLogprob: number | null;
 }
 
 /** A token's text, its own bytes, and its log-probability in nats. A token of part of a character has its bytes as text, such as `\\xf0\\x9f`. */

@@ -1,8 +1,9 @@
 // POST /v1/chat/completions
+
+import { upToStop } from '../../common/stop-texts.ts';
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import type { RenderedPrompt, Renderer } from '../../rendering.ts';
-import { upToStop } from '../../stop-texts.ts';
 import { answerForm, forcesCall } from './answer-form.ts';
 import {
   type ChatLogprobs,

@@ -1,10 +1,10 @@
 // POST /v1/completions
 import { setImmediate } from 'node:timers/promises';
 import { textForm } from './answer-form.ts';
-import { completionLogprobs, finishReason, headOf, type ScoredToken, tokenForm, usageOf } from './answers.ts';
+import { completionLogprobs, finishReason, headOf, tokenForm, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
-import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
+import type { Piece, SamplingJob, ScoredToken, ServedCompletion, ServedModel } from './served-model.ts';
 import { charactersIn } from './token-texts.ts';
 
 /** OpenAI's default of `max_tokens`. */

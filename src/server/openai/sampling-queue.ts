@@ -1,5 +1,5 @@
 // Samples for several clients with one policy: one batch at a time, which requests join and leave.
-import { converse } from '../../dialogue.ts';
+import { converse } from '../../loop/dialogue.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */

@@ -1,19 +1,23 @@
 // A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
 import { randomInt } from 'node:crypto';
 import { streamSeed } from '../../common/random.ts';
+import { stopTexts, upToStop } from '../../common/stop-texts.ts';
 import type { ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import type { Renderer } from '../../rendering.ts';
-import { stopTexts, upToStop } from '../../stop-texts.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { DecodeOptions, Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { AnswerForm } from './answer-form.ts';
-import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { heldToGrammar } from './held-to-grammar.ts';
 import { adjustingField, logitAdjustment } from './logit-adjustment.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
+
+/** The first token of a prompt has no log-probability: nothing is before it. */
+export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
+  readonly plainLogprob: number | null;
+}
 
 export interface ServedModelOptions {
   readonly id: string;

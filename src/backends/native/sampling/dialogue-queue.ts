@@ -1,5 +1,5 @@
 // Decides when dialogues are asked for their next requests. Time is counted in decoding runs, so that batches do not depend on the speed of tools.
-import { startAll } from '../../../dialogue.ts';
+import { startAll } from '../../../loop/dialogue.ts';
 import type { Dialogue, SampleRequest } from '../../../policy.ts';
 import type { SampledRow } from './sampled-row.ts';
 

@@ -1,10 +1,10 @@
 // The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
 import { randomStream, streamSeed } from '../../../common/random.ts';
-import type { TrainingSequence } from '../../../model.ts';
 import { dropoutColumns } from '../../../models/layers.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
 import { HIDDEN } from '../../../models/prefix-attention.ts';
 import type { HostTensor } from '../../../runtime/tensor.ts';
+import type { TrainingSequence } from '../../../training-model.ts';
 import type { RunTensors } from '../run-tensors.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 

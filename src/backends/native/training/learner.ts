@@ -1,7 +1,6 @@
 // Forward and backward passes over a batch, one micro-batch at a time, with gradients summed in one arena.
 import { topEntropyMask } from '../../../grpo/entropy-mask.ts';
 import { foldMetrics } from '../../../grpo/loss-metrics.ts';
-import type { TrainingSequence } from '../../../model.ts';
 import type { Architecture } from '../../../models/families.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
 import { trainingGraph } from '../../../models/training-graph.ts';
@@ -9,6 +8,7 @@ import type { AnyTensor } from '../../../runtime/tensor.ts';
 import type { StorageFormat, Tensor } from '../../../tensor/graph.ts';
 import { add, input } from '../../../tensor/ops.ts';
 import type { Shape } from '../../../tensor/shape.ts';
+import type { TrainingSequence } from '../../../training-model.ts';
 import { Arena, type ArenaLayout } from '../arena.ts';
 import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from '../compiled-graph.ts';
 import { bindInputs, RunTensors } from '../run-tensors.ts';

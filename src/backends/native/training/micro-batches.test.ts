@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomStream, shuffled } from '../../../common/random.ts';
-import type { TrainingSequence } from '../../../model.ts';
+import type { TrainingSequence } from '../../../training-model.ts';
 import { microBatches } from './micro-batches.ts';
 
 function sequence(promptIds: readonly number[], length: number): TrainingSequence {

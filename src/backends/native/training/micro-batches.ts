@@ -1,7 +1,8 @@
 // Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
 // C tokens. The layout of models/prefix-attention.ts pads all of them to these sizes, the layout of models/segment-attention.ts pads none.
-import type { TrainingSequence } from '../../../model.ts';
+
 import type { Architecture } from '../../../models/families.ts';
+import type { TrainingSequence } from '../../../training-model.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {

@@ -3,7 +3,6 @@ import { hasEntropyBonus } from '../../../grpo/entropy-control.ts';
 import { usesReference, usesSamplerLogprobs } from '../../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../../grpo/losses.ts';
 import type { LossOptions } from '../../../grpo/surrogates.ts';
-import type { TrainingSequence } from '../../../model.ts';
 import type { Architecture } from '../../../models/families.ts';
 import { C, G, U } from '../../../models/prefix-attention.ts';
 import { type TrainingGraph, type TrainingGraphOptions, trainingGraph } from '../../../models/training-graph.ts';
@@ -11,6 +10,7 @@ import { gradients } from '../../../tensor/gradients.ts';
 import { inputsOf, type Tensor } from '../../../tensor/graph.ts';
 import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../../tensor/ops.ts';
 import { times } from '../../../tensor/shape.ts';
+import type { TrainingSequence } from '../../../training-model.ts';
 
 /** GRPO with these settings, or supervised learning of the completions. */
 export type Objective = LossOptions | 'supervised';

@@ -2,8 +2,8 @@
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { GradusError } from '../../../errors.ts';
+import type { Comparison } from '../../../finished-runs/compare-runs.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
-import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
 import type { Cli } from '../../cli.ts';
 import { duration, interval95, oneLine, table } from '../../formatting.ts';
 
@@ -26,8 +26,8 @@ async function compare({ output }: Cli, names: readonly string[]) {
     throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two runs' });
   }
   const { findRun } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
-  const { compareRuns } = await import('../../../studio/finished-runs/compare-runs.ts');
+  const { inspectRun } = await import('../../../finished-runs/inspect-run.ts');
+  const { compareRuns } = await import('../../../finished-runs/compare-runs.ts');
   const comparison = compareRuns(names.map((name) => inspectRun(findRun(name))));
   output.result(
     { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison },

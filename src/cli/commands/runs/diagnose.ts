@@ -1,8 +1,8 @@
 // gradus runs diagnose: shows what the rules of run health find.
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
-import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
-import type { PreflightWarning } from '../../../studio/finished-runs/preflight-warnings.ts';
+import type { InspectedRun } from '../../../finished-runs/inspect-run.ts';
+import type { PreflightWarning } from '../../../training/preflight-warnings.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
 import { runArgument } from './run-argument.ts';
@@ -23,8 +23,8 @@ export function diagnoseCommand(cli: Cli): Command {
 
 async function diagnose({ output }: Cli, name: string) {
   const { findRun } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
-  const { doubtsAmong, preflightWarnings } = await import('../../../studio/finished-runs/preflight-warnings.ts');
+  const { inspectRun } = await import('../../../finished-runs/inspect-run.ts');
+  const { doubtsAmong, preflightWarnings } = await import('../../../training/preflight-warnings.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
   // What was wrong before the first step is the likeliest reason why nothing was learnt, or only seems to be learnt.

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { messageOf } from '../../../errors.ts';
-import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
+import type { RunSummary } from '../../../finished-runs/inspect-run.ts';
 import type { Cli } from '../../cli.ts';
 import { oneLine, table } from '../../formatting.ts';
 
@@ -22,7 +22,7 @@ export function listCommand(cli: Cli): Command {
 
 async function listAll({ output }: Cli, root: string) {
   const { listRuns } = await import('../../../runs/read-run.ts');
-  const { inspectRun, summarizeRun } = await import('../../../studio/finished-runs/inspect-run.ts');
+  const { inspectRun, summarizeRun } = await import('../../../finished-runs/inspect-run.ts');
   const damaged: { dir: string; message: string }[] = [];
   const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
   const runs = listRuns(root, onDamaged).flatMap(({ directory }) => {

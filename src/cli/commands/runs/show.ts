@@ -39,8 +39,8 @@ interface ShowFlags {
 
 async function show({ output }: Cli, name: string, { card: withCard = false, eval: asked }: ShowFlags) {
   const { findRun, runArtifacts } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
-  const { runCard } = await import('../../../studio/finished-runs/run-card.ts');
+  const { inspectRun } = await import('../../../finished-runs/inspect-run.ts');
+  const { runCard } = await import('../../../finished-runs/run-card.ts');
   const { findKeptEvaluation, readEvaluatedProblems, readKeptEvaluations } = await import(
     '../../../runs/read-evaluation.ts'
   );

@@ -1,0 +1,303 @@
+// Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
+import { randomStream, streamSeed } from '../common/random.ts';
+import { mean } from '../common/statistics.ts';
+import type { Config } from '../config/schema.ts';
+import type { Turns } from '../environment.ts';
+import { shortened } from '../errors.ts';
+import { meanMetrics } from '../logging.ts';
+import { RolloutGenerator } from '../loop/rollout-generator.ts';
+import type { Message } from '../message.ts';
+import type { Policy } from '../policy.ts';
+import type { Renderer } from '../rendering.ts';
+import { spellings } from '../rewards/gold-answers.ts';
+import {
+  type Action,
+  correctness,
+  type Example,
+  exchange,
+  type Reward,
+  type State,
+  type StopReason,
+  type Trajectory,
+} from '../rl.ts';
+import { rolloutOptions } from '../setup/setup.ts';
+import { openTask, type Task } from '../setup/task.ts';
+import { type Check, failed, passed, share, threeDigits } from './checks.ts';
+
+export interface EnvironmentCheck {
+  /** The number of rows that were played. */
+  readonly rows: number;
+  readonly players: Readonly<Record<PlayerName, PlayerReport>>;
+  readonly checks: readonly Check[];
+}
+
+export type PlayerName = 'gold' | 'empty' | 'random' | 'malformed';
+
+export interface PlayerReport {
+  readonly episodes: number;
+  /** Mean over the episodes that have a score; `null` if none has. */
+  readonly score: number | null;
+  /** The mean of each part, where it applied. */
+  readonly rewards: Readonly<Record<string, number>>;
+  /** How many episodes ended for each reason. */
+  readonly stop_reasons: Readonly<Partial<Record<StopReason, number>>>;
+  /** Mean turns of an episode. */
+  readonly turns: number;
+  /** What environment and rewards threw, and how often. */
+  readonly errors: readonly { readonly message: string; readonly count: number }[];
+}
+
+/** Decides what is done in a turn of an episode. */
+type Player = (turn: number, state: State) => Action;
+
+interface Played {
+  readonly example: Example;
+  readonly trajectory: Trajectory;
+  readonly reward: Reward;
+}
+
+/**
+ * Plays an environment with right answers and without skill. Throws what opening environments, rewards and data throws.
+ * @param rows how many problems to play at most
+ */
+export async function checkEnvironment(config: Config, rows: number): Promise<EnvironmentCheck> {
+  const task = await openTask(config);
+  const examples = spread(task.problems.train, rows);
+  const each = (players: (example: Example, row: number) => readonly Player[]) =>
+    playAll(task, config, examples, players);
+  const gold = await playGold(task, config, examples);
+  const empty = await each(() => [() => said('')]);
+  const random = await each((_, row) => [(turn) => said(randomText(row, turn))]);
+  const malformed = await each(() => malformedCalls.map((_, first) => malformedPlayer(first)));
+  const players = { gold: report(gold), empty: report(empty), random: report(random), malformed: report(malformed) };
+  return {
+    rows: examples.length,
+    players,
+    checks: [
+      goldCheck(gold, task),
+      ...toolCheck(gold),
+      worthCheck('empty', empty, task),
+      worthCheck('random', random, task),
+      rankingCheck(players, task),
+      failureCheck([...gold, ...empty, ...random, ...malformed]),
+    ],
+  };
+}
+
+/** Rows at equal distances, since data sets may be sorted. */
+function spread(rows: readonly Example[], count: number): Example[] {
+  const every = Math.max(1, rows.length / count);
+  return Array.from({ length: Math.min(count, rows.length) }, (_, i) => rows[Math.floor(i * every)]!);
+}
+
+/** Whether the right turns earn full reward, where environment or data tell them. */
+export async function goldEpisodes(task: Task, config: Config, examples: readonly Example[]): Promise<Check> {
+  return goldCheck(await playGold(task, config, examples), task);
+}
+
+function playGold(task: Task, config: Config, examples: readonly Example[]): Promise<Played[]> {
+  return playAll(task, config, examples, async (example) => {
+    const turns = await goldTurns(task, config, example);
+    return turns.length > 0 ? [(turn) => said(turns[turn] ?? '')] : [];
+  });
+}
+
+/** The right turns of a problem: those that the environment knows, or else the answer in the data. */
+async function goldTurns({ environment }: Task, { answer_column }: Config, example: Example): Promise<Turns> {
+  const value = example[answer_column];
+  const answer = typeof value === 'boolean' ? spellings(value)[0] : value;
+  const known = typeof answer === 'string' || typeof answer === 'number';
+  return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
+}
+
+/** The number of episodes out of time after which no more are played, since they would be no different. */
+const PATIENCE = 2;
+
+async function playAll(
+  task: Task,
+  config: Config,
+  examples: readonly Example[],
+  players: (example: Example, row: number) => readonly Player[] | Promise<readonly Player[]>,
+): Promise<Played[]> {
+  const played: Played[] = [];
+  for (const [row, example] of examples.entries()) {
+    for (const player of await players(example, row)) {
+      const { policy, renderer } = puppet(player);
+      const generator = new RolloutGenerator(task.environment, renderer, {
+        ...rolloutOptions(config),
+        failFast: false,
+      });
+      const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
+      const [reward] = await task.rewardModel.score(example, trajectories!);
+      played.push({ example, trajectory: trajectories![0]!, reward: reward! });
+      if (played.filter(({ trajectory }) => trajectory.stopReason === 'timeout').length >= PATIENCE) return played;
+    }
+  }
+  return played;
+}
+
+/** A policy and a renderer that know no tokens: what is sampled means whatever the player does. */
+function puppet(player: Player): { policy: Policy; renderer: Renderer } {
+  let turn = 0;
+  let read: State | undefined;
+  return {
+    policy: {
+      contextLength: Number.POSITIVE_INFINITY,
+      sample: async (requests) =>
+        requests.map(() => ({ ids: [], logprobs: [], plainLogprobs: [], finishReason: 'stop' })),
+    },
+    renderer: {
+      stopIds: new Set(),
+      render(state) {
+        read = state;
+        return { ids: [] };
+      },
+      parse: () => player(turn++, read!),
+    },
+  };
+}
+
+function said(turn: string | Message): Action {
+  return { message: typeof turn === 'string' ? { role: 'assistant', content: turn } : turn };
+}
+
+const LETTERS = 'etaoin shrdlu 0123456789 .,?-';
+
+function randomText(...keys: readonly number[]): string {
+  const random = randomStream(streamSeed(0, ...keys));
+  return Array.from({ length: 1 + random.integer(40) }, () => LETTERS[random.integer(LETTERS.length)]).join('');
+}
+
+/** Actions with malformed calls: one that cannot be read, one of an unknown tool, and one with arguments that its tool does not take. */
+const malformedCalls: readonly ((state: State) => Action)[] = [
+  () => ({
+    message: { role: 'assistant', content: '<tool_call>{"name": "search", "arguments": {"query": "the' },
+    parseErrors: ['the call does not end'],
+  }),
+  () => called('no_such_tool'),
+  ({ tools = [] }) => called(tools[0]?.name ?? 'search'),
+];
+
+function called(name: string): Action {
+  const call = { id: 'call_1', name, arguments: { no_such_argument: null } };
+  return { message: { role: 'assistant', content: '', toolCalls: [call] } };
+}
+
+function malformedPlayer(first: number): Player {
+  return (turn, state) => malformedCalls[(first + turn) % malformedCalls.length]!(state);
+}
+
+function report(played: readonly Played[]): PlayerReport {
+  const scores = played.flatMap(({ reward }) => reward.score ?? []);
+  const parts = played.map(({ reward }) =>
+    Object.fromEntries(Object.entries(reward.parts).filter((part): part is [string, number] => part[1] !== null)),
+  );
+  return {
+    episodes: played.length,
+    score: scores.length > 0 ? mean(scores) : null,
+    rewards: meanMetrics(parts),
+    stop_reasons: Object.fromEntries(tally(played.map(({ trajectory }) => trajectory.stopReason))),
+    turns: played.length > 0 ? mean(played.map(({ trajectory }) => trajectory.steps.length)) : 0,
+    errors: [...tally(played.flatMap(faults))].map(([message, count]) => ({ message, count })),
+  };
+}
+
+function tally<K>(values: readonly K[]): Map<K, number> {
+  const counts = new Map<K, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+/** What went wrong in an episode, each in one line. */
+function faults({ trajectory, reward }: Played): string[] {
+  const rewardFaults = Object.entries(reward.errors ?? {}).map(([name, message]) => `${name}: ${message}`);
+  return [...(trajectory.error ? [trajectory.error.message] : []), ...rewardFaults].map((text) =>
+    text.replaceAll(/\s+/g, ' '),
+  );
+}
+
+function shown({ example }: Played): string {
+  return shortened(JSON.stringify(example) ?? '', 80);
+}
+
+function isRight({ reward }: Played, { rewardNames }: Task): boolean {
+  return correctness(reward, rewardNames[0]!) === 1;
+}
+
+function goldCheck(played: readonly Played[], task: Task): Check {
+  const id = 'gold';
+  if (played.length === 0) {
+    const hint =
+      'give the environment gold(example), in Python gold(self, **row): the right turns of a problem; or the data an answer column';
+    return failed(id, 'warning', 'no right answer is known: whether it earns its reward was not tried', hint);
+  }
+  const wrong = played.find((one) => !isRight(one, task));
+  if (!wrong) return passed(id, `the right turns score 1 in all ${played.length} episodes`);
+  const count = played.filter((one) => !isRight(one, task)).length;
+  const { reward, trajectory } = wrong;
+  const [fault] = faults(wrong);
+  const value = reward.parts[task.rewardNames[0]!];
+  const seen =
+    fault ??
+    `${task.rewardNames[0]} is ${value}, and the episode ended as ${trajectory.stopReason}${toolAnswers(trajectory)}`;
+  const detail = `the right turns do not score 1 in ${share(count, played.length)} episodes`;
+  return failed(id, 'error', detail, `${shown(wrong)}: ${seen}`);
+}
+
+/** What tools answered in an episode, since a call of the right turns may have failed. */
+function toolAnswers(trajectory: Trajectory): string {
+  const answers = exchange(trajectory).filter(({ role }) => role === 'tool');
+  if (answers.length === 0) return '';
+  return `; its tools answered ${answers.map(({ content }) => JSON.stringify(content.slice(0, 80))).join(', ')}`;
+}
+
+/** Whether tools answer the calls of right turns with more than errors, which the model alone would see. Nothing where these call none. */
+function toolCheck(played: readonly Played[]): Check[] {
+  const id = 'tools';
+  const sum = (metric: string) =>
+    played.reduce((total, { trajectory }) => total + (trajectory.metrics?.[metric] ?? 0), 0);
+  const [calls, failures] = [sum('tools/calls'), sum('tools/failures')];
+  if (calls === 0) return [];
+  const detail = `${share(failures, calls)} calls of the right turns fail`;
+  if (failures < calls) return [passed(id, detail)];
+  const hint = `${shown(played[0]!)}: the episode ended as ${played[0]!.trajectory.stopReason}${toolAnswers(played[0]!.trajectory)}`;
+  return [failed(id, 'warning', detail, hint)];
+}
+
+/** The fraction of episodes that may be won without skill. */
+const luck = { empty: 0, random: 0.5 };
+
+function worthCheck(player: 'empty' | 'random', played: readonly Played[], task: Task): Check {
+  const right = played.filter((one) => isRight(one, task)).length;
+  const detail = `${player} answers count as right in ${share(right, played.length)} episodes`;
+  if (right <= luck[player] * played.length) return passed(player, detail);
+  return failed(player, 'warning', detail, 'what needs no skill teaches none: make the score stricter');
+}
+
+/** Whether the right turns earn more, all in all, than what needs no skill: the policy learns whatever is paid best. */
+function rankingCheck({ gold, ...others }: EnvironmentCheck['players'], { rewardWeights }: Task): Check {
+  const id = 'ranking';
+  const right = gold.score;
+  if (right === null) return passed(id, 'the right turns have no score to compare with');
+  const paid = Object.entries(others).filter(([, { score }]) => score !== null && score >= right);
+  const [best] = paid.sort(([, a], [, b]) => b.score! - a.score!);
+  if (!best) return passed(id, `the right turns earn ${threeDigits(right)} on average, the others less`);
+  const [player, { score, rewards }] = best;
+  const gain = (part: string) => (rewards[part]! - (gold.rewards[part] ?? 0)) * (rewardWeights[part] ?? 1);
+  const [part] = Object.keys(rewards).sort((a, b) => gain(b) - gain(a));
+  const detail = `${player} answers earn ${threeDigits(score!)} on average, the right turns ${threeDigits(right)}`;
+  return failed(
+    id,
+    'warning',
+    detail,
+    `the policy learns what pays best: lower the weight of ${part}, or pay it only for right turns`,
+  );
+}
+
+function failureCheck(played: readonly Played[]): Check {
+  const id = 'exceptions';
+  const broken = played.filter((one) => faults(one).length > 0);
+  if (broken.length === 0) return passed(id, `none in ${played.length} episodes`);
+  const detail = `something fails in ${share(broken.length, played.length)} episodes`;
+  return failed(id, 'error', detail, `${shown(broken[0]!)}: ${faults(broken[0]!)[0]}`);
+}

@@ -1,0 +1,51 @@
+// Checks whether the first reward, which decides what is correct, tells right answers from wrong ones.
+
+import type { GoldVerdict } from '../setup/gold-answers.ts';
+import type { Task } from '../setup/task.ts';
+import { type Check, failed, passed, share, threeDigits } from './checks.ts';
+
+/** A reward that gives 1 to this fraction of wrong answers judges something other than the answer. */
+const MISTAKEN = 0.8;
+
+/** Judges the first reward by its verdicts on gold answers. No check if the environment has scores, which come before rewards. */
+export function firstRewardCheck(
+  { rewards, rewardNames }: Pick<Task, 'rewards' | 'rewardNames'>,
+  verdicts: readonly GoldVerdict[],
+): Check[] {
+  const id = 'first_reward';
+  const [first, ...others] = rewards;
+  if (!first || first.name !== rewardNames[0]) return [];
+  const of = (name: string) => verdicts.find(({ reward }) => reward === name);
+  const better = others.find(({ name, judges }) => judges === 'answer' || tellsApart(of(name)));
+  const verdict = of(first.name);
+  const role = `${first.name} is the first reward, which decides what is correct (at least 1)`;
+  if (first.judges === 'form' && better) {
+    return [failed(id, 'warning', `${role}, and it compares with no answer`, `put ${better.name} first`)];
+  }
+  if (!verdict || verdict.compares) return [passed(id, role)];
+  const { wrong, partial, rows, full, zero, column } = verdict;
+  const untried = zero === rows ? ', unless it wants a wording that was not tried' : '';
+  if (partial && partial.count > (1 - MISTAKEN) * wrong.tried) {
+    const { count, score, right } = partial;
+    const detail = `${role}, and it gives ${share(count, wrong.tried)} wrong answers at least 1, such as ${threeDigits(score)} where the right one gets ${threeDigits(right)}`;
+    const hint = `divide it by ${threeDigits(right)}: accuracy is the fraction of answers that get 1`;
+    return [failed(id, 'warning', detail, hint)];
+  }
+  if (wrong.tried > 0 && wrong.full >= MISTAKEN * wrong.tried) {
+    const detail = `${role}, and it calls ${share(wrong.full, wrong.tried)} wrong answers right`;
+    const hint = `put a reward first that compares with ${column}, unless answers do not matter here`;
+    return [failed(id, 'warning', detail, better ? `put ${better.name} first` : hint)];
+  }
+  if (better && full === 0) {
+    const detail = `${role}, and it gives none of ${rows} right answers 1`;
+    return [failed(id, 'warning', detail, `put ${better.name} first${untried}`)];
+  }
+  return [passed(id, role)];
+}
+
+/** Whether a reward gives 1 to right answers, and seldom to wrong ones. */
+function tellsApart(verdict: GoldVerdict | undefined): boolean {
+  if (!verdict || verdict.wrong.tried === 0) return false;
+  const { full, rows, wrong } = verdict;
+  return full >= MISTAKEN * rows && wrong.full <= (1 - MISTAKEN) * wrong.tried;
+}

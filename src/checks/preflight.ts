@@ -1,0 +1,193 @@
+// Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
+// of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
+// change the random numbers of training.
+import { unlessAborted } from '../common/cancellation.ts';
+import { shuffled, streamSeed } from '../common/random.ts';
+import { milliseconds } from '../config/durations.ts';
+import { rewardName } from '../config/reward-names.ts';
+import type { Config } from '../config/schema.ts';
+import { stepCount } from '../data/problems.ts';
+import { GradusError } from '../errors.ts';
+import { sampleRecord } from '../evaluation/sample-policy.ts';
+import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
+import { rolloutMetrics } from '../grpo/metrics.ts';
+import { trainingSequence } from '../loop/training-sequence.ts';
+import type { Example, Group, GroupReason } from '../rl.ts';
+import type { SampleRecord } from '../runs/records.ts';
+import { scoreGoldAnswers } from '../setup/gold-answers.ts';
+import type { Setup } from '../setup/setup.ts';
+import { openings } from '../setup/task.ts';
+import { type Check, isBlocking } from './checks.ts';
+import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data-checks.ts';
+import { firstRewardCheck } from './first-reward.ts';
+import { openedPromptsCheck } from './opened-prompts.ts';
+import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
+import {
+  endCheck,
+  episodesCheck,
+  gapCheck,
+  largestGap,
+  learningRateCheck,
+  masksCheck,
+  precisionCheck,
+  toolCallsCheck,
+  truncationCheck,
+} from './sampling-checks.ts';
+
+export interface PreflightReport {
+  readonly checks: readonly Check[];
+  /** The metrics of rollouts that training has, under the same names, and `logprob_gap`, the largest difference in nats. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly samples: readonly SampleRecord[];
+}
+
+/** The numbers of prompts, of completions of each, and of gold answers to score; a step may have fewer. */
+const SAMPLED_PROMPTS = 4;
+const SAMPLES_PER_PROMPT = 4;
+const GOLD_ROWS = 16;
+/** A run is stopped only if at least this many samples earn nothing: with a policy that is right one time in ten, that happens in 1 of 150 runs. */
+const FEWEST_UNEARNED = 48;
+/** The maximum number of training problems whose prompts and answers are looked at. */
+const CHECKED_ROWS = 5000;
+
+/** Runs all checks. Returns `undefined` if it was cancelled. */
+export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
+  const { config, problems, model } = setup;
+  const rows = rowsToSample(setup);
+  const examples = rows.slice(0, Math.min(SAMPLED_PROMPTS, config.prompts_per_step));
+  const samplesPerExample = Math.min(SAMPLES_PER_PROMPT, config.num_generations);
+  const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
+  if (!groups) return undefined;
+  const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
+  const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
+  const logprobs = await model.logprobs(sequences, 'current');
+  const gap = largestGap(sequences, logprobs);
+  const reasons = reasonsOf(groups, config);
+  const metrics = { ...rolloutMetrics(groups), ...reasonMetrics(reasons) };
+  const answered = rows.slice(0, GOLD_ROWS);
+  const opening = await openings(setup.environment, answered);
+  const prompt = (row: Example) => opening(row).messages;
+  const scoring = { prompt, timeLimit: milliseconds(config.reward_timeout), signal };
+  const verdicts = await unlessAborted(() => scoreGoldAnswers(answered, setup.rewards, scoring), signal);
+  if (!verdicts) return undefined;
+  const isEarned = !verdicts.some((verdict) => isUnearned(verdict, groups, setup));
+  const more = isEarned ? [] : await sampleMore(setup, rows, signal);
+  if (!more) return undefined;
+  return {
+    checks: [
+      templateCheck(setup.template, answered, opening, setup.renderer),
+      ...openedPromptsCheck(answered, opening, setup.renderer, config),
+      ...(config.environment === null ? [] : [episodesCheck(groups.flatMap((group) => group.trajectories))]),
+      ...endCheck(trajectories, setup),
+      truncationCheck(trajectories, config),
+      ...toolCallsCheck(trajectories),
+      ...rewardChecks(groups, reasons, setup),
+      ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
+      ...firstRewardCheck(setup, verdicts),
+      ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
+      masksCheck(trajectories, sequences, logprobs),
+      gapCheck(gap, config),
+      ...precisionCheck(setup),
+      learningRateCheck(setup, stepCount(config, problems)),
+      ...heldOutCheck(problems, config),
+      ...(await rowFaults(setup)),
+    ],
+    metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
+    samples: groups.flatMap(({ example, trajectories, rewards }) =>
+      trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
+    ),
+  };
+}
+
+/** The checks of problems alone, for a stage that samples nothing. */
+export async function preflightWithoutSamples(setup: Setup): Promise<PreflightReport> {
+  return {
+    checks: [...heldOutCheck(setup.problems, setup.config), ...(await rowFaults(setup))],
+    metrics: {},
+    samples: [],
+  };
+}
+
+/**
+ * Training problems in random order. Files are often sorted, by difficulty or by topic, so that their first rows would be no sample; those of a
+ * task set, maybe millions, are drawn at random already.
+ */
+function rowsToSample({ config, problems }: Setup): readonly Example[] {
+  if (config.taskset !== null) return problems.train;
+  return shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+}
+
+/** Why each group would be trained on or not. */
+function reasonsOf(groups: readonly Group[], config: Config): GroupReason[] {
+  const objectives = config.multi_objective_aggregation === 'normalize_then_sum' ? config.reward.map(rewardName) : [];
+  const settings = { maskTruncated: config.mask_truncated_completions, objectives, minGroup: 2 };
+  return groups.map((group) => groupReason(group, settings));
+}
+
+interface Sampling {
+  readonly samplesPerExample: number;
+  /** The name of the stream of random numbers. */
+  readonly stream: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Samples completions of the untrained policy and scores them. Returns `undefined` if it was cancelled. */
+async function sampleGroups(
+  { config, problems, model, rewardModel, generator }: Setup,
+  examples: readonly Example[],
+  { samplesPerExample, stream, signal }: Sampling,
+): Promise<Group[] | undefined> {
+  const progress = { step: 0, maxSteps: stepCount(config, problems) };
+  const rollouts = await generator().generate(examples, model.policy(), {
+    samplesPerExample,
+    seed: streamSeed(config.seed, stream),
+    signal,
+  });
+  if (signal?.aborted) return undefined;
+  const groups: Group[] = [];
+  for (const [i, example] of examples.entries()) {
+    const trajectories = rollouts[i]!;
+    const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
+    if (!rewards) return undefined;
+    groups.push({ id: `${i}`, example, trajectories, rewards });
+  }
+  return groups;
+}
+
+/** Samples more completions, of other prompts if there are any: enough that it would not be chance if they all earned nothing. */
+function sampleMore(
+  setup: Setup,
+  rows: readonly Example[],
+  signal: AbortSignal | undefined,
+): Promise<Group[] | undefined> {
+  const wanted = Math.ceil(FEWEST_UNEARNED / SAMPLES_PER_PROMPT);
+  const examples = [...rows.slice(SAMPLED_PROMPTS), ...rows.slice(0, SAMPLED_PROMPTS)].slice(0, wanted);
+  const samplesPerExample = Math.ceil(FEWEST_UNEARNED / examples.length);
+  return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
+}
+
+/** Checks more rows than the few that are sampled. Those of environments are left to `data check`, since episodes may be slow to start. */
+async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
+  if (config.dataset === null || config.environment !== null) return [];
+  const checked = { train: problems.train.slice(0, CHECKED_ROWS), eval: problems.eval };
+  const rows = [...checked.train, ...checked.eval];
+  const opening = await openings(environment, rows);
+  const prompt = (row: Example) => opening(row).messages;
+  const checks = [...rowChecks(rows, rewards, prompt, config), leakageCheck(checked, prompt, config)];
+  return checks.filter(({ ok }) => !ok);
+}
+
+async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {
+  const { goldEpisodes } = await import('./check-environment.ts');
+  return goldEpisodes(setup, setup.config, rows);
+}
+
+/** Throws `PREFLIGHT_FAILED`. Lists all failed checks, so that they can be mended at once. */
+export function assertPassed({ checks }: PreflightReport): void {
+  const wrong = checks.filter(isBlocking);
+  if (wrong.length === 0) return;
+  const details = wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ');
+  throw new GradusError('PREFLIGHT_FAILED', `preflight: ${details}`, {
+    hint: `${wrong.map(({ hint }) => hint).join('; ')}; gradus preflight shows all checks, --no-preflight trains regardless`,
+  });
+}

@@ -1,0 +1,106 @@
+// Reads a Parquet file in a thread that is ended if it takes too long or too much memory: damaged files could keep the library busy for ever.
+import { extname } from 'node:path';
+import { getHeapStatistics } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { type Exact, keepExact } from '../common/exact-values.ts';
+import { FormatError } from '../formats/format-error.ts';
+
+export interface ParquetTask {
+  readonly bytes: Uint8Array;
+  readonly without: readonly string[];
+  readonly memory: number;
+}
+
+/** Some of the rows, and what is known of their values. */
+export interface ParquetPart {
+  readonly rows: readonly Record<string, unknown>[];
+  readonly notes: readonly {
+    readonly holder: object;
+    readonly values: readonly { readonly name: string | number; readonly exact: Exact }[];
+  }[];
+}
+
+type Message = ParquetPart | { readonly done: true } | { readonly fault: Fault };
+
+interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string | undefined;
+}
+
+export interface ParquetLimits {
+  /** Milliseconds without any rows, for a file of no size and for each MB of it. */
+  readonly time: number;
+  readonly timeOfMegabyte: number;
+  /** Bytes of memory that the rows may take. */
+  readonly memory: number;
+}
+
+/** Ten times what files of the hub take on a slow machine. Rows are in memory twice while they are handed over. */
+const limits = (): ParquetLimits => ({
+  time: 20_000,
+  timeOfMegabyte: 1000,
+  memory: getHeapStatistics().heap_size_limit / 2,
+});
+
+/**
+ * All rows of a file, with what their values are to Python. Throws what `readParquet` throws, and `PARQUET_TOO_LARGE` or `PARQUET_TOO_SLOW` if the thread
+ * exceeds its limits.
+ * @param without the columns that are not read
+ */
+export function parquetRows(
+  bytes: Uint8Array,
+  without: readonly string[],
+  { time, timeOfMegabyte, memory }: ParquetLimits = limits(),
+): Promise<Record<string, unknown>[]> {
+  const program = new URL(`./parquet-thread${extname(import.meta.filename)}`, import.meta.url);
+  const workerData: ParquetTask = { bytes, without, memory };
+  const megabytes = Math.ceil((2 * memory) / 2 ** 20);
+  const worker = new Worker(program, { workerData, resourceLimits: { maxOldGenerationSizeMb: megabytes } });
+  const limit = time + (timeOfMegabyte * bytes.length) / 2 ** 20;
+  const rows: Record<string, unknown>[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>[]>();
+  const late = () =>
+    reject(
+      new FormatError(
+        'PARQUET_TOO_SLOW',
+        `it is not read within ${Math.round(limit / 1000)} s: damaged, or too large for this machine`,
+        'fetch or write the file again, or write fewer rows or columns',
+      ),
+    );
+  let clock = setTimeout(late, limit);
+  worker.on('message', (message: Message) => {
+    clearTimeout(clock);
+    clock = setTimeout(late, limit);
+    if ('fault' in message) {
+      const { code, message: text, hint } = message.fault;
+      reject(new FormatError(code, text, hint));
+    } else if ('done' in message) {
+      resolve(rows);
+    } else {
+      for (const row of message.rows) rows.push(row);
+      for (const { holder, values } of message.notes) {
+        for (const { name, exact } of values) {
+          keepExact(holder, name, (holder as Readonly<Record<string, unknown>>)[name], exact);
+        }
+      }
+    }
+  });
+  worker.on('error', (error) => reject(endOf(error)));
+  worker.on('exit', () => reject(new FormatError('PARQUET_INVALID', 'what reads it has ended')));
+  return promise.finally(() => {
+    clearTimeout(clock);
+    return worker.terminate();
+  });
+}
+
+function endOf(error: Error): FormatError {
+  const isMemory = (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+  return isMemory
+    ? new FormatError(
+        'PARQUET_TOO_LARGE',
+        'its rows take more memory than this process may have',
+        'write a part of its rows, or leave columns out with remove_columns',
+      )
+    : new FormatError('PARQUET_INVALID', error.message.replaceAll(/\s+/g, ' ').slice(0, 200));
+}

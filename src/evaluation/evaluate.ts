@@ -1,0 +1,191 @@
+// Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
+import { accessSync, constants } from 'node:fs';
+import { z } from 'zod';
+import { assertValid, checkpointName, sampleSize, temperature } from '../config/call-options.ts';
+import type { Config } from '../config/schema.ts';
+import { evaluation as evaluationSection } from '../config/sections.ts';
+import { stepCount } from '../data/problems.ts';
+import type { ProgramConfig } from '../data/program-values.ts';
+import { cancelled, GradusError } from '../errors.ts';
+import { ownVersions } from '../package/versions.ts';
+import type { Example } from '../rl.ts';
+import { EvaluationFile } from '../runs/evaluation-file.ts';
+import { stepName } from '../runs/layout.ts';
+import { readRun } from '../runs/read-run.ts';
+import type { EvaluationRecord, Verdict } from '../runs/records.ts';
+import { changesOf } from '../runs/run-remarks.ts';
+import { learningVerdict } from '../runs/verdict.ts';
+import { rightAnswer } from '../setup/gold-answers.ts';
+import type { Setup } from '../setup/setup.ts';
+import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import { evaluatePolicy } from './evaluate-policy.ts';
+import { openSubject } from './open-subject.ts';
+
+export interface EvaluateOptions {
+  /** The maximum number of problems. @default all that are held out, at most `eval.limit` of the configuration */
+  readonly problems?: number;
+  /** The values of k for pass@k. @default `eval.k` of the configuration */
+  readonly k?: readonly number[];
+  /** Whether to use held-out problems, or those that were trained on. @default 'eval' */
+  readonly split?: 'eval' | 'train';
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
+  readonly checkpoint?: string;
+  /** The temperature of samples. @default the configuration's */
+  readonly temperature?: number;
+  /** The configuration that a program trained the run with, if that held rows, functions or an environment. */
+  readonly config?: ProgramConfig;
+  /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  readonly settings?: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface EvaluateResult {
+  readonly ok: true;
+  readonly schema: 'eval.result/1';
+  readonly command: 'eval';
+  /** Absent if a configuration was evaluated. */
+  readonly run?: { readonly dir: string; readonly step: number };
+  /** The adapter of a configuration that was evaluated; absent if it has none. */
+  readonly adapter?: string;
+  /** The file with all completions; absent if a configuration was evaluated, or a run whose directory cannot be written. */
+  readonly completions?: string;
+  /** The number of completions that were taken over from an evaluation that was interrupted; absent if there was none. */
+  readonly continued?: number;
+  readonly split: 'eval' | 'train';
+  /** Files of rewards, environments, data and models that have changed since training; absent if none has. */
+  readonly changed_files?: readonly string[];
+  readonly evaluation: EvaluationRecord;
+  /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
+  readonly baseline?: EvaluationRecord;
+  /** Absent without a baseline, and for problems that were trained on, which say nothing about others. */
+  readonly verdict?: Verdict;
+}
+
+const optionSchema = z.object({
+  problems: z.int().min(1),
+  k: z.array(sampleSize).nonempty(),
+  split: z.enum(['eval', 'train']),
+  checkpoint: checkpointName,
+  temperature,
+  config: z.looseObject({}),
+  settings: z.array(z.string()),
+  signal: z.instanceof(AbortSignal),
+} satisfies Record<keyof EvaluateOptions, z.ZodType>);
+
+/**
+ * Throws `OPTION_INVALID`.
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ */
+export async function evaluate(
+  subject: string | ProgramConfig,
+  options: EvaluateOptions = {},
+): Promise<EvaluateResult> {
+  assertValid(optionSchema, options);
+  const { split = 'eval', signal } = options;
+  const { setup, directory, checkpoint } = await openSubject(subject, {
+    checkpoint: options.checkpoint,
+    config: options.config,
+    settings: options.settings,
+    signal,
+    change: (config) => ({ ...config, eval: config.eval && evaluationSettings(config, options) }),
+  });
+  try {
+    const { config, model, problems } = setup;
+    const settings = evaluationSettings(config, options);
+    const asked = problems[split].slice(0, settings.limit);
+    const temperature = options.temperature ?? config.temperature;
+    const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
+    if (!checkpoint || directory === undefined) {
+      const evaluation = await measure(setup, asked, 0, { k: settings.k, temperature, signal });
+      return { ...common, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
+    }
+    const { step, files } = checkpoint.state;
+    const log = openLog(directory, step, setup, { asked, split, k: settings.k, temperature, files });
+    try {
+      const measuring = { k: settings.k, temperature, log, signal };
+      const baseline = await measure(setup, asked, 0, measuring);
+      await model.load(checkpoint.folder, { weightsOnly: true });
+      const evaluation = step === 0 ? baseline : await measure(setup, asked, step, measuring);
+      const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
+      const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
+      const result: EvaluateResult = {
+        ...common,
+        run: { dir: directory, step },
+        ...(log && { completions: log.path }),
+        ...changesOf({ changed_files }),
+        evaluation,
+        baseline,
+        ...(verdict && { verdict }),
+      };
+      log?.finish(result);
+      return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
+    } finally {
+      log?.close();
+    }
+  } finally {
+    setup.dispose();
+  }
+}
+
+interface Measuring {
+  readonly k: readonly number[];
+  readonly temperature: number;
+  readonly log?: EvaluationFile | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Evaluates the model as it is loaded. Throws `CANCELLED`. */
+async function measure(
+  setup: Setup,
+  asked: readonly Example[],
+  step: number,
+  { k, temperature, log, signal }: Measuring,
+): Promise<EvaluationRecord> {
+  const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
+  const record = await evaluatePolicy(asked, step, {
+    policy: model.policy(),
+    generator,
+    rewardModel,
+    rewardNames,
+    k,
+    seed: config.seed,
+    temperature,
+    progress: { step, maxSteps: stepCount(config, problems) },
+    answer: (example) => rightAnswer(example, rewards),
+    ...(log && { log }),
+    signal,
+  });
+  if (record) return record;
+  throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
+}
+
+/**
+ * The file of an evaluation, by a hash of all that decides its result: only an interrupted evaluation of the same is continued. Undefined if the run's
+ * directory cannot be written.
+ */
+function openLog(directory: string, step: number, setup: Setup, decisive: object): EvaluationFile | undefined {
+  const { config, versions, values } = setup;
+  const code = hashUserFiles(config, values);
+  const text = JSON.stringify({ ...decisive, config, code, versions: { ...ownVersions(), ...versions } });
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
+  try {
+    accessSync(directory, constants.W_OK);
+  } catch {
+    return undefined;
+  }
+  return EvaluationFile.continue(directory, `${stepName(step)}-${hash.slice(0, 8)}`);
+}
+
+/** The numbers of problems and samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` if some are needed and none are. */
+function evaluationSettings({ eval: configured }: Config, options: EvaluateOptions): NonNullable<Config['eval']> {
+  const { problems, k, split } = options;
+  if (configured === null && split !== 'train') {
+    throw new GradusError('NOTHING_HELD_OUT', 'the configuration holds nothing out: eval is null', {
+      hint: "--split train asks what was trained on; gradus eval CONFIG --set 'eval={}' --set eval_dataset=FILE --set adapter=RUN asks other problems of a run with adapters",
+      path: 'eval',
+    });
+  }
+  const settings = configured ?? evaluationSection.parse({});
+  const [first = 1, ...others] = k ?? settings.k;
+  return { ...settings, limit: problems ?? settings.limit, k: [first, ...others] };
+}

@@ -1,0 +1,39 @@
+// How problems are evaluated, and what keeps the completions.
+
+import type { Generator, RolloutOptions } from '../loop/rollout-generator.ts';
+import type { Policy } from '../policy.ts';
+import type { Example } from '../rl.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
+import type { Progress, RewardModel } from '../scoring.ts';
+
+/** Keeps the completions of an evaluation. */
+export interface EvaluationLog {
+  /** The completions of a problem from an interrupted evaluation, so that it need not be asked again; undefined unless there are `count`. */
+  completions(
+    head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
+    pass: EvaluationPass,
+    count: number,
+  ): readonly EvaluatedCompletion[] | undefined;
+  /** Called with all completions of a problem in a pass, in the order of the problems. */
+  add(part: EvaluatedPart): void;
+}
+
+export interface EvaluationOptions {
+  readonly policy: Policy;
+  readonly generator: (options: Partial<RolloutOptions>) => Generator;
+  readonly rewardModel: RewardModel;
+  /** The names of the reward functions. A completion is correct if the first of them gives it at least 1. */
+  readonly rewardNames: readonly string[];
+  /** The values of k for which pass@k is measured. Each problem is sampled max(k) times. */
+  readonly k: readonly number[];
+  /** The temperature of samples. */
+  readonly temperature: number;
+  readonly seed: number;
+  /** The progress of training, for rewards that depend on it. */
+  readonly progress?: Progress;
+  /** The right answer of a problem, for the log. @default unknown */
+  readonly answer?: (example: Example) => string | undefined;
+  /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
+  readonly log?: EvaluationLog;
+  readonly signal?: AbortSignal | undefined;
+}

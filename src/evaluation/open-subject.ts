@@ -1,0 +1,100 @@
+// Opens the subject of an evaluation or of sampling: a run, or a configuration alone.
+import { existsSync, statSync } from 'node:fs';
+import { loadConfigObject } from '../config/load.ts';
+import type { Config, ConfigInput } from '../config/schema.ts';
+import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
+import { GradusError } from '../errors.ts';
+import { type Checkpoint, findCheckpoint } from '../runs/checkpoints.ts';
+import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
+import { openConfigFile } from '../setup/config-file.ts';
+import { openSetup, type Setup } from '../setup/setup.ts';
+import { withOwnAdapter } from '../setup/start-adapter-copy.ts';
+import { modelAlone } from './model-alone.ts';
+
+export interface FoundSubject {
+  readonly config: Config;
+  /** The run's directory; absent for a configuration. */
+  readonly directory?: string;
+  /** The run's checkpoint, which is not loaded yet. Absent for a configuration. */
+  readonly checkpoint?: Checkpoint;
+}
+
+export interface Subject extends Omit<FoundSubject, 'config'> {
+  readonly setup: Setup;
+}
+
+export interface SubjectOptions {
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
+  readonly checkpoint?: string | undefined;
+  /** Changes to the configuration, before it is opened. */
+  readonly change?: (config: Config) => Config;
+  /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  readonly settings?: readonly string[] | undefined;
+  /** Cancels a download. */
+  readonly signal?: AbortSignal | undefined;
+  /** The configuration that a program trained the run with, if that held values. */
+  readonly config?: ProgramConfig | undefined;
+}
+
+/**
+ * Opens a run or a configuration. The caller disposes of the subject's setup. Throws the errors of `findSubject` and of opening a configuration.
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ */
+export async function openSubject(subject: string | ProgramConfig, options: SubjectOptions = {}): Promise<Subject> {
+  const { change = (config) => config, signal } = options;
+  const given = typeof subject === 'string' ? options.config : subject;
+  const { config: plain, values } = given ? withoutValues(given) : {};
+  const { config, ...found } = findSubject(typeof subject === 'string' ? subject : plain!, options);
+  return { ...found, setup: await openSetup(change(config), { signal, values }) };
+}
+
+/**
+ * The configuration of the subject, and the checkpoint if it is a run. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, the errors of loading a
+ * configuration, and `USAGE` for settings without a config file.
+ */
+export function findSubject(
+  subject: string | ConfigInput,
+  { checkpoint: which, settings = [] }: Pick<SubjectOptions, 'checkpoint' | 'settings'> = {},
+): FoundSubject {
+  if (typeof subject === 'string' && modelAlone(subject)) {
+    throw new GradusError(
+      'RUN_NOT_FOUND',
+      `${subject} is a model without problems, neither a run nor a configuration`,
+      {
+        hint: `gradus sample ${subject} --prompt TEXT asks it, gradus eval CONFIG --set model=${subject} evaluates it`,
+        path: subject,
+      },
+    );
+  }
+  if (typeof subject === 'string' && isFile(subject)) return { config: openConfigFile(subject, settings).config };
+  if (settings.length > 0) {
+    throw new GradusError(
+      'USAGE',
+      'only a config file can be changed: a run keeps the configuration it was trained with',
+      {
+        hint: 'leave --set out, or give the config file',
+        path: '--set',
+      },
+    );
+  }
+  if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };
+  const directory = isRun(subject) ? subject : findRunOrConfig(subject);
+  return {
+    directory,
+    checkpoint: findCheckpoint(directory, which),
+    config: withOwnAdapter(loadConfigObject(readResolvedConfig(directory) as ConfigInput).config, directory),
+  };
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile();
+}
+
+/** The directory of a run. There is a separate error for a missing file that looks like a configuration. */
+function findRunOrConfig(name: string): string {
+  if (!/\.(ya?ml|json)$/.test(name)) return findRun(name);
+  throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${name}`, {
+    hint: 'give the path of a config file, the directory or name of a run, or latest',
+    path: name,
+  });
+}

@@ -1,0 +1,62 @@
+// Reads the state of a run from its directory; the run may still be training.
+import type { Config } from '../config/schema.ts';
+import { type DiagnosedAlert, healthMonitor, openAlerts } from '../runs/health.ts';
+import { type Pace, readPace } from '../runs/pace.ts';
+import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../runs/read-run.ts';
+import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import { learningVerdict, metricWindows } from '../runs/verdict.ts';
+import { healthSettings } from '../training/health-settings.ts';
+
+/** The state of a run, as read from its directory. */
+export interface InspectedRun {
+  readonly directory: string;
+  readonly record: RunRecord;
+  /** Absent while the run is starting. */
+  readonly config?: Config;
+  readonly metrics: readonly MetricsRecord[];
+  readonly evaluations: readonly EvaluationRecord[];
+  readonly alerts: readonly DiagnosedAlert[];
+  readonly verdict: Verdict;
+  /** Absent before the first step. */
+  readonly time?: Pace;
+}
+
+/** Throws `RUN_NOT_FOUND`. */
+export function inspectRun(directory: string): InspectedRun {
+  const record = readRun(directory);
+  const config = isConfigured(directory) ? (readResolvedConfig(directory) as Config) : undefined;
+  const metrics = readMetrics(directory);
+  const evaluations = readEvaluations(directory);
+  const time = readPace(directory, record);
+  return {
+    directory,
+    record,
+    metrics,
+    evaluations,
+    ...(config && { config }),
+    alerts: healthMonitor(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
+    verdict: learningVerdict(metrics, evaluations, record.changed_files),
+    ...(time && { time }),
+  };
+}
+
+/** The row of a run in `runs list`. */
+export interface RunSummary extends RunRecord {
+  readonly dir: string;
+  readonly model: string | null;
+  /** The mean reward of the first and of the last steps, those of the last stage alone; absent before the first step. */
+  readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
+  /** Alerts that still hold, by level. */
+  readonly alerts: { readonly error: number; readonly warning: number; readonly info: number };
+}
+
+export function summarizeRun(run: InspectedRun): RunSummary {
+  const reward = metricWindows(run.metrics, 'reward');
+  return {
+    ...run.record,
+    dir: run.directory,
+    model: run.config?.model ?? null,
+    ...(reward && { reward }),
+    alerts: openAlerts(run.alerts),
+  };
+}

@@ -1,0 +1,163 @@
+// Scores the rollouts of a run again with another reward, and compares the scores with those of training. Needs no model.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { mean } from '../common/statistics.ts';
+import { GradusError } from '../errors.ts';
+import { weightedRewards } from '../rewards/weighted-rewards.ts';
+import type { Trajectory } from '../rl.ts';
+import { runFiles, stepOf } from '../runs/layout.ts';
+import { eachRollout, findRun } from '../runs/read-run.ts';
+import type { RolloutCompletion, RolloutRecord } from '../runs/records.ts';
+import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
+
+export interface ReplayOptions {
+  /** The name of a built-in reward, or `FILE:NAME` of a user's function. */
+  readonly reward: string;
+  /** Settings of a built-in reward. @default {} */
+  readonly rewardConfig?: Readonly<Record<string, unknown>>;
+  /** The number of last steps to replay. @default all */
+  readonly steps?: number;
+}
+
+/** `before` is the total of the run's own rewards, `after` the score of this reward. */
+export interface Replay {
+  readonly run: { readonly dir: string };
+  readonly reward: string;
+  readonly groups: number;
+  readonly completions: number;
+  /** The number of completions with both scores, from which everything below is computed. */
+  readonly compared: number;
+  /** Absent if nothing can be compared. */
+  readonly mean?: Change;
+  /** The fraction of groups whose scores are not all equal, from which something can be learnt. */
+  readonly frac_mixed?: Change;
+  /** Pearson's correlation; absent if one of the two scores is constant. */
+  readonly correlation?: number;
+  readonly steps: readonly ({ readonly step: number } & Change)[];
+  /** The largest differences, at most ten. */
+  readonly differences: readonly (Place & Change & { readonly text: string })[];
+  /** How often the reward failed; `errors` has the first ten failures. */
+  readonly failures: number;
+  readonly errors: readonly (Place & { readonly message: string })[];
+}
+
+interface Change {
+  readonly before: number;
+  readonly after: number;
+}
+
+interface Place {
+  readonly step: number;
+  /** The group's id. */
+  readonly group: string;
+  /** The index of the completion in its group. */
+  readonly index: number;
+}
+
+interface Rescored extends Place {
+  readonly completion: RolloutCompletion;
+  readonly after: number | null;
+  readonly error?: string;
+}
+
+const SHOWN = 10;
+
+/**
+ * Scores rollouts again. Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
+ * Throws `RUN_NOT_FOUND`, `ROLLOUTS_MISSING`, and what `rewardByName` throws.
+ * @param run its directory, its name under `runs/`, or `latest`
+ */
+export async function replayRun(
+  run: string,
+  { reward: name, rewardConfig = {}, steps }: ReplayOptions,
+): Promise<Replay> {
+  const directory = findRun(run);
+  const reward = await rewardByName(name, rewardConfig, { conversational: true });
+  const model = weightedRewards([reward]);
+  const rescored: Rescored[][] = [];
+  for (const step of stepsOf(directory).slice(-(steps ?? 0))) {
+    for (const group of eachRollout(directory, step)) {
+      const rewards = await model.score(
+        group.example,
+        group.completions.map((completion) => trajectoryOf(group, completion)),
+      );
+      rescored.push(
+        group.completions.map((completion, index) => {
+          const { score, errors } = rewards[index]!;
+          const error = errors?.[reward.name];
+          return { step, group: group.id, index, completion, after: score, ...(error !== undefined && { error }) };
+        }),
+      );
+    }
+  }
+  return { run: { dir: directory }, reward: name, ...compared(rescored) };
+}
+
+function stepsOf(directory: string): number[] {
+  const folder = join(directory, runFiles.rollouts);
+  const steps = existsSync(folder) ? readdirSync(folder).flatMap((file) => stepOf(file) ?? []) : [];
+  if (steps.length > 0) return steps.sort((a, b) => a - b);
+  throw new GradusError('ROLLOUTS_MISSING', `${directory} has no rollouts`, {
+    hint: 'a run has some after its first step',
+    path: directory,
+  });
+}
+
+function trajectoryOf({ prompt, prompt_ids }: RolloutRecord, completion: RolloutCompletion): Trajectory {
+  const { text, opening, token_ids, logprobs, stop_reason } = completion;
+  const tokens = { promptIds: prompt_ids, completionIds: token_ids, logprobs };
+  const action = { message: { role: 'assistant' as const, content: text } };
+  const step = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
+  return { steps: [step], stopReason: stop_reason };
+}
+
+function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' | 'reward'> {
+  const all = groups.flat();
+  const pairs = all.flatMap(({ step, group, index, completion: { text, reward: before }, after }) =>
+    before === null || after === null ? [] : [{ step, group, index, before, after, text }],
+  );
+  const failed = all.flatMap(({ step, group, index, error }) =>
+    error === undefined ? [] : [{ step, group, index, message: error }],
+  );
+  const correlation = pearson(pairs);
+  const byStep = Map.groupBy(pairs, ({ step }) => step);
+  const byGroup = [...Map.groupBy(pairs, ({ group }) => group).values()];
+  return {
+    groups: groups.length,
+    completions: all.length,
+    compared: pairs.length,
+    ...(pairs.length > 0 && {
+      mean: means(pairs),
+      frac_mixed: means(byGroup.map((group) => ({ before: isMixed(group, 'before'), after: isMixed(group, 'after') }))),
+    }),
+    ...(correlation !== undefined && { correlation }),
+    steps: [...byStep].map(([step, ofStep]) => ({ step, ...means(ofStep) })),
+    differences: pairs
+      .filter(({ before, after }) => before !== after)
+      .sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before))
+      .slice(0, SHOWN),
+    failures: failed.length,
+    errors: failed.slice(0, SHOWN),
+  };
+}
+
+function means(changes: readonly Change[]): Change {
+  return { before: mean(changes.map(({ before }) => before)), after: mean(changes.map(({ after }) => after)) };
+}
+
+function isMixed(group: readonly Change[], side: keyof Change): number {
+  return Number(group.some((change) => change[side] !== group[0]![side]));
+}
+
+function pearson(changes: readonly Change[]): number | undefined {
+  if (changes.length === 0) return undefined;
+  const center = means(changes);
+  let [product, before, after] = [0, 0, 0];
+  for (const change of changes) {
+    const [x, y] = [change.before - center.before, change.after - center.after];
+    product += x * y;
+    before += x * x;
+    after += y * y;
+  }
+  return before > 0 && after > 0 ? product / Math.sqrt(before * after) : undefined;
+}

@@ -1,0 +1,47 @@
+// Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { splitReference } from '../../config/references.ts';
+import { placedRewards, userFunctions } from '../../config/reward-names.ts';
+import type { Config } from '../../config/schema.ts';
+import { codeFiles, type LeavingFolder } from '../../leaving/code-files.ts';
+
+/** The folders of a hand-off's code: the first becomes `code/0`. */
+export type CodeFolders = readonly LeavingFolder[];
+
+/**
+ * The folder of each function with what lies beside it and may leave. Throws the errors of `codeFiles`.
+ * @param out the hand-off, which is not copied itself
+ */
+export function codeFolders(config: Config, out: string): CodeFolders {
+  const files = userFunctions(config).map((reference) => splitReference(reference)[0]);
+  const byFolder = Map.groupBy(files, (file) => dirname(file));
+  return Array.from(byFolder, ([folder, named]) => codeFiles(folder, named, out));
+}
+
+/** The place of a folder's files in a hand-off. */
+export function codePlace(index: number): string {
+  return `code/${index}`;
+}
+
+/**
+ * Copies the files.
+ * @returns the configuration with paths relative to `to`
+ */
+export function copyCode(config: Config, folders: CodeFolders, to: string): Config {
+  for (const [i, { folder, files }] of folders.entries()) {
+    for (const { path } of files) {
+      const copy = join(to, codePlace(i), path);
+      mkdirSync(dirname(copy), { recursive: true });
+      copyFileSync(join(folder, path), copy);
+    }
+  }
+  const placed = (reference: string) => {
+    const [file, name] = splitReference(reference);
+    const index = folders.findIndex(({ folder }) => folder === dirname(file));
+    const there = `./${codePlace(index)}/${basename(file)}`;
+    return name === undefined ? there : `${there}:${name}`;
+  };
+  const { reward, reward_fn } = config;
+  return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
+}

@@ -1,0 +1,83 @@
+// The problems of a hand-off, with the prompts that training would ask: those that are short enough, as plain messages.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describableModel } from '../../backends/model-files/find-model.ts';
+import { openModelText, textOptions } from '../../backends/open-renderer.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Problems } from '../../data/problems.ts';
+import { fitPrompts } from '../../data/prompt-lengths.ts';
+import { promptOf } from '../../data/row-prompt.ts';
+import { GradusError, isObject } from '../../errors.ts';
+import type { Message } from '../../message.ts';
+import { openTask } from '../../setup/task.ts';
+import { promptTemplate } from './prompt-template.ts';
+
+export interface HandoffPrompts {
+  readonly problems: Problems;
+  readonly promptTokens: number;
+  readonly chatTemplate: string | null;
+  /** The model's config.json. */
+  readonly modelJson: ModelJson;
+}
+
+type ModelJson = Readonly<Record<string, unknown>>;
+
+/** Opens the problems and prompts without reading or downloading weights. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
+export async function openPrompts(config: Config): Promise<HandoffPrompts> {
+  const { problems: all } = await openTask(config);
+  const { path } = await describableModel(config.model!);
+  const text = await openModelText(path, config.chat_template, textOptions(config));
+  const prompt = promptOf(config);
+  const file = join(path, 'config.json');
+  const modelJson: ModelJson = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const contextLength = contextOf(modelJson, file);
+  const { problems } = fitPrompts(config, all, { prompt, renderer: text.renderer, contextLength });
+  const longest = [...problems.train, ...problems.eval].reduce(
+    (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
+    1,
+  );
+  const room = contextLength - config.max_completion_length;
+  return {
+    problems,
+    promptTokens: Math.min(longest, room, config.max_prompt_tokens ?? room),
+    chatTemplate: promptTemplate(config, text),
+    modelJson,
+  };
+}
+
+/**
+ * Reads the length of the context from the model's config.json: the length for its language model if the model has other parts. Throws
+ * `MODEL_CONFIG_INVALID`.
+ */
+function contextOf(model: ModelJson, file: string): number {
+  const { max_position_embeddings: own, text_config: language } = model;
+  const length = own ?? (isObject(language) ? language.max_position_embeddings : undefined);
+  if (typeof length === 'number') return length;
+  throw new GradusError('MODEL_CONFIG_INVALID', `${file} does not say how long a context is`, {
+    hint: 'a hand-off needs a folder of transformers, with max_position_embeddings in its config.json',
+    path: 'model',
+  });
+}
+
+/** The type of a column of `plainMessages`. */
+export const messagesColumn = { list: { struct: { role: 'text', content: 'text' } } } as const;
+
+export interface PlainMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** Messages with role and content alone. Throws `HANDOFF_UNSUPPORTED` for calls of tools, which have no place there; `where` names the row. */
+export function plainMessages(messages: readonly Message[], where: string): PlainMessage[] {
+  return messages.map(({ role, content, toolCalls = [] }) => {
+    if (toolCalls.length === 0 && role !== 'tool') return { role, content };
+    throw new GradusError(
+      'HANDOFF_UNSUPPORTED',
+      `${where} has calls of tools in its prompt, which are not handed over`,
+      {
+        hint: 'leave such rows out with filter',
+        path: 'prompt_column',
+      },
+    );
+  });
+}

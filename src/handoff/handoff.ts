@@ -1,0 +1,109 @@
+// Writes what another system needs to run the same training: `gradus handoff` for programs.
+import { basename, resolve } from 'node:path';
+import { nameForOthers } from '../backends/model-files/find-model.ts';
+import { shellWord } from '../common/shell-word.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { stepCount } from '../data/problems.ts';
+import { GradusError } from '../errors.ts';
+import type { LeavingFolder } from '../leaving/code-files.ts';
+import { gradusVersion } from '../package/versions.ts';
+import { codeFolders, codePlace } from './folder/code-folders.ts';
+import { assertNew, writeFolder } from './folder/handoff-folder.ts';
+import { openPrompts } from './folder/handoff-prompts.ts';
+import type { Overrides } from './folder/handoff-target.ts';
+import { type HandoffSystem, handoffTargets } from './handoff-targets.ts';
+
+export interface HandoffOptions {
+  /** The system that will train. */
+  readonly to: HandoffSystem;
+  /** The folder to write. */
+  readonly out: string;
+  /** Write over an earlier hand-off; what the system left beside it stays. @default false */
+  readonly overwrite?: boolean;
+  /** Write nothing: the result says what would be written. @default false */
+  readonly dryRun?: boolean;
+}
+
+export interface HandoffResult {
+  readonly ok: true;
+  readonly schema: 'handoff.result/1';
+  readonly command: 'handoff';
+  readonly to: { readonly name: HandoffSystem; readonly version: string };
+  readonly dir: string;
+  /** Whether nothing was written. */
+  readonly dry_run: boolean;
+  /** The names of the files, sorted; none if nothing was written. */
+  readonly files: readonly string[];
+  /** The files of the user's code, which are copied, by folder. */
+  readonly code: readonly HandoffCode[];
+  readonly problems: { readonly train: number; readonly eval: number };
+  readonly steps: number;
+  /** The most tokens that a prompt may have. */
+  readonly prompt_tokens: number;
+  /** The system's keys and their values, but for paths and numbers of GPUs. */
+  readonly overrides: Overrides;
+  /** Where training differs although every key was handed over. */
+  readonly differences: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** A folder of code, its place in the hand-off, such as `code/0`, and the paths of its files in both. */
+export interface HandoffCode extends LeavingFolder {
+  readonly to: string;
+}
+
+/**
+ * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
+ * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
+ * system does not train, and the errors of `codeFiles`, of opening data, rewards and the model's tokenizer.
+ */
+export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
+  const { to, out, overwrite = false, dryRun = false } = options;
+  const target = handoffTargets[to];
+  const config = { ...own, model: own.model && nameForOthers(own.model) };
+  target.assertHandsOver(config);
+  assertNew(out, overwrite, target);
+  const code = codeFolders(config, resolve(out));
+  const { problems, promptTokens, chatTemplate, modelJson } = await openPrompts(config);
+  target.assertTrains(config, modelJson);
+  const counts = { train: problems.train.length, eval: problems.eval.length };
+  const steps = stepCount(config, problems);
+  assertFillsStep(config, counts.train);
+  const given = { config, steps, rows: counts.train, promptTokens, chatTemplate };
+  const overrides = target.overrides(given, basename(resolve(out)));
+  const differences = target.differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
+  const texts = target.texts({ config, overrides, version: gradusVersion(), ...counts, steps, differences });
+  return {
+    ok: true,
+    schema: 'handoff.result/1',
+    command: 'handoff',
+    to: { name: to, version: target.version },
+    dir: out,
+    dry_run: dryRun,
+    files: dryRun ? [] : await writeFolder(out, { target, config, problems, code, texts }, overwrite),
+    code: code.map((folder, i) => ({ ...folder, to: codePlace(i) })),
+    problems: counts,
+    steps,
+    prompt_tokens: promptTokens,
+    overrides,
+    differences,
+    next: [
+      ...target.commands(steps).map((command) => `cd ${shellWord(out)} && ${command}`),
+      ...(config.eval ? [evaluation(file ?? 'CONFIG', target.trained(config, resolve(out)))] : []),
+    ],
+  };
+}
+
+function evaluation(file: string, settings: readonly string[]): string {
+  return ['gradus eval', shellWord(file), ...settings.map((setting) => `--set ${shellWord(setting)}`)].join(' ');
+}
+
+/** Throws `DATASET_TOO_SMALL` for fewer rows than a step takes: verl and TRL leave out rows that do not fill one. */
+function assertFillsStep({ prompts_per_step }: Config, rows: number): void {
+  if (rows >= prompts_per_step) return;
+  throw new GradusError('DATASET_TOO_SMALL', `${rows} problems fill no step of ${prompts_per_step} prompts`, {
+    hint: `set prompts_per_step to at most ${rows}: no problem is repeated within an epoch there`,
+    path: 'prompts_per_step',
+  });
+}

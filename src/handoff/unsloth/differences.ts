@@ -1,0 +1,46 @@
+// Where training with Unsloth differs from training with Gradus.
+import {
+  always,
+  type Difference,
+  failuresAreIgnored,
+  noBestCheckpoint,
+  oneAtATime,
+  otherOrder,
+} from '../folder/difference.ts';
+
+export const unslothDifferences: readonly Difference[] = [
+  {
+    text: 'Unsloth computes log-probabilities and losses with code of its own in place of TRL’s: the losses are the same, the log-probabilities were not compared',
+    holds: always,
+  },
+  {
+    text: 'the logarithm of the ratio in the KL divergence is clamped to ±20, and the divergence of a token to 10',
+    holds: ({ beta }) => beta > 0,
+  },
+  {
+    text: 'how far the sampler is from the trainer is neither measured nor corrected: TRL does it where vLLM samples, with trl.use_vllm',
+    holds: ({ importance_sampling_correction, trl }) => importance_sampling_correction && !trl.use_vllm,
+  },
+  { text: 'sampling has other random numbers: the same seed gives other completions', holds: always },
+  otherOrder,
+  {
+    text: 'a completion without a score has the advantage 0, and still counts in averages of the loss, the KL divergence and the entropy',
+    holds: always,
+  },
+  oneAtATime,
+  {
+    text: 'the learning rate changes with each update, of which a step has num_iterations',
+    holds: ({ num_iterations, lr_scheduler_type, warmup_ratio }) =>
+      num_iterations > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
+  },
+  {
+    text: 'evaluations sample at the temperature of training and tell the mean reward: there is no accuracy and no pass@k',
+    holds: ({ eval: evaluation }) => evaluation !== null,
+  },
+  noBestCheckpoint,
+  failuresAreIgnored,
+  {
+    text: 'completions of every step are written to checkpoints/completions/',
+    holds: ({ sample_every_steps }) => sample_every_steps !== null,
+  },
+];

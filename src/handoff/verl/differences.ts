@@ -1,0 +1,54 @@
+// Where training with verl differs from training with Gradus.
+import {
+  always,
+  type Difference,
+  failuresAreIgnored,
+  noBestCheckpoint,
+  oneAtATime,
+  otherOrder,
+} from '../folder/difference.ts';
+import { greatestK } from '../folder/handoff-row.ts';
+
+export const verlDifferences: readonly Difference[] = [
+  { text: 'sampling is vLLM’s, in bfloat16: the same seed gives other completions', holds: always },
+  otherOrder,
+  {
+    text: 'advantages are divided by the standard deviation plus 10⁻⁶, here plus 10⁻⁴',
+    holds: ({ scale_rewards }) => scale_rewards === 'group',
+  },
+  {
+    text: 'averages over sequences divide by all completions of a step, also where some failed',
+    holds: ({ loss_type }) => ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type),
+  },
+  {
+    text: 'log-ratios are clipped at ±20, those of sequences at 10',
+    holds: always,
+  },
+  {
+    text: 'a token’s KL divergence by k3 is at most 10',
+    holds: ({ beta, kl_estimator }) => beta !== 0 && kl_estimator === 'k3',
+  },
+  {
+    text: 'weight decay applies to biases and norms, too',
+    holds: ({ weight_decay, lora }) => weight_decay !== 0 && lora === null,
+  },
+  {
+    text: 'other groups are sampled in place of those whose rewards are all equal until the step is full, with no limit',
+    holds: ({ group_policy }) => group_policy === 'resample',
+  },
+  oneAtATime,
+  {
+    text: 'evaluations are greedy; with k above 1 they sample instead',
+    holds: (config) => config.eval !== null && greatestK(config) === 1,
+  },
+  {
+    text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
+    holds: (config) => config.eval !== null && greatestK(config) > 1,
+  },
+  noBestCheckpoint,
+  failuresAreIgnored,
+  {
+    text: 'completions of every step are written to rollouts/',
+    holds: ({ sample_every_steps }) => sample_every_steps !== null,
+  },
+];

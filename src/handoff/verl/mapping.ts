@@ -1,0 +1,299 @@
+// What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
+// The table of docs/backends.md is made of it.
+import { type Config, configDefaults } from '../../config/schema.ts';
+import { leastFraction } from '../../grpo/schedules.ts';
+import { folderRows, problems } from '../folder/folder-rows.ts';
+import {
+  by,
+  type Given,
+  greatestK,
+  type HandoffKey,
+  type HandoffRow,
+  none,
+  notFolder,
+  type Override,
+  to,
+  unless,
+} from '../folder/handoff-row.ts';
+import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './losses.ts';
+
+const ACTOR = 'actor_rollout_ref.actor';
+const ROLLOUT = 'actor_rollout_ref.rollout';
+const MODEL = 'actor_rollout_ref.model';
+const CORRECTION = 'algorithm.rollout_correction';
+
+const engine = by('its engine alone');
+
+const episodes = none('verl plays single turns here; its agent loops cannot run these episodes');
+const noVespo = none('verl has no VESPO');
+const noAdaptation = none('verl has no entropy bonus that adapts');
+const noPattern = none('verl gives all its adapters one rank and one alpha');
+
+const lossOf = ({ config }: Given) => verlLoss(config)!;
+const refusedLoss = (config: Config) =>
+  verlLoss(config) === undefined
+    ? `verl has no ${config.loss_type} with ratios of ${config.importance_sampling_level}s`
+    : undefined;
+
+/** verl’s schedules count steps, −1 and 0 are none. */
+const NEVER = -1;
+
+/** `every`, or all steps of the run if it is null, for what happens only at the end. */
+const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
+
+const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' } as const;
+
+export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
+  backend: by('nothing: verl trains, whatever it says'),
+  compute: unless(
+    by('nothing: you start verl yourself'),
+    '`modal`: machines are rented for backend trl',
+    ({ compute }) =>
+      compute === 'modal' ? 'machines are rented for backend trl; verl runs on a cluster of yours' : undefined,
+  ),
+  seed: {
+    writes: {
+      'data.seed': ({ config }) => config.seed,
+      [`${ACTOR}.data_loader_seed`]: ({ config }) => config.seed,
+      [`${ACTOR}.fsdp_config.seed`]: ({ config }) => config.seed,
+      [`${ROLLOUT}.seed`]: ({ config }) => config.seed,
+    },
+  },
+  preset: by('its values, each under its key'),
+  stages: none('verl trains with one configuration from beginning to end'),
+
+  model: unless(
+    to(`${MODEL}.path`, ({ config }) => config.model!),
+    'GGUF files and ids with a revision',
+    notFolder('verl'),
+  ),
+  chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
+  chat_template_kwargs: to('data.apply_chat_template_kwargs', ({ config }) => config.chat_template_kwargs as Override),
+  ...folderRows,
+  answer_column: by('the rewards, and `ground_truth` in the parquet files'),
+  overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts, at the same side'),
+  max_prompt_tokens: to('data.max_prompt_length', ({ promptTokens }) => promptTokens),
+  taskset: { ...problems, writes: { 'data.shuffle': ({ config }) => config.taskset === null } },
+  curriculum: none('verl draws problems without regard to how often they were solved'),
+
+  adaptive_reward_scaling: none('each of verl’s reward workers sees only some of the completions'),
+  environment: episodes,
+  environment_config: episodes,
+  environment_column: episodes,
+  max_turns: episodes,
+  max_episode_tokens: episodes,
+  rollout: episodes,
+  max_error_fraction: none('verl does not stop where rewards fail'),
+
+  loss_type: {
+    writes: {
+      [`${ACTOR}.policy_loss.loss_mode`]: (given) => lossOf(given).mode,
+      [`${ACTOR}.loss_agg_mode`]: (given) => lossOf(given).averaging,
+      [`${ACTOR}.loss_scale_factor`]: ({ config }) =>
+        config.loss_type === 'dr_grpo' ? config.max_completion_length : null,
+    },
+    refuses: '`vespo`',
+    refusal: refusedLoss,
+  },
+  importance_sampling_level: unless(
+    to(`${ACTOR}.policy_loss.loss_mode`, (given) => lossOf(given).mode),
+    '`sequence` with `sapo`',
+    refusedLoss,
+  ),
+  num_generations: to(`${ROLLOUT}.n`, ({ config }) => config.num_generations),
+  prompts_per_step: {
+    writes: {
+      'data.train_batch_size': ({ config }) => config.prompts_per_step,
+      [`${ACTOR}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step,
+    },
+  },
+  num_iterations: to(`${ACTOR}.ppo_epochs`, ({ config }) => config.num_iterations),
+  max_completion_length: to('data.max_response_length', ({ config }) => config.max_completion_length),
+  temperature: to(`${ROLLOUT}.temperature`, ({ config }) => config.temperature),
+  top_p: unless(
+    to(`${ROLLOUT}.top_p`, ({ config }) => config.top_p),
+    'values below 1 with `importance_sampling_correction`',
+    filtered('top_p'),
+  ),
+  top_k: unless(
+    to(`${ROLLOUT}.top_k`, ({ config }) => (config.top_k === 0 ? NEVER : config.top_k)),
+    'values above 0 with `importance_sampling_correction`',
+    filtered('top_k'),
+  ),
+  stop: none('verl’s agent loops give their sampler no texts to stop at'),
+  min_p: none('verl does not pass it to its sampler'),
+
+  beta: {
+    writes: {
+      [`${ACTOR}.use_kl_loss`]: ({ config }) => config.beta !== 0 || config.log_kl,
+      [`${ACTOR}.kl_loss_coef`]: ({ config }) => config.beta,
+    },
+  },
+  log_kl: to(`${ACTOR}.use_kl_loss`, ({ config }) => config.beta !== 0 || config.log_kl),
+  kl_estimator: to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
+  use_bias_correction_kl: unless(
+    to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
+    '`true` with `beta`, except for k3, `num_iterations: 1` and ratios of tokens',
+    klDifference,
+  ),
+  epsilon: {
+    writes: {
+      [`${ACTOR}.clip_ratio`]: ({ config }) => config.epsilon,
+      [`${ACTOR}.clip_ratio_low`]: ({ config }) => clipRange(config).low,
+    },
+  },
+  epsilon_high: to(`${ACTOR}.clip_ratio_high`, ({ config }) => clipRange(config).high),
+  delta: unless(
+    to(`${ACTOR}.clip_ratio_c`, ({ config }) => clipRange(config).bound),
+    'a bound with ratios of sequences',
+    (config) =>
+      config.delta !== null && config.importance_sampling_level === 'sequence'
+        ? 'verl’s gspo has no second bound'
+        : undefined,
+  ),
+  sapo_temperature_pos: to(`${ACTOR}.tau_pos`, ({ config }) => config.sapo_temperature_pos),
+  sapo_temperature_neg: to(`${ACTOR}.tau_neg`, ({ config }) => config.sapo_temperature_neg),
+  vespo_k_pos: noVespo,
+  vespo_lambda_pos: noVespo,
+  vespo_k_neg: noVespo,
+  vespo_lambda_neg: noVespo,
+  off_policy_mask_threshold: none('verl does not leave out sequences by how far they are from the policy'),
+  top_entropy_quantile: none('verl trains on all tokens'),
+  entropy_coef: unless(
+    to(`${ACTOR}.entropy_coeff`, ({ config }) => config.entropy_coef),
+    'a bonus with losses that do not take the mean over tokens',
+    (config) =>
+      config.entropy_coef !== 0 && verlLoss(config)?.averaging !== 'token-mean'
+        ? 'verl averages the entropy as it does the loss, which here is not the mean over tokens'
+        : undefined,
+  ),
+  use_adaptive_entropy: noAdaptation,
+  entropy_coef_min: noAdaptation,
+  entropy_coef_max: noAdaptation,
+  entropy_coef_delta: noAdaptation,
+  entropy_target: noAdaptation,
+  mask_truncated_completions: none('verl trains on completions that were cut off'),
+  importance_sampling_correction: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
+  importance_sampling_mode: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
+  importance_sampling_clip_max: to(
+    `${CORRECTION}.rollout_is_threshold`,
+    ({ config }) => rolloutCorrection(config).threshold,
+  ),
+  importance_sampling_clip_min: unless(
+    to(`${CORRECTION}.rollout_is_threshold`, ({ config }) => rolloutCorrection(config).threshold),
+    'a bound with `token_truncate` and `sequence_truncate`',
+    ({ importance_sampling_clip_min: least, importance_sampling_mode: mode }) =>
+      least !== null && mode.endsWith('truncate') ? 'verl clips these ratios from above alone' : undefined,
+  ),
+  advantage_baseline: to('algorithm.adv_estimator', ({ config }) =>
+    config.advantage_baseline === 'group' ? 'grpo' : 'rloo',
+  ),
+  scale_rewards: unless(
+    to('algorithm.norm_adv_by_std_in_grpo', ({ config }) => config.scale_rewards === 'group'),
+    '`batch` and `mean`; `group` with `advantage_baseline: leave_one_out`',
+    ({ scale_rewards: scale, advantage_baseline }) => {
+      if (scale === 'batch' || scale === 'mean') return 'verl divides by the deviation of the group, or by nothing';
+      return advantage_baseline === 'leave_one_out' && scale === 'group'
+        ? 'verl’s rloo divides by nothing: set none'
+        : undefined;
+    },
+  ),
+  multi_objective_aggregation: none('verl’s gdpo normalises over tokens, not over completions'),
+  group_policy: unless(
+    to('algorithm.filter_groups.enable', ({ config }) => config.group_policy === 'resample'),
+    '`drop`',
+    ({ group_policy }) =>
+      group_policy === 'drop' ? 'verl keeps such groups, or samples others in their place' : undefined,
+  ),
+  resample_limit: none('verl samples until it has enough groups'),
+
+  learning_rate: to(`${ACTOR}.optim.lr`, ({ config }) => config.learning_rate),
+  lr_scheduler_type: unless(
+    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config: { lr_scheduler_type: type } }) =>
+      type === 'cosine_with_min_lr' ? 'cosine' : type,
+    ),
+    '`linear`',
+    ({ lr_scheduler_type }) =>
+      lr_scheduler_type === 'linear' ? 'verl’s rates are constant or follow a cosine' : undefined,
+  ),
+  lr_scheduler_kwargs: to(`${ACTOR}.optim.min_lr_ratio`, ({ config }) => leastFraction(config)),
+  warmup_ratio: to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
+  weight_decay: to(`${ACTOR}.optim.weight_decay`, ({ config }) => config.weight_decay),
+  adam_beta1: to(`${ACTOR}.optim.betas`, betas),
+  adam_beta2: to(`${ACTOR}.optim.betas`, betas),
+  adam_epsilon: to(`${ACTOR}.optim.override_optimizer_config`, ({ config }) => ({ eps: config.adam_epsilon })),
+  max_grad_norm: {
+    writes: {
+      [`${ACTOR}.optim.clip_grad`]: ({ config }) => config.max_grad_norm,
+      [`${ACTOR}.grad_clip`]: ({ config }) => config.max_grad_norm,
+    },
+  },
+  max_steps: {
+    writes: {
+      'trainer.total_training_steps': ({ steps }) => steps,
+      'trainer.total_epochs': epochs,
+    },
+  },
+  num_train_epochs: to('trainer.total_epochs', epochs),
+
+  'lora.r': to(`${MODEL}.lora_rank`, ({ config }) => config.lora?.r ?? 0),
+  'lora.alpha': unless(
+    to(`${MODEL}.lora_alpha`, ({ config }) => config.lora?.alpha ?? 16),
+    'fractions',
+    ({ lora }) => (lora && !Number.isInteger(lora.alpha) ? 'verl’s alpha is a whole number' : undefined),
+  ),
+  'lora.dropout': none('verl’s adapters have no dropout'),
+  'lora.target_modules': to(`${MODEL}.target_modules`, ({ config }) => config.lora?.target_modules ?? 'all-linear'),
+  'lora.rank_pattern': noPattern,
+  'lora.alpha_pattern': noPattern,
+  'lora.use_rslora': none('verl scales adapters by alpha / r'),
+  'lora.modules_to_save': none('verl trains adapters alone'),
+  adapter: unless(
+    to(`${MODEL}.lora_adapter_path`, ({ config }) => config.adapter),
+    'an adapter with `beta` or `log_kl`',
+    (config) =>
+      config.adapter !== null && (config.beta !== 0 || config.log_kl)
+        ? 'verl’s reference is the model without it'
+        : undefined,
+  ),
+  trainable: none('verl trains all of the model, or adapters'),
+
+  'eval.on_start': to('trainer.val_before_train', ({ config }) => config.eval?.on_start ?? false),
+  'eval.every_steps': to('trainer.test_freq', (given) =>
+    given.config.eval ? everySteps(given.config.eval.every_steps, given) : NEVER,
+  ),
+  'eval.k': {
+    writes: {
+      [`${ROLLOUT}.val_kwargs.n`]: ({ config }) => greatestK(config),
+      [`${ROLLOUT}.val_kwargs.do_sample`]: ({ config }) => greatestK(config) > 1,
+      [`${ROLLOUT}.val_kwargs.temperature`]: ({ config }) => (greatestK(config) > 1 ? config.temperature : 0),
+    },
+  },
+  'save.every_steps': to('trainer.save_freq', (given) => everySteps(given.config.save.every_steps, given)),
+  'save.best': by('nothing: verl keeps the last checkpoints, none for being the best, which the hand-off tells'),
+  'save.total_limit': to('trainer.max_actor_ckpt_to_keep', ({ config }) => config.save.total_limit),
+  sample_every_steps: by('`run.sh`: verl writes what it samples in every step to `rollouts/`; with null it does not'),
+  trackers: to('trainer.logger', ({ config }) => ['console', ...config.trackers.map((name) => trackerNames[name])]),
+
+  native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
+  trl: engine,
+  tinker: engine,
+  modal: engine,
+};
+
+function betas({ config }: Given): readonly number[] {
+  return [config.adam_beta1, config.adam_beta2];
+}
+
+/** As many epochs as the steps need: verl stops after its steps or its epochs, whichever come first. */
+function epochs({ steps, rows, config }: Given): number {
+  return Math.ceil(steps / Math.max(1, Math.floor(rows / config.prompts_per_step)));
+}
+
+/** Why a filter is refused: verl’s sampler reports log-probabilities after filters, which the correction would take for a difference of the engines. */
+function filtered(key: 'top_p' | 'top_k'): (config: Config) => string | undefined {
+  return (config) =>
+    config[key] !== configDefaults[key] && config.importance_sampling_correction
+      ? 'verl’s sampler tells log-probabilities after it, which importance_sampling_correction would weigh down; set that to false'
+      : undefined;
+}

@@ -1,0 +1,91 @@
+// Starts training in a separate process, which continues when this one ends.
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { shellWord } from '../common/shell-word.ts';
+import { assertConfirmed } from '../modal/rental.ts';
+import { packageRoot } from '../package/package-root.ts';
+import { ownVersions } from '../package/versions.ts';
+import { claimed } from '../runs/claim.ts';
+import { runFiles } from '../runs/layout.ts';
+import { makeFolder } from '../runs/make-folder.ts';
+import { emptyRun, reserveRun } from '../runs/reservation.ts';
+import { assertRunPlace, type RunPlace, runDirectory } from '../training/open-run.ts';
+import { readRequirements } from '../training/requirements.ts';
+import { loadConfig } from './train.ts';
+
+const launcher = join(packageRoot, 'bin', 'gradus');
+
+export interface DetachOptions extends RunPlace {
+  readonly settings: readonly string[];
+  readonly require: readonly string[];
+  /** Whether to accept the cost in the plan, if a machine is rented. @default false */
+  readonly yes?: boolean;
+  /** The command line of the process, without the program's name. */
+  readonly argv: readonly string[];
+}
+
+export interface DetachedResult {
+  readonly ok: true;
+  readonly schema: 'train.detached/1';
+  readonly command: 'train';
+  readonly run: {
+    readonly id: string;
+    readonly dir: string;
+    readonly backend: string;
+    readonly status: 'starting';
+    readonly pid: number;
+  };
+  /** The file with the process's stderr. */
+  readonly log: string;
+  readonly next: readonly string[];
+}
+
+/**
+ * Returns at once. Errors in the configuration or the directory are thrown here; later ones, such as a missing model, are recorded in run.json and
+ * reported by `gradus runs wait`.
+ */
+export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
+  const loaded = loadConfig(configFile, options.settings);
+  readRequirements(options.require, loaded.config);
+  assertConfirmed(loaded.config, options.yes ?? false);
+  assertRunPlace(loaded, options);
+  const reference = runDirectory(loaded, options);
+  const directory = resolve(reference);
+  const logs = join(directory, runFiles.logs);
+  const log = join(logs, 'train.log');
+  const { backend } = loaded.config;
+  makeFolder(logs);
+  const child = claimed(directory, () => {
+    // Another process may have reserved the directory meanwhile.
+    assertRunPlace(loaded, options);
+    if (!options.resume) emptyRun(directory);
+    const stderr = openSync(log, options.resume ? 'a' : 'w');
+    const started = spawn(process.execPath, [launcher, ...options.argv], {
+      detached: true,
+      stdio: ['ignore', 'ignore', stderr],
+    });
+    closeSync(stderr);
+    // The directory is reserved before the process begins to look for one.
+    const record = {
+      backend,
+      versions: ownVersions(),
+      started: new Date().toISOString(),
+      max_steps: loaded.config.max_steps ?? 0,
+    };
+    reserveRun(directory, started.pid!, options.resume ? undefined : record);
+    return started;
+  });
+  child.unref();
+  return {
+    ok: true,
+    schema: 'train.detached/1',
+    command: 'train',
+    run: { id: basename(directory), dir: directory, backend, status: 'starting', pid: child.pid! },
+    log,
+    next: ['wait --timeout 300', 'tail', 'stop'].map((rest) => {
+      const [verb, ...flags] = rest.split(' ');
+      return ['gradus runs', verb, shellWord(reference), ...flags].join(' ');
+    }),
+  };
+}

@@ -1,0 +1,243 @@
+// Trains a model according to a configuration: `gradus train` for programs.
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Profiler } from '../backends/backend.ts';
+import { backendOf } from '../backends/backends.ts';
+import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from '../checks/preflight.ts';
+import { stopReasonOf } from '../common/cancellation.ts';
+import { assertValid } from '../config/call-options.ts';
+import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { stagesOf } from '../config/stages.ts';
+import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
+import { GradusError } from '../errors.ts';
+import type { StepProfile } from '../profile/step-profile.ts';
+import { runFiles } from '../runs/layout.ts';
+import { runArtifacts } from '../runs/read-run.ts';
+import type { RunRecord } from '../runs/records.ts';
+import { endReserved, isReserved } from '../runs/reservation.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { storageError } from '../runs/storage-error.ts';
+import { openConfigFile } from '../setup/config-file.ts';
+import { openSetup, type Setup } from '../setup/setup.ts';
+import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
+import type { TimedEvent } from '../training/events.ts';
+import { assertRunPlace, openRun, type RunPlace, runDirectory } from '../training/open-run.ts';
+import { failureOf, recorded } from '../training/record-events.ts';
+import { type Requirement, readRequirements } from '../training/requirements.ts';
+import type { Tracking } from '../training/tracking.ts';
+import { type TrainResult, trainResult } from '../training/train-result.ts';
+import { TrainingRun } from '../training/training-run.ts';
+
+export interface TrainOptions extends RunPlace {
+  /** Changes to the configuration, such as `lora.r=8`. */
+  readonly settings?: readonly string[];
+  /** Stops the run after its current work and writes a checkpoint. The reason is recorded. */
+  readonly signal?: AbortSignal | undefined;
+  /** Conditions on the results, such as `mean_reward>=0.5`. If one is not met, the result has `ok: false`. */
+  readonly require?: readonly string[];
+  /** Whether to check a new run for problems before training; a resumed run has been checked. @default true */
+  readonly preflight?: boolean;
+  /** Whether to accept the cost in the plan, if a machine is rented. @default false */
+  readonly yes?: boolean;
+  /** Whether to record where the first few steps spend time and memory, which makes them slower. @default false */
+  readonly profile?: boolean;
+  readonly onEvent?: (event: TimedEvent) => void;
+}
+
+/**
+ * Trains to the end, or until the signal is aborted. The result of a run that was stopped has `ok: false`.
+ *
+ * ```ts
+ * const short: RewardFunction = ({ completions }) => completions.map((text) => -text.length);
+ * const result = await train({ model: './models/tiny', dataset: rows, reward: ['numeric_match', short] }, { name: 'first' });
+ * ```
+ *
+ * @param config the path of a config file, or its contents, in which rows, functions and environments may replace their names
+ */
+export async function train(config: string | ProgramConfig, options: TrainOptions = {}): Promise<TrainResult> {
+  const events = trainEvents(config, options);
+  try {
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done) return value;
+      options.onEvent?.(value);
+    }
+  } finally {
+    // If the listener throws, the run ends as if the consumer had left the loop over its events.
+    await events.return(undefined as never);
+  }
+}
+
+/** Like `train`, as a stream of events that returns the result. Leaving the loop stops the run without a checkpoint. */
+export async function* trainEvents(
+  config: string | ProgramConfig,
+  options: TrainOptions = {},
+): AsyncGenerator<TimedEvent, TrainResult> {
+  assertOptions(options);
+  const loaded = loadConfig(config, options.settings);
+  const requirements = readRequirements(options.require, loaded.config);
+  const isRented = loaded.config.compute === 'modal';
+  if (isRented) {
+    assertNamesOnly(loaded.values);
+    const { assertConfirmed } = await import('../modal/rental.ts');
+    assertConfirmed(loaded.config, options.yes ?? false);
+  }
+  assertRunPlace(loaded, options);
+  try {
+    const profiler = options.profile ? await findProfiler(loaded.config) : undefined;
+    if (!isRented) return yield* trainHere(loaded, { ...options, requirements, profiler });
+    const { trainAtModal } = await import('../modal/modal-run.ts');
+    return yield* trainAtModal(loaded, { ...options, requirements });
+  } catch (error) {
+    const directory = runDirectory(loaded, options);
+    endIfReserved(directory, error);
+    throw storageError(error, directory);
+  }
+}
+
+interface OwnRunOptions extends Omit<TrainOptions, 'profile'> {
+  readonly requirements: readonly Requirement[];
+  readonly profiler: Profiler | undefined;
+}
+
+/** Trains on this machine. */
+async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerator<TimedEvent, TrainResult> {
+  const { config, values } = loaded;
+  const { requirements, signal } = options;
+  const runPath = runDirectory(loaded, options);
+  const tracking = await connectTrackers(config, signal);
+  const adapter = options.resume ? undefined : await readStartAdapter(config, signal);
+  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, runPath), { signal, values });
+  try {
+    const report = await passPreflight(setup, options);
+    const store = openRun(loaded, setup, options);
+    const { directory } = store;
+    setup.keepLogs(join(directory, runFiles.logs));
+    const profile = options.profiler && (await openProfile(options.profiler, store));
+    const run = new TrainingRun(setup, store, { signal, preflight: report, profile });
+    const events = beginningWith(() => adapter?.writeTo(directory), run.run());
+    const conclude = (record: RunRecord) =>
+      trainResult({
+        directory,
+        record,
+        requirements,
+        alerts: run.alerts,
+        artifacts: runArtifacts(directory),
+        reference: runPath,
+        onlyHere: values !== undefined && values.size > 0,
+      });
+    try {
+      return yield* recorded(store, tracking?.follow(store, events) ?? events, conclude);
+    } finally {
+      await tracking?.close(store);
+    }
+  } finally {
+    setup.dispose();
+  }
+}
+
+/** Does something that is part of the run, then yields its events. If it fails, the run has failed. */
+async function* beginningWith<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  begin();
+  yield* events;
+}
+
+/** Records why a reserved run never began. A run that has begun records its end itself. */
+function endIfReserved(directory: string, error: unknown): void {
+  if (!isReserved(directory)) return;
+  const stopped = error instanceof GradusError && error.code === 'CANCELLED';
+  // On a full disk the run counts as interrupted, and the original error is reported.
+  try {
+    if (stopped) endReserved(directory, { status: 'stopped', stop_reason: stopReasonOf(error.cause) });
+    else endReserved(directory, { status: 'failed', error: failureOf(error) });
+  } catch {}
+}
+
+const optionSchema = z.object({
+  settings: z.array(z.string()),
+  signal: z.instanceof(AbortSignal),
+  require: z.array(z.string()),
+  preflight: z.boolean(),
+  yes: z.boolean(),
+  profile: z.boolean(),
+  onEvent: z.custom<TrainOptions['onEvent']>((value) => typeof value === 'function', 'expected a function'),
+  out: z.string(),
+  name: z.string(),
+  root: z.string(),
+  resume: z.boolean(),
+  overwrite: z.boolean(),
+} satisfies Record<keyof TrainOptions, z.ZodType>);
+
+/** Throws `OPTION_INVALID` for invalid options, and for combinations in which one option would have no effect. */
+function assertOptions(options: TrainOptions): void {
+  assertValid(optionSchema, options);
+  const exclusive = [
+    ['out', 'name'],
+    ['resume', 'overwrite'],
+  ] as const;
+  for (const [one, other] of exclusive) {
+    if (!options[one] || !options[other]) continue;
+    throw new GradusError('OPTION_INVALID', `${one} and ${other} exclude each other`, {
+      hint: 'leave one of them out',
+      path: other,
+    });
+  }
+}
+
+/** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
+function assertNamesOnly(values: ProgramValues = new Map()): void {
+  const [name] = values.keys();
+  if (name === undefined) return;
+  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine has no values of this program`, {
+    hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
+    path: 'compute',
+  });
+}
+
+/** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */
+async function passPreflight(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
+  if (options.preflight === false || options.resume) return undefined;
+  const [stage] = stagesOf(setup.config);
+  const entered = await setup.enter(stage!);
+  // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
+  const isSupervised = stage!.method === 'sft';
+  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, options.signal));
+  if (report) assertPassed(report);
+  return report;
+}
+
+/** Throws `PROFILE_UNSUPPORTED`. */
+async function findProfiler(config: Config): Promise<Profiler> {
+  const { profiler } = await backendOf(config);
+  if (profiler) return profiler;
+  throw new GradusError(
+    'PROFILE_UNSUPPORTED',
+    `backend ${config.backend} does not tell what its steps spend their time on`,
+    {
+      hint: 'leave --profile out, or set backend: native',
+    },
+  );
+}
+
+/** Throws the error of a tracker that cannot be used. */
+async function connectTrackers(config: Config, signal?: AbortSignal): Promise<Tracking | undefined> {
+  // `jsonl` stands for the run's own files, which need no tracker.
+  if (config.trackers.every((name) => name === 'jsonl')) return undefined;
+  const { Tracking } = await import('../training/tracking.ts');
+  return Tracking.connect(config, signal);
+}
+
+async function openProfile(profiler: Profiler, store: RunStore): Promise<StepProfile> {
+  const { StepProfile } = await import('../profile/step-profile.ts');
+  return new StepProfile(profiler, store);
+}
+
+/** The configuration, and the values in it that are not names. */
+type Loaded = LoadedConfig & { readonly values?: ProgramValues };
+
+export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): Loaded {
+  if (typeof config === 'string') return openConfigFile(config, settings);
+  const { config: plain, values } = withoutValues(config);
+  return { ...loadConfigObject(plain, settings), values };
+}

@@ -1,0 +1,341 @@
+// The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
+import { given } from '../common/given.ts';
+import { assertOptions, type Demand } from '../common/option-checks.ts';
+import { streamSeed } from '../common/random.ts';
+import { type Phase, type Stopwatch, stopwatch } from '../common/stopwatch.ts';
+import type { DataLoader } from '../data-loader.ts';
+import {
+  type AdvantageBaseline,
+  advantageBaselines,
+  groupAdvantages,
+  multiObjectiveAdvantages,
+  rewardScales,
+  type ScaleRewards,
+} from '../grpo/advantages.ts';
+import { type GroupPolicy, groupFate, groupMetrics, groupPolicies, groupReason } from '../grpo/group-policy.ts';
+import { isTruncated, rolloutMetrics, tokensSeen } from '../grpo/metrics.ts';
+import { type MetricsLogger, meanMetrics } from '../logging.ts';
+import {
+  assertAdvantageOptions,
+  assertAdvantages,
+  assertCount,
+  assertExamples,
+  assertRewards,
+  assertUpdated,
+  learningRateAt,
+} from '../protocol-checks.ts';
+import { type Example, type Group, type GroupOutcome, type Reward, wasPlayed } from '../rl.ts';
+import type { RewardModel } from '../scoring.ts';
+import type { Model, TrainingSequence } from '../training-model.ts';
+import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
+import { type RewardWeights, reweighed } from './reward-weights.ts';
+import type { Generator } from './rollout-generator.ts';
+import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';
+import { trainingSequence } from './training-sequence.ts';
+
+export interface GrpoTrainerOptions<E extends Example = Example> {
+  readonly model: Model;
+  readonly dataLoader: DataLoader<E>;
+  readonly generator: Generator<E>;
+  readonly rewardModel: RewardModel<E>;
+  readonly logger?: MetricsLogger;
+  readonly maxSteps: number;
+  /** @default 4 */
+  readonly promptsPerStep?: number;
+  /** Completions per prompt, which form a group: G. @default 8 */
+  readonly numGenerations?: number;
+  /** The learning rate of a step, counted from 0. */
+  readonly learningRate: number | ((step: number) => number);
+  /** Optimiser updates on the rollouts of one step. @default 1 */
+  readonly numIterations?: number;
+  /** What a score is compared with: the mean of its group, or the mean of the other scores in it. @default 'group' */
+  readonly advantageBaseline?: AdvantageBaseline;
+  /** What advantages are divided by; see `groupAdvantages`. @default 'group' */
+  readonly scaleRewards?: ScaleRewards;
+  /**
+   * An estimator of your own: for each group that is trained on, one advantage for each trajectory, 0 for those without a score.
+   * @default `groupAdvantages` of the scores, as `advantageBaseline` and `scaleRewards` say
+   */
+  readonly advantages?: (groups: readonly Group<E>[]) => readonly (readonly number[])[];
+  /** Computes scores from the parts of rewards. @default the scores of the reward model */
+  readonly rewardWeights?: RewardWeights;
+  /** Normalise each reward in `rewardWeights`, which it needs, on its own within its group before they are added (GDPO). @default false */
+  readonly multiObjective?: boolean;
+  /** Do not train on completions that a token limit cut off; their scores still count in their groups. @default false */
+  readonly maskTruncated?: boolean;
+  /** What happens to groups from which nothing can be learnt. @default 'keep' */
+  readonly groupPolicy?: GroupPolicy;
+  /** Leave out a group with failed trajectories if fewer than this many have scores. @default 2 */
+  readonly minGroup?: number;
+  /** How often a step may draw further examples with policy `resample`; groups still missing then stay missing. @default 3 */
+  readonly resampleLimit?: number;
+  /** Whether updates need log-probabilities under the frozen reference. @default false */
+  readonly useReference?: boolean;
+  /** @default 0 */
+  readonly seed?: number;
+}
+
+/** The report of one step. */
+export interface StepReport<E extends Example = Example> {
+  /** Counted from 1. */
+  readonly step: number;
+  /** All groups that were sampled, including those that are not trained on. */
+  readonly groups: readonly GroupOutcome<E>[];
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Seconds: step_time and its parts time/generate, time/score, time/update. */
+  readonly timings: Readonly<Record<string, number>>;
+  /** The phases of the step, in the order in which they ran. */
+  readonly phases: readonly Phase[];
+}
+
+export interface StepsOptions extends TrainingStart {
+  /** Ends the loop: rollouts stop early, and the current step is not completed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The weights of the parts of rewards, by their names. */
+type Weights = Readonly<Record<string, number>>;
+
+const defaults = {
+  promptsPerStep: 4,
+  numGenerations: 8,
+  numIterations: 1,
+  advantageBaseline: 'group',
+  scaleRewards: 'group',
+  multiObjective: false,
+  maskTruncated: false,
+  groupPolicy: 'keep',
+  minGroup: 2,
+  resampleLimit: 3,
+  useReference: false,
+  seed: 0,
+} satisfies Partial<GrpoTrainerOptions>;
+
+type CompleteOptions<E extends Example> = GrpoTrainerOptions<E> &
+  Required<Pick<GrpoTrainerOptions<E>, keyof typeof defaults>>;
+
+/** What the parts of a step share. */
+interface RunningStep {
+  /** Counted from 0. */
+  readonly step: number;
+  readonly weights: Weights | undefined;
+  readonly clock: Stopwatch;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A group whose fate is decided, but whose advantages are not yet computed. */
+type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
+
+/** What each option must be; their values are checked where they are used. */
+const optionDemands: Readonly<Record<keyof GrpoTrainerOptions, Demand>> = {
+  model: { methods: ['policy', 'update'], made: 'openNativeModel({ modelPath, lora })' },
+  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
+  generator: { methods: ['generate'], made: 'new RolloutGenerator(environment, renderer, { maxTokens })' },
+  rewardModel: { methods: ['score'], made: 'weightedRewards([{ name, score }])' },
+  logger: null,
+  maxSteps: null,
+  promptsPerStep: null,
+  numGenerations: null,
+  learningRate: null,
+  numIterations: null,
+  advantageBaseline: { names: advantageBaselines },
+  scaleRewards: { names: rewardScales },
+  advantages: null,
+  rewardWeights: null,
+  multiObjective: null,
+  maskTruncated: null,
+  groupPolicy: { names: groupPolicies },
+  minGroup: null,
+  resampleLimit: null,
+  useReference: null,
+  seed: null,
+};
+
+/** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
+export class GrpoTrainer<E extends Example = Example> {
+  readonly #options: CompleteOptions<E>;
+
+  /** Throws `OPTION_INVALID`. */
+  constructor(options: GrpoTrainerOptions<E>) {
+    assertOptions(options, optionDemands);
+    this.#options = { ...options, ...defaults, ...given(options) };
+    assertCount('maxSteps', this.#options.maxSteps, 0);
+    assertCount('promptsPerStep', this.#options.promptsPerStep, 1);
+    assertCount('numGenerations', this.#options.numGenerations, 2);
+    assertCount('numIterations', this.#options.numIterations, 1);
+    assertAdvantageOptions(options);
+  }
+
+  /** Trains to the end. */
+  async train(options: StepsOptions = {}): Promise<void> {
+    for await (const _ of this.steps(options));
+  }
+
+  /**
+   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `DATA_LOADER_INVALID`, `POLICY_INVALID`,
+   * `GENERATOR_INVALID`, `REWARD_MODEL_INVALID`, `ADVANTAGES_INVALID` or `OPTION_INVALID` if a part returns something invalid, before any
+   * weight is changed, and `MODEL_INVALID` if an update does.
+   */
+  async *steps(options: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { logger, maxSteps, dataLoader } = this.#options;
+    const { from = 0, signal } = options;
+    const progress = progressMetrics(dataLoader, options);
+    for (let step = from; step < maxSteps && !signal?.aborted; step++) {
+      const sampled = await this.#step(step, signal);
+      if (!sampled) return;
+      const tokens = tokensSeen(sampled.groups.flatMap(({ trajectories }) => trajectories));
+      const report = { ...sampled, metrics: { ...sampled.metrics, ...progress(tokens) } };
+      await logger?.log(report.step, report.metrics);
+      yield report;
+    }
+  }
+
+  async #step(step: number, signal: AbortSignal | undefined): Promise<StepReport<E> | undefined> {
+    const { dataLoader, numIterations, rewardWeights } = this.#options;
+    const clock = stopwatch();
+    const before = dataLoader.state;
+    const weights = rewardWeights?.at(step);
+    const sampled = await this.#sampleGroups({ step, weights, clock, signal });
+    if (!sampled) {
+      dataLoader.state = before;
+      return undefined;
+    }
+    const loaded = dataLoader.observe?.(sampled);
+    rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
+    const groups = this.#withAdvantages(sampled, weights);
+    const learningRate = learningRateAt(step, this.#options.learningRate);
+    const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
+    clock.lap('update');
+
+    return {
+      step: step + 1,
+      groups,
+      metrics: {
+        ...rolloutMetrics(groups),
+        ...groupMetrics(groups),
+        ...(weights && weightMetrics(weights)),
+        ...loaded,
+        ...meanMetrics(updates),
+        learning_rate: learningRate,
+      },
+      timings: clock.timings(),
+      phases: clock.phases,
+    };
+  }
+
+  /** Samples the groups of a step, and replacements for groups that teach nothing; `undefined` if the signal ended it. */
+  async #sampleGroups(running: RunningStep): Promise<SampledGroup<E>[] | undefined> {
+    const { step, weights } = running;
+    const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
+    const { maskTruncated, multiObjective } = this.#options;
+    // A reward of weight 0 is only watched.
+    const objectives = multiObjective ? Object.keys(weights ?? {}).filter((name) => weights![name] !== 0) : [];
+    const sampled: SampledGroup<E>[] = [];
+    let missing = promptsPerStep;
+    for (let round = 0; missing > 0; round++) {
+      const examples = dataLoader.next(missing);
+      assertExamples(examples, missing);
+      const scored = await this.#rollOutAndScore(examples, round, running);
+      if (!scored) return undefined;
+      missing = 0;
+      for (const [i, example] of examples.entries()) {
+        const { trajectories, scores: unweighted } = scored[i]!;
+        const id = `${step + 1}.${sampled.length}`;
+        const rewards = weights ? unweighted.map((reward) => reweighed(reward, weights)) : unweighted;
+        const group = { id, example, trajectories, rewards };
+        const reason = groupReason(group, { maskTruncated, objectives, minGroup });
+        const fate = groupFate(reason, groupPolicy, round < resampleLimit);
+        if (fate === 'resampled') missing++;
+        sampled.push({ ...group, reason, fate });
+      }
+    }
+    return sampled;
+  }
+
+  /** The group of each example with its rewards. */
+  async #rollOutAndScore(
+    examples: readonly E[],
+    round: number,
+    { step, clock, signal }: RunningStep,
+  ): Promise<ScoredGroup<readonly Reward[]>[] | undefined> {
+    const { model, generator, rewardModel, maxSteps, numGenerations, seed } = this.#options;
+    const groups = await scoredRollouts(generator, examples, model.policy(), {
+      samplesPerExample: numGenerations,
+      seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
+      signal,
+      score: (i, group) => rewardModel.score(examples[i]!, group, { step, maxSteps }),
+      onSampled: () => clock.lap('generate'),
+    });
+    if (!groups) return undefined;
+    for (const { scores } of groups) assertRewards(scores, numGenerations);
+    clock.lap('score');
+    return groups;
+  }
+
+  /** Adds the advantages, which are computed from kept groups alone and are 0 in the others. */
+  #withAdvantages(groups: readonly SampledGroup<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
+    const kept = groups.filter(({ fate }) => fate === 'kept');
+    const advantages = this.#advantages(kept, weights);
+    const advantagesOf = new Map(kept.map((group, i) => [group, advantages[i]!]));
+    return groups.map((group) => ({ ...group, advantages: advantagesOf.get(group) ?? group.rewards.map(() => 0) }));
+  }
+
+  #advantages(groups: readonly Group<E>[], weights: Weights | undefined): readonly (readonly number[])[] {
+    const { advantages: estimate, advantageBaseline, scaleRewards, multiObjective } = this.#options;
+    if (estimate) {
+      const advantages = estimate(groups);
+      assertAdvantages(advantages, groups);
+      return advantages;
+    }
+    const rewards = groups.map((group) => group.rewards);
+    const scores = rewards.map((group) => group.map(({ score }) => score));
+    if (!multiObjective) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
+    const objectives = Object.entries(weights ?? {}).map(([name, weight]) => ({
+      weight,
+      scores: rewards.map((group) => group.map(({ parts }) => parts[name] ?? null)),
+    }));
+    return multiObjectiveAdvantages(scores, objectives);
+  }
+
+  /** The sequences to train on: one for each trajectory that was played to an end. */
+  #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
+    const { maskTruncated } = this.#options;
+    const kept = groups.filter(({ fate }) => fate === 'kept');
+    return kept.flatMap(({ trajectories, advantages }) =>
+      trajectories.flatMap((trajectory, i) => {
+        const masked = maskTruncated && isTruncated(trajectory);
+        const isTrained = trajectory.steps.some(({ state }) => state.trained !== false);
+        return wasPlayed(trajectory) && isTrained && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
+      }),
+    );
+  }
+
+  async #update(
+    sequences: readonly TrainingSequence[],
+    learningRate: number,
+    iterations: number,
+  ): Promise<Readonly<Record<string, number>>[]> {
+    const { model, useReference } = this.#options;
+    if (sequences.length === 0) return [];
+    let batch = sequences;
+    if (useReference && !model.scoresReference) {
+      const reference = await model.logprobs(batch, 'reference');
+      batch = batch.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
+    }
+    const metrics: Readonly<Record<string, number>>[] = [];
+    for (let iteration = 0; iteration < iterations; iteration++) {
+      const result = await model.update({ sequences: batch }, { learningRate });
+      assertUpdated(result, batch.length);
+      metrics.push(result.metrics);
+      // The log-probabilities before the first update are the denominators of the ratios in later ones.
+      if (iteration === 0 && iterations > 1)
+        batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
+    }
+    return metrics;
+  }
+}
+
+/** The metrics `rewards/<name>/weight`: the weight of each part. */
+function weightMetrics(weights: Weights): Record<string, number> {
+  return Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
+}

@@ -1,0 +1,31 @@
+// How far training has come, in tokens and in epochs, under TRL's names.
+import type { DataLoader } from '../data-loader.ts';
+
+/** Where a training begins, in steps and tokens. */
+export interface TrainingStart {
+  /** Steps already completed, if a run is resumed. @default 0 */
+  readonly from?: number;
+  /**
+   * The tokens of those steps: `num_tokens` of the last of them.
+   * @default 0 at the start; otherwise unknown, so that `num_tokens` is absent
+   */
+  readonly numTokens?: number | undefined;
+}
+
+/**
+ * Returns a function of the tokens of each step in turn, to be called after the step, which gives its metrics:
+ *
+ * - `num_tokens`: the tokens of prompts and completions of all steps so far; absent if those of earlier ones are unknown.
+ * - `epoch`: the number of passes over the examples; absent if the loader has no epochs.
+ */
+export function progressMetrics(
+  loader: Pick<DataLoader, 'epoch'>,
+  { from = 0, numTokens = from === 0 ? 0 : undefined }: TrainingStart,
+): (tokens: number) => Record<string, number> {
+  let seen = numTokens;
+  return (tokens) => {
+    if (seen !== undefined) seen += tokens;
+    const { epoch } = loader;
+    return { ...(seen !== undefined && { num_tokens: seen }), ...(epoch !== undefined && { epoch }) };
+  };
+}

@@ -1,0 +1,74 @@
+// Supervised training on given completions, for policies that cannot solve any problem yet.
+
+import { assertOptions, type Demand } from '../common/option-checks.ts';
+import { stopwatch } from '../common/stopwatch.ts';
+import type { DataLoader } from '../data-loader.ts';
+import { assertCount, learningRateAt } from '../protocol-checks.ts';
+import type { Example } from '../rl.ts';
+import type { Model, TrainingSequence } from '../training-model.ts';
+import type { StepReport, StepsOptions } from './grpo-trainer.ts';
+import { progressMetrics } from './progress-metrics.ts';
+
+export interface SupervisedTrainerOptions<E extends Example = Example> {
+  readonly model: Required<Pick<Model, 'updateSupervised'>>;
+  readonly dataLoader: DataLoader<E>;
+  /** The completion to learn for an example. */
+  readonly sequence: (example: E) => TrainingSequence;
+  readonly maxSteps: number;
+  /** @default 4 */
+  readonly promptsPerStep?: number;
+  /** The learning rate of a step, counted from 0. */
+  readonly learningRate: number | ((step: number) => number);
+}
+
+const optionDemands: Readonly<Record<keyof SupervisedTrainerOptions, Demand>> = {
+  model: { methods: ['updateSupervised'], made: 'openNativeModel({ modelPath, lora })' },
+  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
+  sequence: null,
+  maxSteps: null,
+  promptsPerStep: null,
+  learningRate: null,
+};
+
+/** Minimises the mean cross-entropy of the tokens of given completions. */
+export class SupervisedTrainer<E extends Example = Example> {
+  readonly #options: SupervisedTrainerOptions<E>;
+
+  /** Throws `OPTION_INVALID`. */
+  constructor(options: SupervisedTrainerOptions<E>) {
+    assertOptions(options, optionDemands);
+    assertCount('maxSteps', options.maxSteps, 0);
+    this.#options = options;
+  }
+
+  /**
+   * Trains step by step. Reports have no groups. Their metrics are those of the update, `completions/mean_length`, `num_tokens` (of prompts
+   * and completions) and `epoch`.
+   */
+  async *steps(options: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { from = 0, signal } = options;
+    const progress = progressMetrics(this.#options.dataLoader, options);
+    const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
+    for (let step = from; step < maxSteps && !signal?.aborted; step++) {
+      const watch = stopwatch();
+      const sequences = dataLoader.next(promptsPerStep).map(sequence);
+      const rate = learningRateAt(step, learningRate);
+      const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
+      const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
+      const inPrompts = sequences.reduce((sum, { promptIds }) => sum + promptIds.length, 0);
+      watch.lap('update');
+      yield {
+        step: step + 1,
+        groups: [],
+        metrics: {
+          ...metrics,
+          'completions/mean_length': tokens / sequences.length,
+          learning_rate: rate,
+          ...progress(inPrompts + tokens),
+        },
+        timings: watch.timings(),
+        phases: watch.phases,
+      };
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
+import type { ModelConfig, ParameterSpec } from '../models/model-config.ts';
+import { volume } from '../tensor/shape.ts';
+import { splitGpu } from './gpu-cost.ts';
+
+export interface GpuWorkload {
+  /** The number of completions of a prompt, which are trained on together. */
+  readonly generations: number;
+  /** The maximum number of tokens of a prompt, and of a completion. */
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** The number of parameters that are trained. */
+  readonly trainable: number;
+  /** Whether the trained parameters belong to adapters, or else to the model itself. */
+  readonly adapters: boolean;
+  /** Whether the KL divergence from the initial model is measured, which needs a second copy of it if it has no adapters. */
+  readonly reference: boolean;
+}
+
+export interface GpuEstimate {
+  readonly gpu: string;
+  /** The memory of the GPU, and the memory that training needs, in bytes. */
+  readonly memory: number;
+  readonly needed: number;
+  readonly fits: boolean;
+  /** The largest number of completions per prompt that fits; 0 if not even the weights fit. */
+  readonly largest_num_generations: number;
+}
+
+const GIBIBYTE = 2 ** 30;
+
+/** The memory of GPUs, in bytes, by their names in configurations. */
+const gpus: Readonly<Record<string, number>> = {
+  T4: 16 * GIBIBYTE,
+  L4: 24 * GIBIBYTE,
+  A10G: 24 * GIBIBYTE,
+  L40S: 48 * GIBIBYTE,
+  'A100-40GB': 40 * GIBIBYTE,
+  'A100-80GB': 80 * GIBIBYTE,
+  H100: 80 * GIBIBYTE,
+  H200: 141 * GIBIBYTE,
+};
+
+/** Bytes for CUDA's context, kernels and workspaces; and the fraction by which the allocator takes more than is used for everything else. */
+const CONTEXT = 1.2 * GIBIBYTE;
+const UNUSED = 0.1;
+
+/** Returns undefined for an unknown GPU. */
+export function gpuEstimate(
+  gpu: string,
+  config: ModelConfig,
+  parameters: readonly ParameterSpec[],
+  workload: GpuWorkload,
+): GpuEstimate | undefined {
+  const memory = gpus[splitGpu(gpu).name];
+  if (memory === undefined) return undefined;
+  const fixed = CONTEXT + fixedBytes(parameters, workload);
+  const perCompletion = completionBytes(config, parameters, workload);
+  const room = (memory - CONTEXT) / (1 + UNUSED) + CONTEXT - fixed;
+  const needed = CONTEXT + (1 + UNUSED) * (fixed - CONTEXT + workload.generations * perCompletion);
+  return {
+    gpu,
+    memory,
+    needed,
+    fits: needed <= memory,
+    largest_num_generations: Math.max(0, Math.floor(room / perCompletion)),
+  };
+}
+
+/**
+ * The bytes of weights and optimiser. Trained parameters are in float32, with their gradient and Adam's two moments. The model itself is in bfloat16
+ * if adapters are trained, else in float32, even if only a part of it is trained.
+ */
+function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters, reference }: GpuWorkload): number {
+  const total = parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
+  // Adapters need no second copy: without them the model is its own reference.
+  return adapters ? 16 * trainable + 2 * total : 12 * trainable + 4 * total * (reference ? 2 : 1);
+}
+
+/**
+ * The bytes of one completion, the larger of two phases. While it is sampled, it needs its keys and values in bfloat16. While it is trained on with
+ * gradient checkpointing, it needs the inputs of all layers in bfloat16, all activations of one layer, and for each completion token three rows as
+ * wide as the vocabulary in float32: the logits, their softmax and their gradient.
+ */
+function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec[], workload: GpuWorkload): number {
+  const { layers, hiddenSize, keyValueHeads, headSize, vocabularySize } = config;
+  const { promptTokens, completionTokens } = workload;
+  const tokens = promptTokens + completionTokens;
+  const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
+  const sampling = 2 * layers * 2 * keyValueHeads * headSize * tokens;
+  const learning = 2 * layers * hiddenSize * tokens + 2 * 2 * 2 * (outputs / layers) * tokens;
+  return Math.max(sampling, learning + 3 * 4 * vocabularySize * completionTokens);
+}

@@ -1,0 +1,266 @@
+// Plans a run: the memory, time and cost of training with a configuration. Nothing is compiled, sampled, written or spent.
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
+import { backendOf } from '../backends/backends.ts';
+import type { ModelPlace } from '../backends/model-files/find-model.ts';
+import { shellWord } from '../common/shell-word.ts';
+import type { LoadedConfig, Origin } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { type Stage, stagesOf } from '../config/stages.ts';
+import { promptLengths } from '../data/length-distribution.ts';
+import { type Problems, stepCount } from '../data/problems.ts';
+import { fitPrompts } from '../data/prompt-lengths.ts';
+import { promptOf } from '../data/row-prompt.ts';
+import { countStageSteps } from '../data/stage-steps.ts';
+import { RENTAL_START } from '../machine/gpu-cost.ts';
+import { type GpuEstimate, gpuEstimate } from '../machine/gpu-memory.ts';
+import { type Rental, rentalOf } from '../modal/rental.ts';
+import { openings, openStageTask, openTask } from '../setup/task.ts';
+import { type RunPlace, runDirectory } from '../training/open-run.ts';
+import { readRequirements } from '../training/requirements.ts';
+
+export interface Plan {
+  /** The configuration with a value for every key. */
+  readonly config: Config;
+  /** Where each value comes from; keys are paths with dots. */
+  readonly origins: Readonly<Record<string, Origin>>;
+  readonly backend: string;
+  readonly compute: string;
+  readonly device: string;
+  /** The path of the model, or what would be downloaded first; absent if there is no model, or if another machine would read it. */
+  readonly model?: ModelPlace;
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  /** The type of the weights that completions would be sampled with here, adapters aside: what `native.rollout_dtype: auto` stands for. */
+  readonly rollout_dtype?: string;
+  readonly problems: { readonly train: number; readonly eval: number };
+  readonly run: { readonly dir: string; readonly exists: boolean };
+  readonly steps: number;
+  readonly per_step: StepPlan;
+  /** Absent if the run has no stages. */
+  readonly stages?: readonly StagePlan[];
+  readonly memory: MemoryNeed;
+  readonly time: TimePlan;
+  readonly spend: { readonly usd: number; readonly note: string };
+  /** The machine that would be rented; absent if none would be. */
+  readonly rental?: Rental;
+  /** An estimate for TRL on the GPU that the configuration names; absent if the backend has no language model. */
+  readonly gpu?: GpuEstimate;
+  readonly would_run: string;
+  readonly note: string;
+}
+
+export interface StagePlan {
+  readonly name: string;
+  readonly method: 'grpo' | 'sft';
+  readonly steps: number;
+  readonly keep_optimizer: boolean;
+  /** The keys that the stage changes. */
+  readonly changes: Readonly<Record<string, unknown>>;
+}
+
+export interface StepPlan {
+  readonly prompts: number;
+  /** prompts × num_generations */
+  readonly completions: number;
+  /** Optimiser updates per step. */
+  readonly updates: number;
+  /** Prompt lengths with the chat template applied. */
+  readonly prompt_tokens: { readonly mean: number; readonly max: number };
+  /** Tokens read and sampled if every completion has its full length, with average prompts and with the longest prompts. */
+  readonly tokens: { readonly mean: number; readonly worst: number };
+}
+
+/** Memory in bytes. */
+export interface MemoryNeed {
+  readonly estimate: number;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly available: number;
+  readonly fits: boolean;
+}
+
+/** Times in seconds, estimated within a factor of three. Completions that end early take less. */
+export interface TimePlan {
+  readonly estimate: number;
+  readonly start: number;
+  readonly per_step: number;
+  readonly evaluations: number;
+}
+
+export interface PlanOptions extends RunPlace {
+  /** The command line that trains, without the program's name. @default `train` and the configuration's file */
+  readonly argv?: readonly string[];
+  /** Conditions on the results, which are only read. */
+  readonly require?: readonly string[];
+}
+
+/** The number of problems whose prompts are measured with an environment, since starting its episodes may take a while. */
+const OPENED_EPISODES = 256;
+
+/** Throws the errors of requirements, of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
+export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
+  const { config, origins, file } = loaded;
+  const { argv = ['train', file ?? 'CONFIG'] } = options;
+  readRequirements(options.require, config);
+  const task = await openTask(config);
+  const backend = await backendOf(config);
+  const model = await backend.describe(config);
+  const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
+  const measured = config.environment === null ? problems.train : problems.train.slice(0, OPENED_EPISODES);
+  const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
+  const own = new Map<string, Problems>();
+  for (const stage of stagesOf(config)) {
+    backend.check?.(stage.config);
+    if (stage.name !== undefined) own.set(stage.name, (await openStageTask(stage)).problems);
+  }
+  const counted = countStageSteps(config, task.problems, own, model);
+  const steps = stepCount(counted, problems);
+  const stages = stagesOf(counted, steps);
+  const dir = runDirectory(loaded, options);
+  const exists = existsSync(dir);
+  const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
+  const per_step = stepPlan(config, lengths);
+  const rental = rentalOf(config, basename(dir), {
+    steps,
+    parameters: model.parameters,
+    tokensPerStep: per_step.tokens.mean,
+  });
+  return {
+    config,
+    origins,
+    backend: config.backend,
+    compute: config.compute,
+    parameters: model.parameters,
+    ...(model.rolloutDtype !== undefined && { rollout_dtype: model.rolloutDtype }),
+    ...(rental && gpu
+      ? { ...rentedEstimates(rental, gpu, steps), rental }
+      : localEstimates(config, model, problems, stages, lengths)),
+    ...(model.place && !rental && { model: model.place }),
+    problems: { train: problems.train.length, eval: problems.eval.length },
+    run: { dir, exists },
+    steps,
+    per_step,
+    ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
+    ...(gpu && { gpu }),
+    would_run: ['gradus', ...argv].map(shellWord).join(' '),
+    note: noteOf(exists && !options.resume && !options.overwrite),
+  };
+}
+
+/** What TRL would need on the GPU that the configuration names; undefined if the GPU is unknown or there is no language model. */
+function gpuNeed(
+  config: Config,
+  { architecture, parameters }: ModelDescription,
+  workload: Workload,
+): GpuEstimate | undefined {
+  if (!architecture) return undefined;
+  return gpuEstimate(config.modal.gpu, architecture.config, architecture.parameters, {
+    ...workload,
+    trainable: parameters.trainable,
+    adapters: config.lora !== null,
+    reference: config.beta > 0,
+  });
+}
+
+type Estimates = Pick<Plan, 'device' | 'memory' | 'time' | 'spend'>;
+
+/** The estimates for this machine: the memory of the largest stage, and the time of all stages and evaluations. */
+function localEstimates(
+  config: Config,
+  model: ModelDescription,
+  problems: Problems,
+  stages: readonly Stage[],
+  lengths: { readonly mean: number; readonly max: number },
+): Estimates {
+  const memory = stages
+    .map((stage) => memoryNeed(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
+    .reduce((most, other) => (other.estimate > most.estimate ? other : most));
+  const timesOf = (of: Config, method?: Stage['method']) => model.time(workloadOf(of, Math.ceil(lengths.mean), method));
+  const time = timePlan(config, problems, stages, timesOf);
+  return {
+    device: model.device,
+    memory,
+    time,
+    spend: { usd: 0, note: model.cost ?? 'nothing: it runs on this machine' },
+  };
+}
+
+/** The estimates for the rented machine. The time is without evaluations. */
+function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, steps: number): Estimates {
+  const seconds = rental.hours * 3600;
+  const dollars = (usd: number) => `$${usd.toFixed(2)}`;
+  const bound = `modal.timeout lets it cost ${dollars(rental.usd_at_most)} at most`;
+  return {
+    device: `${rental.gpu} at Modal`,
+    memory: { estimate: needed, parts: { [`on the ${rental.gpu}`]: needed }, available: memory, fits },
+    time: { estimate: seconds, start: RENTAL_START, per_step: (seconds - RENTAL_START) / steps, evaluations: 0 },
+    spend: {
+      usd: rental.usd,
+      note: `about ${dollars(rental.usd)} at ${dollars(rental.usd_per_hour)} an hour; ${bound}`,
+    },
+  };
+}
+
+function stagePlan(stage: Config['stages'][number]): StagePlan {
+  const { name, method, steps, num_train_epochs, keep_optimizer, completion_template, ...others } = stage;
+  const changes = {
+    ...(completion_template !== null && { completion_template }),
+    ...(num_train_epochs !== null && { num_train_epochs }),
+    ...others,
+  };
+  return { name, method, steps: steps!, keep_optimizer, changes };
+}
+
+/** The workload of a step. A supervised step trains on one completion per prompt, and samples none. */
+function workloadOf(config: Config, promptTokens: number, method: Stage['method'] = 'grpo'): Workload {
+  const { prompts_per_step: prompts, num_generations, max_completion_length: completionTokens } = config;
+  return { prompts, generations: method === 'sft' ? 1 : num_generations, promptTokens, completionTokens };
+}
+
+function stepPlan(config: Config, { mean, max }: { mean: number; max: number }): StepPlan {
+  const { prompts_per_step: prompts, num_generations, num_iterations, max_completion_length } = config;
+  const completions = prompts * num_generations;
+  const tokens = (length: number) => Math.ceil(prompts * length) + completions * max_completion_length;
+  return {
+    prompts,
+    completions,
+    updates: num_iterations,
+    prompt_tokens: { mean, max },
+    tokens: { mean: tokens(mean), worst: tokens(max) },
+  };
+}
+
+function memoryNeed(parts: Readonly<Record<string, number>>): MemoryNeed {
+  const estimate = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  const available = process.availableMemory();
+  return { estimate, parts, available, fits: estimate <= available };
+}
+
+function timePlan(
+  config: Config,
+  problems: Problems,
+  stages: readonly Stage[],
+  timesOf: (config: Config, method?: Stage['method']) => TimeEstimate,
+): TimePlan {
+  const { eval: evaluation, prompts_per_step, num_generations } = config;
+  const steps = stages.at(-1)!.to;
+  const times = timesOf(config);
+  const perCompletion = times.generate / (prompts_per_step * num_generations);
+  const every = evaluation?.every_steps ?? steps;
+  const count = evaluation ? (evaluation.on_start ? 1 : 0) + Math.ceil(steps / every) : 0;
+  // One greedy answer to each problem, and the samples for the largest pass@k.
+  const answers = evaluation ? problems.eval.length * (1 + Math.max(...evaluation.k)) : 0;
+  const evaluations = count * answers * perCompletion;
+  const training = stages.reduce((sum, { from, to, method, config: own }) => {
+    const { generate, update } = timesOf(own, method);
+    return sum + (to - from) * (method === 'sft' ? update : generate + update);
+  }, 0);
+  // Each stage opens the model again.
+  const start = stages.length * times.start;
+  return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
+}
+
+function noteOf(taken: boolean): string {
+  const estimates = 'nothing was run, written or spent; memory and time are estimates (docs/planning.md)';
+  return taken ? `${estimates}; there is a run already: add --resume, --overwrite or another --name` : estimates;
+}

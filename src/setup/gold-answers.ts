@@ -1,0 +1,208 @@
+// Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
+import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import type { Message } from '../message.ts';
+import { spellings } from '../rewards/gold-answers.ts';
+import { weightedRewards } from '../rewards/weighted-rewards.ts';
+import type { Example } from '../rl.ts';
+import type { RewardModel } from '../scoring.ts';
+import { givenCompletion } from '../user-code/rewards/given-completion.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
+
+/** How one reward scored the gold answers, which are the right answers in the data. */
+export interface GoldVerdict {
+  readonly reward: string;
+  /** The column with the answers. */
+  readonly column: string;
+  /** Whether the reward is known to compare completions with the answer; a function of the user's may reward something else. */
+  readonly compares: boolean;
+  /** The number of rows that have an answer and to which the reward applies. */
+  readonly rows: number;
+  /** The numbers of these rows on which the best score is at least 1, on which it is at most 0, and on which the reward failed. */
+  readonly full: number;
+  readonly zero: number;
+  readonly failed: number;
+  /** Rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those score at least 1, too. */
+  readonly wrong: { readonly tried: number; readonly full: number };
+  /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: 1 is then not what only right answers get. */
+  readonly partial?: { readonly count: number; readonly score: number; readonly right: number };
+  /** The first row that scored less than 1 or failed. */
+  readonly example?: {
+    /** The last message of the row's prompt. */
+    readonly prompt: string;
+    readonly answer: string;
+    readonly score: number | null;
+    readonly error?: string;
+  };
+}
+
+/** The most wrong answers that are tried, and only with functions of the user's and with tests, which may be slow: other rewards are known to compare. */
+const MOST_WRONG = 16;
+/** After this many equal failures, before it has judged any answer, a function is given up: each may take the whole time limit. */
+const MOST_ALIKE = 3;
+
+interface Scoring {
+  readonly prompt: Prompt;
+  /** Of one call of a reward, in milliseconds. */
+  readonly timeLimit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type Prompt = (row: Example) => readonly Message[];
+
+/** Wordings of an answer. Rewards expect different ones, so the best score counts. */
+const wordings: readonly ((answer: string) => string)[] = [
+  (answer) => answer,
+  (answer) => `The answer is ${finalOf(answer)}.`,
+  (answer) => `#### ${finalOf(answer)}`,
+  (answer) => `\\boxed{${finalOf(answer)}}`,
+  (answer) => `<answer>${finalOf(answer)}</answer>`,
+  (answer) => `<reasoning>\nIt follows.\n</reasoning>\n<answer>\n${finalOf(answer)}\n</answer>`,
+];
+
+/** The part after the `####` of a worked solution, as in GSM8K. */
+function finalOf(answer: string): string {
+  return answer.split('####').at(-1)!.trim();
+}
+
+/**
+ * Scores the right answer of each row, in several wordings, with each reward that may compare completions with it. The best wording counts.
+ * Rewards are skipped that judge only the form of a completion, whose pattern matches none of the wordings, or for which no row has an answer.
+ */
+export async function scoreGoldAnswers(
+  rows: readonly Example[],
+  rewards: readonly OpenReward[],
+  scoring: Scoring,
+): Promise<GoldVerdict[]> {
+  const verdicts: GoldVerdict[] = [];
+  for (const reward of rewards) {
+    const ways = wordingsFor(reward);
+    const answered = rows.filter((row) => answerOf(row, reward) !== undefined);
+    if (reward.judges === 'form' || ways.length === 0 || answered.length === 0) continue;
+    verdicts.push(await judge(reward, rows, ways, scoring));
+  }
+  return verdicts;
+}
+
+async function judge(
+  reward: OpenReward,
+  rows: readonly Example[],
+  ways: typeof wordings,
+  { prompt, timeLimit, signal }: Scoring,
+): Promise<GoldVerdict> {
+  const model = weightedRewards([{ name: reward.name, score: reward.score }], { timeLimit });
+  const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
+  const wrong = { tried: 0, full: 0 };
+  const answers = rows.map((row) => answerOf(row, reward));
+  let partial: GoldVerdict['partial'];
+  let example: GoldVerdict['example'];
+  let alike = 0;
+  for (const [i, columns] of rows.entries()) {
+    const answer = answers[i];
+    if (answer === undefined) continue;
+    if (signal?.aborted || alike === MOST_ALIKE) break;
+    const value = columns[reward.answerColumn];
+    const spelt = typeof value === 'boolean' ? spellings(value) : [answer];
+    const texts = spelt.flatMap((each) => ways.map((say) => say(each)));
+    const { score, error, best } = await bestScore(model, columns, prompt(columns), texts);
+    // The reward does not apply to this row.
+    if (score === null && error === undefined) continue;
+    counts.rows++;
+    if (error !== undefined) counts.failed++;
+    else if (score! >= 1) counts.full++;
+    else if (score! <= 0) counts.zero++;
+    if (score === null || score < 1) {
+      const asked = prompt(columns).at(-1)!.content;
+      example ??= { prompt: asked, answer, score, ...(error !== undefined && { error }) };
+      if (reward.judges === 'unknown' && counts.failed === counts.rows && error === example.error) alike++;
+      continue;
+    }
+    const other = otherAnswer(answers, i);
+    if (reward.judges === 'answer' || wrong.tried >= MOST_WRONG || other === undefined) continue;
+    const said = await bestScore(model, columns, prompt(columns), [ways[best! % ways.length]!(other)]);
+    wrong.tried++;
+    if (said.score === null || said.score < 1) continue;
+    wrong.full++;
+    if (said.score < score) partial = { score: said.score, right: score, ...partial, count: (partial?.count ?? 0) + 1 };
+  }
+  return {
+    reward: reward.name,
+    column: reward.answerColumn,
+    compares: reward.judges === 'answer',
+    ...counts,
+    wrong,
+    ...(partial && { partial }),
+    ...(example && { example }),
+  };
+}
+
+/** The answer of the next row that has another one than this row. */
+function otherAnswer(answers: readonly (string | undefined)[], i: number): string | undefined {
+  const own = finalOf(answers[i]!);
+  return [...answers.slice(i + 1), ...answers.slice(0, i)].find(
+    (answer) => answer !== undefined && finalOf(answer) !== own,
+  );
+}
+
+/**
+ * The best score of some completions, and which of them has it. Stops at the first that scores 1 or fails, which mostly
+ * is the first of all, the answer as it is.
+ */
+async function bestScore(
+  model: RewardModel,
+  columns: Example,
+  prompt: readonly Message[],
+  texts: readonly string[],
+): Promise<{ score: number | null; best?: number; error?: string }> {
+  let highest: { score: number | null; best?: number } = { score: null };
+  for (const [best, content] of texts.entries()) {
+    const [verdict] = await model.score(columns, [givenCompletion(prompt, { role: 'assistant', content })]);
+    const { score: given, errors = {} } = verdict!;
+    const [error] = Object.values(errors);
+    if (error !== undefined) return { score: null, error };
+    if (given !== null && given > (highest.score ?? Number.NEGATIVE_INFINITY)) highest = { score: given, best };
+    if (highest.score !== null && highest.score >= 1) break;
+  }
+  return highest;
+}
+
+/**
+ * The right answer of a row as text; undefined if there is none. A reward that compares takes the first of a list, and refuses other values, which
+ * are JSON here; what a function of the user's makes of either is not known.
+ */
+export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
+  const value = row[answerColumn];
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  if (typeof value === 'boolean') return spellings(value)[0];
+  const answer: unknown = Array.isArray(value) ? value[0] : value;
+  if (judges !== 'answer' || answer === null || answer === undefined) return undefined;
+  return typeof answer === 'string' ? answer : JSON.stringify(answer);
+}
+
+/** The right answer of a row, according to the first reward that knows one; undefined if none does. */
+export function rightAnswer(row: Example, rewards: readonly OpenReward[]): string | undefined {
+  for (const reward of rewards) {
+    const answer = answerOf(row, reward);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+/** The wordings that match the reward's pattern, if it has one. */
+function wordingsFor({ pattern }: OpenReward): typeof wordings {
+  if (pattern === undefined) return wordings;
+  const expression = new LinearRegExp(pattern);
+  return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
+}
+
+/** A text that a simple pattern with one group matches: the pattern's literal text, with the answer instead of the group. */
+function spell(pattern: string, answer: string): string {
+  const [before, after] = pattern.split(/\((?!\?).*\)/s);
+  const literal = (source = '') =>
+    source
+      .replaceAll(/^\^|\$$/g, '')
+      .replaceAll(/(\\?.)[*?]\??/gs, '')
+      .replaceAll('\\n', '\n')
+      .replaceAll(/\\s\+?/g, ' ')
+      .replaceAll(/\\(.)/gs, '$1');
+  return literal(before) + answer + literal(after);
+}

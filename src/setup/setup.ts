@@ -1,0 +1,155 @@
+// Opens everything that training, evaluating and sampling need for a configuration. Cheap things come first, so that mistakes show early.
+import type { TrainableModel } from '../backends/backend.ts';
+import { backendOf } from '../backends/backends.ts';
+import type { TemplateUse } from '../backends/open-renderer.ts';
+import { unlessCancelled } from '../common/cancellation.ts';
+import { existingNames } from '../common/nearest.ts';
+import { milliseconds } from '../config/durations.ts';
+import type { Config } from '../config/schema.ts';
+import { type Stage, stagesOf } from '../config/stages.ts';
+import { type Problems, stageProblems } from '../data/problems.ts';
+import type { ProgramValues } from '../data/program-values.ts';
+import { fitPrompts } from '../data/prompt-lengths.ts';
+import { promptOf } from '../data/row-prompt.ts';
+import { countStageSteps } from '../data/stage-steps.ts';
+import { GradusError } from '../errors.ts';
+import { type Generator, RolloutGenerator, type RolloutOptions } from '../loop/rollout-generator.ts';
+import type { Renderer } from '../rendering.ts';
+import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
+import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
+import { openStagedModel, type StagedModel } from './staged-model.ts';
+import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
+
+export interface Setup extends Task {
+  /** As it was loaded, with the steps of stages whose length is in epochs. */
+  readonly config: Config;
+  /** The model of the stage that was entered last. */
+  readonly model: TrainableModel;
+  readonly renderer: Renderer;
+  readonly template: TemplateUse;
+  /** The versions of the backend's libraries, by name. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** What a program gave instead of names. */
+  readonly values: ProgramValues | undefined;
+  /** From now on, writes the logs of an engine in another process to a folder. */
+  keepLogs(folder: string): void;
+  /** Plays episodes as training does, except for `options`. */
+  generator(options?: Partial<RolloutOptions>): Generator;
+  /**
+   * The setup of a stage. Its model is opened again with the settings and the initial weights; load a checkpoint to continue from one. The stage
+   * does not train on problems that this setup holds out. Throws `CANCELLED` as opening does.
+   */
+  enter(stage: Stage): Promise<Setup>;
+  dispose(): void;
+}
+
+export interface SetupOptions {
+  /** Cancels loading the user's code and data, and downloads: `CANCELLED`. */
+  readonly signal?: AbortSignal | undefined;
+  /** What a program gave instead of names. @default nothing */
+  readonly values?: ProgramValues | undefined;
+}
+
+/** Opens the model for the first stage. The caller must dispose of the setup. */
+export async function openSetup(config: Config, { signal, values }: SetupOptions = {}): Promise<Setup> {
+  const calls = new PolicyCalls(config);
+  const parts = { calls, values, signal };
+  const task = await cancellable(() => openTask(config, parts), signal);
+  assertMetricExists(config, task.rewardNames);
+  const backend = await backendOf(config);
+  const stages = stagesOf(config);
+  const own = new Map<string, Problems>();
+  // Errors in later stages should be reported now, not after the stages before them.
+  for (const stage of stages) {
+    backend.check?.(stage.config);
+    if (stage.name !== undefined)
+      own.set(stage.name, (await cancellable(() => openStageTask(stage, parts), signal)).problems);
+  }
+  const model = await openStagedModel(backend, stages[0]!, signal);
+  calls.policy = () => model.opened.model.policy();
+  try {
+    const counted = countStageSteps(config, task.problems, own, model.opened);
+    return await setupOf(counted, task, model, parts);
+  } catch (error) {
+    model.opened.model.dispose();
+    throw error;
+  }
+}
+
+function cancellable<T>(load: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  return unlessCancelled(load, signal, 'stopped while rewards, environments and data were being loaded');
+}
+
+type Parts = TaskParts & { readonly calls: PolicyCalls; readonly signal: AbortSignal | undefined };
+
+/** The setup of a run or of one of its stages, with the model as it is open now. */
+async function setupOf(config: Config, task: Task, model: StagedModel, parts: Parts): Promise<Setup> {
+  const { renderer, template, contextLength, versions } = model.opened;
+  const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
+  if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
+  return {
+    ...task,
+    ...fitted,
+    config,
+    template,
+    versions,
+    values: parts.values,
+    get model() {
+      return model.opened.model;
+    },
+    keepLogs: model.keepLogs,
+    generator: (options) =>
+      new RolloutGenerator(task.environment, fitted.renderer, { ...rolloutOptions(config), ...options }),
+    async enter(stage) {
+      if (stage.name === undefined) return this;
+      await model.enter(stage);
+      const own = await cancellable(() => openStageTask(stage, parts), parts.signal);
+      const problems = stageProblems(stage.config, own.problems, config, task.problems);
+      return setupOf(stage.config, { ...own, problems }, model, parts);
+    },
+    dispose() {
+      model.opened.model.dispose();
+      parts.calls.policy = undefined;
+    },
+  };
+}
+
+/** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */
+async function assertConversations({ environment, problems }: Task, renderer: Renderer): Promise<void> {
+  const { assertContinuesAfterTurns } = await import('../renderers/conversation-check.ts');
+  const [row] = problems.train;
+  // An episode that cannot start is not an error here: it fails like any other.
+  const opening = await openings(environment, [row!]).catch(() => undefined);
+  if (opening) assertContinuesAfterTurns(renderer, opening(row!));
+}
+
+/** The options for playing episodes. */
+export function rolloutOptions(config: Config): RolloutOptions {
+  const { environment, max_turns, max_episode_tokens, rollout } = config;
+  return {
+    maxTokens: config.max_completion_length,
+    temperature: config.temperature,
+    topP: config.top_p,
+    topK: config.top_k,
+    minP: config.min_p,
+    ...(environment !== null && {
+      maxTurns: max_turns,
+      stepTimeout: milliseconds(rollout.step_timeout),
+      episodeTimeout: milliseconds(rollout.episode_timeout),
+      retries: rollout.strategy === 'retry' ? rollout.retries : 0,
+      failFast: rollout.strategy === 'fail_fast',
+    }),
+    ...(max_episode_tokens !== null && { maxEpisodeTokens: max_episode_tokens }),
+  };
+}
+
+/** Throws if evaluations do not have the metric that decides which checkpoint is best. */
+function assertMetricExists({ save, eval: evaluation }: Config, rewardNames: readonly string[]): void {
+  if (save.best === null || evaluation === null) return;
+  const names = evaluationMetricNames(rewardNames, evaluation.k);
+  if (names.includes(save.best)) return;
+  throw new GradusError('CONFIG_INVALID', `save.best: no evaluation has the metric ${save.best}`, {
+    hint: existingNames(save.best, names),
+    path: 'save.best',
+  });
+}

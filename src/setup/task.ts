@@ -1,0 +1,125 @@
+// The task of a configuration, without a model: its problems, its environment and its rewards.
+import { frozenCopy } from '../common/frozen-copy.ts';
+import { withinTime } from '../common/time-limits.ts';
+import { milliseconds } from '../config/durations.ts';
+import type { Config } from '../config/schema.ts';
+import type { Stage } from '../config/stages.ts';
+import { assertColumns } from '../data/data-files.ts';
+import { loadProblems, type Problems } from '../data/problems.ts';
+import type { ProgramValues } from '../data/program-values.ts';
+import { promptOf } from '../data/row-prompt.ts';
+import type { Environment } from '../environment.ts';
+import { templateColumns } from '../envs/prompt-template.ts';
+import { singleTurn } from '../envs/single-turn.ts';
+import { GradusError, messageOf } from '../errors.ts';
+import { callEnv, isRemote } from '../loop/env-call.ts';
+import { checkedEnv } from '../loop/environment-answers.ts';
+import { environmentScores } from '../rewards/environment-scores.ts';
+import { weightedRewards } from '../rewards/weighted-rewards.ts';
+import type { Example, State } from '../rl.ts';
+import type { RewardModel } from '../scoring.ts';
+import { openEnvironment } from '../user-code/environments/open-environment.ts';
+import type { PolicyCalls } from '../user-code/environments/policy-calls.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
+import { openRewards } from '../user-code/rewards/open-rewards.ts';
+
+export interface Task {
+  readonly problems: Problems;
+  /** The user's environment, or one with a single turn. */
+  readonly environment: Environment;
+  /** The rewards, in addition to the scores of the environment. */
+  readonly rewards: readonly OpenReward[];
+  readonly rewardModel: RewardModel;
+  /** Names of the environment's scores, then of the rewards in the order of the configuration. The first decides what counts as correct. */
+  readonly rewardNames: readonly string[];
+  readonly rewardWeights: Readonly<Record<string, number>>;
+}
+
+export interface TaskParts {
+  /** The calls through which environments in Python use the model, if there will be one. */
+  readonly calls?: PolicyCalls;
+  /** What a program gave instead of names. @default nothing */
+  readonly values?: ProgramValues | undefined;
+}
+
+/** Throws the errors of opening environments, rewards and data. */
+export async function openTask(config: Config, parts: TaskParts = {}): Promise<Task> {
+  const { values } = parts;
+  const own = await openEnvironment(config, parts);
+  const { rewards, columns, scoreWeights } = await openRewards(config, {
+    values,
+    ...(own?.scores && { scores: own.scores }),
+  });
+  const problems = await loadProblems(config, columns, { values, ...(own && { environment: own }) });
+  const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
+  const { scores = [] } = environment;
+  const taken = rewards.find(({ name }) => scores.includes(name));
+  if (taken) {
+    throw new GradusError('REWARD_NAME_TAKEN', `the environment and a reward both score ${taken.name}`, {
+      hint: 'give one of them another name: metrics are kept by name',
+      path: 'reward',
+    });
+  }
+  return {
+    problems,
+    environment,
+    rewards,
+    rewardModel: environmentScores(
+      environment,
+      weightedRewards(rewards, { timeLimit: milliseconds(config.reward_timeout) }),
+      scoreWeights,
+    ),
+    rewardNames: [...scores, ...rewards.map(({ name }) => name)],
+    rewardWeights: {
+      ...Object.fromEntries(scores.map((name) => [name, scoreWeights[name] ?? 1])),
+      ...Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
+    },
+  };
+}
+
+/** The task of a stage. Also throws if a supervised stage has no column with answers. */
+export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Task> {
+  const task = await openTask(stage.config, parts).catch((error) => {
+    throw ofStage(error, stage);
+  });
+  if (stage.method === 'sft') {
+    const { dataset, taskset } = stage.config;
+    assertColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
+  }
+  return task;
+}
+
+/** An error about a key that the stage sets itself names it there. */
+function ofStage(error: unknown, { index, own }: Stage): unknown {
+  const key = error instanceof GradusError ? error.path?.split('.')[0] : undefined;
+  if (!(error instanceof GradusError) || key === undefined || !own.includes(key)) return error;
+  const { code, message, path, hint, kind, cause } = error;
+  const place = `stages.${index}.`;
+  const said = message.startsWith(key) ? `${place}${message}` : `${place}${key}: ${message}`;
+  return new GradusError(code, said, { path: `${place}${path}`, hint, kind, cause });
+}
+
+/** Milliseconds that an environment may take to start an episode. */
+const START_LIMIT = 10_000;
+
+/** The first states of the episodes of some problems. Throws `ENVIRONMENT_FAILED` for the first episode that cannot start. */
+export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
+  const known = new Map<Example, State>();
+  for (const [i, row] of rows.entries()) {
+    try {
+      const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), START_LIMIT));
+      const { answer } = await callEnv(env, 'start', START_LIMIT);
+      known.set(row, answer);
+      if (isRemote(env)) env.release();
+    } catch (error) {
+      if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
+      const message = messageOf(error);
+      throw new GradusError('ENVIRONMENT_FAILED', `row ${i + 1}: its episode does not begin: ${message}`, {
+        hint: 'gradus env check plays an environment without a model',
+        path: 'environment',
+        cause: error,
+      });
+    }
+  }
+  return (row) => known.get(row)!;
+}

@@ -1,0 +1,166 @@
+// Opens the directory of a training run: a new run, or one that is resumed from its latest checkpoint.
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { shellWord } from '../common/shell-word.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { type Config, configDefaults } from '../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../config/values.ts';
+import { stepCount } from '../data/problems.ts';
+import { GradusError } from '../errors.ts';
+import { ownVersions } from '../package/versions.ts';
+import { lastCheckpoint } from '../runs/checkpoints.ts';
+import { assertReadable, isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
+import { assertFree, assertInactive, hasNotBegun } from '../runs/reservation.ts';
+import { RunStore } from '../runs/run-store.ts';
+import type { Setup } from '../setup/setup.ts';
+import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import { resumeCommand } from './resume-command.ts';
+
+export interface RunPlace {
+  /** The run's directory. @default `<root>/<name>` */
+  readonly out?: string;
+  /** @default the name of the configuration's file, or `run` */
+  readonly name?: string;
+  /** @default 'runs' */
+  readonly root?: string;
+  /** Resume the existing run from its latest checkpoint. @default false */
+  readonly resume?: boolean;
+  /** Replace an existing run. @default false */
+  readonly overwrite?: boolean;
+}
+
+/** Keys that may change when a run is resumed: its length, and what is measured and saved. */
+const changeable = [
+  'max_steps',
+  'eval',
+  'save',
+  'sample_every_steps',
+  'trackers',
+  'native.threads',
+  'native.memory_budget',
+  'native.reward_workers',
+  'tinker.base_url',
+  'tinker.timeout',
+  'modal.gpu',
+  'modal.timeout',
+  'modal.secrets',
+];
+
+/** Names that commands could not take: they look like options, or nobody can see or type them. */
+const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
+
+/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
+export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
+  if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
+      hint: 'give a name without slashes, or a path with --out',
+      path: '--name',
+    });
+  }
+  if (name !== undefined && unusableName.test(name)) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is a name that commands cannot take`, {
+      hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
+      path: '--name',
+    });
+  }
+  if (out !== undefined) return out;
+  const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
+  if (own === 'latest') {
+    throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
+      hint: 'give another name with --name',
+      path: '--name',
+    });
+  }
+  return join(root, own);
+}
+
+/** Checks that the run can be written there. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
+export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
+  const directory = runDirectory(loaded, place);
+  if (place.resume) assertResumable(directory, loaded.config);
+  else assertFree(directory, place.overwrite ?? false);
+}
+
+/** Opens a directory that `assertRunPlace` has accepted. */
+export function openRun(
+  loaded: LoadedConfig,
+  setup: Pick<Setup, 'config' | 'problems' | 'versions' | 'values'>,
+  place: RunPlace,
+): RunStore {
+  const { config, text } = loaded;
+  const versions = { ...ownVersions(), ...setup.versions };
+  const directory = runDirectory(loaded, place);
+  const max_steps = stepCount(setup.config, setup.problems);
+  const inEpochs = config.stages.some(({ steps }) => steps === null);
+  const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
+  const code = hashUserFiles(config, setup.values);
+  if (!place.resume || hasNotBegun(directory)) {
+    const record = {
+      backend: config.backend,
+      versions,
+      started: new Date().toISOString(),
+      max_steps,
+      ...counted,
+      code,
+    };
+    return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
+  }
+  const before = readRun(directory);
+  const damaged_checkpoints: string[] = [];
+  const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
+  return RunStore.reopen(directory, last?.state.step, {
+    config,
+    max_steps,
+    ...counted,
+    versions,
+    code,
+    changed_files: [...new Set([...(before.changed_files ?? []), ...changedFiles(before.code, code)])],
+    damaged_checkpoints,
+  });
+}
+
+function assertResumable(directory: string, config: Config): void {
+  assertReadable(directory);
+  if (!isRun(directory)) {
+    throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
+      hint: 'leave --resume out to start one',
+      path: directory,
+    });
+  }
+  assertInactive(directory, readRun(directory));
+  if (hasNotBegun(directory)) return;
+  const before = readResolvedConfig(directory) as Config;
+  // Without evaluations nothing is held out: a change would make the run train on problems that it evaluates on, or the reverse.
+  if ((before.eval === null) !== (config.eval === null)) {
+    const was = before.eval === null ? 'null' : 'not null';
+    throw new GradusError('RESUME_CONFIG_CHANGED', `eval was ${was} when the run began`, {
+      hint: 'set it back, or start a new run: whether problems are held out must not change',
+      path: 'eval',
+    });
+  }
+  // A key that was not there when the run began, with an older version, had what is now its default.
+  const began = (path: readonly string[]) => {
+    const value = valueAt(before, path);
+    return value === undefined ? valueAt(configDefaults, path) : value;
+  };
+  const differing = [...leafPaths(config), ...leafPaths(before)].filter(
+    (path) =>
+      !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&
+      !isDeepStrictEqual(began(path), valueAt(config, path)),
+  );
+  const changed = new Map(differing.map((path) => [dotted(path), JSON.stringify(began(path)) ?? 'absent']));
+  if (changed.size === 0) return;
+  const was = [...changed].map(([key, value]) => `${key} was ${value}`).join(', ');
+  throw new GradusError('RESUME_CONFIG_CHANGED', `${was} when the run began`, {
+    hint: `${resumeCommand(directory)} goes on as it began; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
+    path: [...changed.keys()][0]!,
+  });
+}
+
+/** How a new run can start from the weights of this one, as the end of a hint; empty if the run has no model. */
+function fromThere({ backend, lora }: Config, directory: string): string {
+  if (backend === 'builtin') return '';
+  const run = shellWord(directory);
+  if (lora !== null) return `, which goes on from what this one learnt with adapter: ${run}`;
+  return `, which goes on from what this one learnt with model: DIR after gradus export ${run} --out DIR`;
+}

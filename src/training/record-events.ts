@@ -1,0 +1,56 @@
+// Records the events of a run as they happen, and how it ended.
+import { THE_PROGRAM } from '../common/cancellation.ts';
+import { GradusError, messageOf } from '../errors.ts';
+import { NotFiniteError } from '../not-finite.ts';
+import type { RunRecord } from '../runs/records.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { storageError } from '../runs/storage-error.ts';
+import type { TimedEvent, TrainEvent } from './events.ts';
+import type { TrainResult } from './train-result.ts';
+
+type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
+
+/** Records every event and the end of the run. The result is written before run.json says that the run is over, so that waiting commands find it. */
+export async function* recorded(
+  store: RunStore,
+  events: AsyncGenerator<TrainEvent, void>,
+  conclude: (record: RunRecord) => TrainResult,
+): AsyncGenerator<TimedEvent, TrainResult> {
+  const now = () => new Date().toISOString();
+  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: THE_PROGRAM };
+  let end: Outcome = { status: 'completed' };
+  try {
+    for await (const event of events) {
+      const timed = { time: now(), ...event };
+      store.writeEvent(timed);
+      if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
+      yield timed;
+    }
+    await store.settle();
+    const ending = { ...end, ended: now() };
+    const result = conclude({ ...store.record, ...ending });
+    store.writeResult(result);
+    store.update({ ...ending, verdict: result.verdict });
+    outcome = undefined;
+    return result;
+  } catch (error) {
+    const failure =
+      error instanceof NotFiniteError ? withSavedBatch(error, store) : storageError(error, store.directory);
+    outcome = { status: 'failed', error: failureOf(failure) };
+    throw failure;
+  } finally {
+    if (outcome) store.end({ ...outcome, ended: now() });
+    store.close();
+  }
+}
+
+function withSavedBatch({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
+  const path = store.writeFailedBatch(batch);
+  return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
+}
+
+/** An error in the format of run.json. */
+export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
+  const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
+  return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };
+}

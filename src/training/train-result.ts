@@ -1,0 +1,131 @@
+// The result of a training run: the object that `--json` prints and that is stored as result.json.
+import { shellWord } from '../common/shell-word.ts';
+import { mean } from '../common/statistics.ts';
+import type { DiagnosedAlert } from '../runs/health.ts';
+import { readEvaluations, readMetrics } from '../runs/read-run.ts';
+import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import { changesOf, damageOf } from '../runs/run-remarks.ts';
+import { learningVerdict } from '../runs/verdict.ts';
+import { type PreflightWarning, preflightWarnings } from './preflight-warnings.ts';
+import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
+import { resumeCommand } from './resume-command.ts';
+
+export interface TrainResult {
+  readonly ok: boolean;
+  readonly schema: 'train.result/1';
+  readonly command: 'train';
+  readonly run: {
+    readonly id: string;
+    readonly dir: string;
+    readonly backend: string;
+    readonly status: RunRecord['status'];
+    readonly step: number;
+  };
+  /**
+   * The last step's metrics, and those of the whole run: `mean_reward` (of the last 10 steps), `final_success_rate` and `random_baseline` (sampled
+   * accuracy on held-out problems after the last step, and of the policy that training started from) and `lift`, their difference.
+   */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly evals: readonly EvaluationRecord[];
+  readonly verdict: Verdict;
+  /** The warnings of the checks before the run; absent if there are none or the checks were skipped. */
+  readonly warnings?: readonly PreflightWarning[];
+  /** The alerts of the rules of run health, in the order in which they began. */
+  readonly alerts: readonly DiagnosedAlert[];
+  /** The requirements and whether they were met; absent if there are none. */
+  readonly requirements?: readonly CheckedRequirement[];
+  readonly artifacts: Readonly<Record<string, string>>;
+  /** Files of rewards, environments, data and models that had changed when the run was resumed; absent if there are none. */
+  readonly changed_files?: readonly string[];
+  /** What was wrong with the latest checkpoints when the run was resumed from an earlier step; absent if nothing was. */
+  readonly damaged_checkpoints?: readonly string[];
+  /** Commands worth running now. */
+  readonly next: readonly string[];
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+}
+
+const LAST_STEPS = 10;
+
+export interface TrainResultOptions {
+  readonly directory: string;
+  readonly record: RunRecord;
+  readonly alerts: readonly DiagnosedAlert[];
+  readonly requirements?: readonly Requirement[];
+  /** The paths of the files that the run has written, by name. */
+  readonly artifacts: Readonly<Record<string, string>>;
+  /** The run's name or path for commands. */
+  readonly reference: string;
+  /** Whether the configuration holds values of this program, which commands cannot load. @default false */
+  readonly onlyHere?: boolean;
+}
+
+export function trainResult(options: TrainResultOptions): TrainResult {
+  const { directory, record, alerts, requirements = [], artifacts, reference, onlyHere } = options;
+  const evals = readEvaluations(directory);
+  const steps = readMetrics(directory);
+  const run = shellWord(reference);
+  const final = finalEvaluation(evals, record.step);
+  const resume = onlyHere ? 'give the same with resume: true to go on' : `${resumeCommand(directory)} goes on`;
+  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
+  const measured = { ...final?.metrics, ...metrics };
+  const checked = checkRequirements(requirements, measured);
+  const warnings = preflightWarnings(directory);
+  const error = record.status === 'stopped' ? stopFailure(record, resume) : requirementFailure(checked, measured, run);
+  return {
+    ok: error === undefined,
+    schema: 'train.result/1',
+    command: 'train',
+    run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
+    metrics,
+    evals,
+    verdict: learningVerdict(steps, evals, record.changed_files),
+    ...(warnings.length > 0 && { warnings }),
+    alerts,
+    ...(checked.length > 0 && { requirements: checked }),
+    artifacts,
+    ...changesOf(record),
+    ...damageOf(record),
+    next: [
+      ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [`gradus runs diagnose ${run}`] : []),
+      ...(onlyHere
+        ? []
+        : [`gradus eval ${run}${evals.length > 0 ? '' : ' --split train'}`, `gradus sample ${run} --n 8`]),
+    ],
+    ...(error && { error }),
+  };
+}
+
+function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) {
+  return {
+    code: 'RUN_STOPPED',
+    message: `stopped by ${stop_reason} at step ${step} of ${max_steps}`,
+    hint,
+  };
+}
+
+function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number> {
+  const { step: _, ...last } = steps.at(-1) ?? { step: 0 };
+  const lastStage = steps.filter(({ stage }) => stage === last.stage);
+  const rewards = lastStage.slice(-LAST_STEPS).flatMap(({ reward }) => reward ?? []);
+  return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };
+}
+
+/** The evaluation of the run's final weights; a run that was stopped may have none. */
+function finalEvaluation(evals: readonly EvaluationRecord[], step: number): EvaluationRecord | undefined {
+  const last = evals.at(-1);
+  return step > 0 && last?.step === step ? last : undefined;
+}
+
+function evaluationSummary(
+  evals: readonly EvaluationRecord[],
+  final: EvaluationRecord | undefined,
+): Record<string, number> {
+  const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
+  const before = accuracy(evals.find(({ step }) => step === 0));
+  const after = accuracy(final);
+  return {
+    ...(after !== undefined && { final_success_rate: after }),
+    ...(before !== undefined && { random_baseline: before }),
+    ...(before !== undefined && after !== undefined && { lift: after - before }),
+  };
+}

@@ -1,0 +1,116 @@
+// The program of the child process in which environments of users run: it executes calls and sends back their results.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { frozenCopy } from '../../common/frozen-copy.ts';
+import type { Environment } from '../../environment.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+import { callEnv, type Timed, timed } from '../../loop/env-call.ts';
+import { checkedEnv } from '../../loop/environment-answers.ts';
+import type { Action, Env, Example, Trajectory } from '../../rl.ts';
+import { guardProcess } from '../guard-process.ts';
+import { describeThrown, type Thrown } from '../thrown.ts';
+import type { Method, OpenedEnvironment, Report, Request } from './environment-supervisor.ts';
+import { loadEnvironment, type NamedEnvironment } from './load-environment.ts';
+import { SharedMessages } from './shared-messages.ts';
+
+interface Episode {
+  readonly env: Env;
+  readonly messages: SharedMessages;
+}
+
+const environments = new Map<number, Environment>();
+const episodes = new Map<number, Episode>();
+/** The owners of calls under way. */
+const calling = new Set<number>();
+/** The owner of the code that is running, even in timers that it has set. */
+const owner = new AsyncLocalStorage<number>();
+// A copy of the function, since user code may change `process`.
+const send = process.send!.bind(process);
+/** Resolves once the message has been sent. */
+const report = (what: Report) => new Promise<void>((done) => send(what, () => done()));
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+process.on('message', (request: Request | { readonly release: number }) => {
+  if ('release' in request) episodes.delete(request.release);
+  else lastTurn = lastTurn.then(() => owner.run(request.owner, () => takeTurn(request)));
+});
+process.on('uncaughtException', (error) => {
+  const guilty = owner.getStore();
+  const isKnown = guilty !== undefined && (episodes.has(guilty) || calling.has(guilty));
+  if (isKnown) report({ owner: guilty, crashed: describeThrown(error) });
+  else console.error(error);
+});
+process.on('exit', () => process.connected && report({ exits: owner.getStore() }));
+guardProcess();
+
+type Outcome = Timed<unknown> | { readonly thrown: Thrown };
+
+/** Executes a call until it has finished or waits for something asynchronous; then the next may begin. */
+async function takeTurn(request: Request): Promise<void> {
+  let outcome: Outcome | undefined;
+  calling.add(request.owner);
+  const answered = methods[request.method](request).then(
+    (timed) => (outcome = timed),
+    (error) => (outcome = { thrown: describeThrown(error) }),
+  );
+  // After setImmediate, everything has run that needs no timer, file or network.
+  await new Promise((done) => setImmediate(done));
+  if (outcome) return tell(request, outcome);
+  await report({ id: request.id, waits: true });
+  answered.then((late) => tell(request, late));
+}
+
+async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<void> {
+  calling.delete(owner);
+  try {
+    await report({ id, ...outcome });
+  } catch (error) {
+    // Whoever asks for the data set names the method itself, whatever it fails with.
+    const what = method === 'buildDataset' ? 'its answer' : `${method}: its answer`;
+    const message = `${what} cannot be sent to another process: ${messageOf(error)}`;
+    await report({
+      id,
+      thrown: describeThrown(
+        new GradusError('ENVIRONMENT_WRONG_ANSWER', message, {
+          hint: 'it may hold numbers, texts, lists and plain objects',
+        }),
+      ),
+    });
+  }
+}
+
+const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unknown>> } = {
+  async open({ environment, given }) {
+    const opened = await loadEnvironment(given as NamedEnvironment);
+    environments.set(environment, opened);
+    const has = (['buildDataset', 'scoreGroup', 'gold'] as const).filter((method) => opened[method]);
+    return { answer: { scores: opened.scores ?? [], has } satisfies OpenedEnvironment, took: 0 };
+  },
+  buildDataset: async ({ environment, given, timeLimit }) =>
+    timed(async () => environments.get(environment)!.buildDataset!(given as { seed: number }), timeLimit, 'it'),
+  gold: async ({ environment, given, timeLimit }) =>
+    timed(async () => environments.get(environment)!.gold!(frozenCopy(given as Example)), timeLimit, 'it'),
+  async scoreGroup({ environment, given, timeLimit }) {
+    const [example, trajectories] = frozenCopy(given as [Example, Trajectory[]]);
+    return timed(async () => environments.get(environment)!.scoreGroup!(example, trajectories), timeLimit, 'it');
+  },
+  async start({ environment, owner, given, timeLimit }) {
+    const begin = async () => {
+      const build = () => environments.get(environment)!.build(frozenCopy(given as Example));
+      const { answer: env } = await timed(build, timeLimit, 'build');
+      const episode = { env: checkedEnv(env), messages: new SharedMessages() };
+      episodes.set(owner, episode);
+      const { answer } = await callEnv(episode.env, 'start', timeLimit);
+      return episode.messages.encode(answer);
+    };
+    return timed(begin, timeLimit, 'start');
+  },
+  async step({ owner, given, timeLimit }) {
+    const { env, messages } = episodes.get(owner)!;
+    const action = given as Action;
+    messages.add(action.message);
+    const { answer, took } = await callEnv(env, 'step', timeLimit, action);
+    return { answer: 'stopReason' in answer ? answer : messages.encode(answer), took };
+  },
+  metrics: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'metrics', timeLimit),
+  score: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'score', timeLimit),
+};

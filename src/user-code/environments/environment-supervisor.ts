@@ -1,0 +1,274 @@
+// Supervises the child process in which environments of users run: sends it calls, limits their time, and replaces it when it hangs or exits.
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { afterTime, tookLonger } from '../../common/time-limits.ts';
+import { GradusError, isObject, messageOf } from '../../errors.ts';
+import type { EnvAnswers, Timed } from '../../loop/env-call.ts';
+import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
+import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
+import type { NamedEnvironment } from './load-environment.ts';
+
+export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof EnvAnswers;
+
+/** A call of an environment or of one of its episodes. */
+export interface Call {
+  readonly method: Method;
+  readonly given?: unknown;
+  /** Milliseconds that the call may take once it is its turn. */
+  readonly timeLimit: number;
+  /** The number of the episode that the call belongs to. @default a number of its own */
+  readonly owner?: number;
+}
+
+/** A call as it is sent to the child. */
+export interface Request extends Required<Call> {
+  readonly id: number;
+  readonly environment: number;
+}
+
+/** A message from the child. */
+export type Report =
+  | ({ readonly id: number } & (Timed<unknown> | { readonly thrown: Thrown }))
+  /** The call is waiting for something asynchronous, so that the next may begin. */
+  | { readonly id: number; readonly waits: true }
+  /** Code of this owner, such as a timer, threw an error that nothing caught. */
+  | { readonly owner: number; readonly crashed: Thrown }
+  /** The process is exiting because code of this owner asked for it, or of an unknown owner. */
+  | { readonly exits: number | undefined };
+
+/** What the supervisor learns about an environment when it is opened. */
+export interface OpenedEnvironment {
+  readonly scores: readonly string[];
+  readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold')[];
+}
+
+/** An environment with a number that identifies it in the child, and in each child that replaces it. */
+export interface NumberedEnvironment extends NamedEnvironment {
+  readonly number: number;
+}
+
+/** A call that has not been answered yet. */
+interface Sent {
+  readonly call: Call;
+  readonly owner: number;
+  readonly resolve: (answer: Timed<unknown>) => void;
+  readonly reject: (error: Error) => void;
+  /** Ends the time limit. Set when the call begins, that is when all calls before it have been answered or are waiting. */
+  stopClock?: () => void;
+  waits: boolean;
+}
+
+/** Repeats the earlier calls of an episode in a process that has not had them. @param process the number of the process */
+export type CatchUp = (process: number, make: (call: Call) => Promise<Timed<unknown>>) => Promise<void>;
+
+/** The process ended before this call was answered, and it is not known whether this call was the cause. */
+class ProcessLost extends Error {
+  readonly hasBegun: boolean;
+
+  constructor(hasBegun: boolean) {
+    super('its process ended');
+    this.hasBegun = hasBegun;
+  }
+}
+
+/** Milliseconds that starting a process and loading a file may take. */
+const LOAD_LIMIT = 60_000;
+
+/** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
+const GRACE = 1000;
+
+/** Ignores errors of sending to a process that has ended, since its end is handled elsewhere. */
+const ignoreSendError = () => {};
+
+export class EnvironmentSupervisor implements Disposable {
+  readonly #program: UserProgram;
+  #child: ChildProcess | undefined;
+  /** How many processes have been started. */
+  #processes = 0;
+  /** Begins anywhere, since user code may send messages with small numbers of its own. */
+  #numbers = Math.floor(Math.random() * 2 ** 48);
+  readonly #opened = new Map<number, OpenedEnvironment>();
+  /** Unanswered calls by their ids, in the order in which they were sent. */
+  readonly #sent = new Map<number, Sent>();
+  /** Errors of owners that had no call under way at the time; their next call fails with it. */
+  readonly #faults = new Map<number, Thrown>();
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  /** @param memory the most bytes that a process may take */
+  constructor(memory = 2 ** 31) {
+    this.#program = { name: 'environments/environment-child', memory };
+  }
+
+  /** Returns a number that is unique in this program. */
+  nextNumber(): number {
+    return this.#numbers++;
+  }
+
+  /** Throws what `loadEnvironment` throws, and `ENVIRONMENT_LOAD_FAILED` if loading takes too long or ends the process. */
+  open(environment: NumberedEnvironment): Promise<OpenedEnvironment> {
+    return this.#untilAnswered(() => this.#inTurn(() => this.#open(environment)));
+  }
+
+  /**
+   * Makes a call. Rejects with what the environment's code throws, with a `TimeLimitError`, or with the reason why the process ended. If other calls
+   * were under way when it ended, so that the culprit is unknown, all of them are repeated in another process, one at a time.
+   * @param catchUp repeats the calls that must come before this one, if the process has not had them
+   */
+  async call(environment: NumberedEnvironment, call: Call, catchUp?: CatchUp): Promise<Timed<unknown>> {
+    return this.#untilAnswered(async (alone) => {
+      const { outcome } = await this.#inTurn(async () => {
+        await this.#open(environment);
+        await catchUp?.(this.#processes, (before) => this.#send(environment, before));
+        const outcome = this.#send(environment, call);
+        if (alone) await outcome;
+        return { outcome };
+      });
+      return outcome;
+    });
+  }
+
+  /** Frees what the child holds for an owner, which will make no more calls. */
+  release(owner: number): void {
+    this.#faults.delete(owner);
+    this.#child?.send({ release: owner }, ignoreSendError);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#child) this.#ended(this.#child, new Error('its process was ended'));
+  }
+
+  async #untilAnswered<T>(work: (alone: boolean) => Promise<T>): Promise<T> {
+    for (let alone = false; ; ) {
+      try {
+        return await work(alone);
+      } catch (error) {
+        if (!(error instanceof ProcessLost)) throw error;
+        alone ||= error.hasBegun;
+      }
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(work);
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
+  }
+
+  async #open(environment: NumberedEnvironment): Promise<OpenedEnvironment> {
+    const { number, reference, settings, path } = environment;
+    this.#child ??= await this.#start();
+    const known = this.#opened.get(number);
+    if (known) return known;
+    const call = { method: 'open', given: { reference, settings, path }, timeLimit: LOAD_LIMIT } as const;
+    const { answer } = await this.#send(environment, call).catch((error) => {
+      if (error instanceof GradusError || error instanceof ProcessLost) throw error;
+      throw new GradusError('ENVIRONMENT_LOAD_FAILED', `cannot load ${reference}: ${messageOf(error)}`, {
+        path: reference,
+      });
+    });
+    this.#opened.set(number, answer as OpenedEnvironment);
+    return answer as OpenedEnvironment;
+  }
+
+  #send({ number }: NumberedEnvironment, call: Call): Promise<Timed<unknown>> {
+    const { owner = this.nextNumber(), given, timeLimit, method } = call;
+    const { promise, resolve, reject } = Promise.withResolvers<Timed<unknown>>();
+    promise.catch(() => {}); // the caller awaits it later; until then a rejection must not count as unhandled
+    const fault = this.#faults.get(owner);
+    if (fault) reject(errorOf(fault));
+    else if (!this.#child) reject(new ProcessLost(false));
+    else {
+      const id = this.nextNumber();
+      this.#child.send({ id, owner, environment: number, method, given, timeLimit } satisfies Request, ignoreSendError);
+      this.#sent.set(id, { call, owner, resolve, reject, waits: false });
+      this.#watch();
+    }
+    return promise;
+  }
+
+  /** Starts the time limit of the call that is running in the child. */
+  #watch(): void {
+    const [id, sent] = this.#sent.entries().find(([, { waits }]) => !waits) ?? [];
+    if (!sent || sent.stopClock) return;
+    const child = this.#child!;
+    const { method, timeLimit } = sent.call;
+    const late = () => this.#sent.has(id!) && this.#ended(child, tookLonger(method, timeLimit));
+    sent.stopClock = afterTime(timeLimit + GRACE, late);
+  }
+
+  async #start(): Promise<ChildProcess> {
+    const child = await startUserProcess(this.#program);
+    this.#processes++;
+    let guilty: number | undefined;
+    child.on('message', (report: unknown) => {
+      // User code can send messages as well; they are ignored.
+      if (!isReport(report)) return;
+      if ('exits' in report) guilty = report.exits;
+      else if (this.#child === child) this.#hear(report);
+    });
+    // After both events, all messages have been received.
+    Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
+      ([[code, signal]]) => this.#ended(child, new Error(howItEnded(this.#program, code, signal)), guilty),
+      (error) => this.#ended(child, error),
+    );
+    return child;
+  }
+
+  #hear(report: Exclude<Report, { exits: unknown }>): void {
+    if ('crashed' in report) {
+      const { owner, crashed } = report;
+      const [id] = this.#sent.entries().find(([, { stopClock, ...sent }]) => stopClock && sent.owner === owner) ?? [];
+      if (id === undefined) this.#faults.set(owner, crashed);
+      else this.#settle(id, ({ reject }) => reject(errorOf(crashed)));
+    } else if ('waits' in report) {
+      const sent = this.#sent.get(report.id);
+      if (sent) sent.waits = true;
+    } else if ('thrown' in report) this.#settle(report.id, ({ reject }) => reject(errorOf(report.thrown)));
+    else this.#settle(report.id, ({ resolve }) => resolve(report));
+    this.#watch();
+  }
+
+  #settle(id: number, how: (sent: Sent) => void): void {
+    const sent = this.#sent.get(id);
+    if (!sent) return;
+    sent.stopClock?.();
+    this.#sent.delete(id);
+    how(sent);
+  }
+
+  /** Settles all calls of a process that has ended. The next call starts another process. */
+  #ended(child: ChildProcess, why: Error, guilty?: number): void {
+    endUserProcess(child);
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    this.#opened.clear();
+    const all = [...this.#sent];
+    const begun = all.filter(([, { stopClock }]) => stopClock);
+    for (const [id, { owner, stopClock }] of all) {
+      const isKnown = owner === guilty || (stopClock !== undefined && begun.length === 1);
+      this.#settle(id, ({ reject }) => reject(isKnown ? why : new ProcessLost(stopClock !== undefined)));
+    }
+    if (guilty !== undefined && all.every(([, { owner }]) => owner !== guilty)) {
+      this.#faults.set(guilty, describeThrown(why));
+    }
+  }
+}
+
+/** Whether a message is complete, as those of the child are. */
+function isReport(message: unknown): message is Report {
+  if (!isObject(message)) return false;
+  if ('exits' in message) return message.exits === undefined || typeof message.exits === 'number';
+  if ('crashed' in message) return typeof message.owner === 'number' && isThrown(message.crashed);
+  if (typeof message.id !== 'number') return false;
+  if ('waits' in message) return message.waits === true;
+  if ('thrown' in message) return isThrown(message.thrown);
+  return Object.hasOwn(message, 'answer') && Number.isFinite(message.took);
+}
+
+let shared: EnvironmentSupervisor | undefined;
+
+/** The supervisor that this program shares. */
+export function environmentSupervisor(): EnvironmentSupervisor {
+  shared ??= new EnvironmentSupervisor();
+  return shared;
+}

@@ -1,0 +1,22 @@
+// Runs in processes for user code, and makes sure that they end when they are no longer needed.
+import { Worker } from 'node:worker_threads';
+import { keepMachineSecrets } from '../config/machine-secrets.ts';
+
+/**
+ * Ends this process, and all that it has started in its group, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
+ * block the main thread. Secrets are known here, too: messages of errors are cut before they are sent.
+ */
+export function guardProcess(): void {
+  keepMachineSecrets();
+  const [parent, memory] = process.argv.slice(2).map(Number);
+  const program = `
+    const { parent, memory } = require('node:worker_threads').workerData;
+    setInterval(() => {
+      if (process.ppid !== parent || process.memoryUsage.rss() > memory) process.kill(-process.pid, 'SIGKILL');
+    }, 100);`;
+  new Worker(program, { eval: true, workerData: { parent, memory } }).unref();
+  process.on('disconnect', () => {
+    process.on('exit', () => process.kill(-process.pid, 'SIGKILL'));
+    process.exit();
+  });
+}

@@ -1,0 +1,72 @@
+// Creates a built-in reward with the settings of a configuration.
+import { z } from 'zod';
+import { createAt } from '../../common/configurable.ts';
+import { named } from '../../common/nearest.ts';
+import { rewardHint, rewardName } from '../../config/reward-names.ts';
+import type { RewardConfig } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { evaluationWeight } from '../../loop/reward-weights.ts';
+import { callReward } from '../../rewards/reward-call.ts';
+import type { RemoteReward, RewardFunction } from '../../scoring.ts';
+import type { OpenReward } from './open-reward.ts';
+import type { RewardProcessPool } from './reward-process-pool.ts';
+import { assertUsable, shippedRewards } from './shipped-rewards.ts';
+
+/** Built-in rewards whose settings contain regular expressions, which may never end on some texts, even without a `pattern`. */
+const matching = ['regex_match', 'style', 'json_schema'];
+
+export interface BuiltinRewardOptions {
+  /** Where the reward runs if it may take for ever. @default in this process */
+  readonly processes?: RewardProcessPool | undefined;
+  /** Names that might have been meant besides those of rewards that ship. @default none */
+  readonly known?: readonly string[];
+}
+
+/** Throws `CONFIG_INVALID`, with `path` as the place of its settings, or `SANDBOX_UNAVAILABLE` for code that cannot be run. */
+export async function createBuiltinReward(
+  part: RewardConfig,
+  path: string,
+  answerColumn: string,
+  options: BuiltinRewardOptions = {},
+): Promise<OpenReward> {
+  const reward = configured(part, path, answerColumn, options);
+  await assertUsable(part, path);
+  return reward;
+}
+
+function configured(
+  part: RewardConfig,
+  path: string,
+  answerColumn: string,
+  { processes, known = [] }: BuiltinRewardOptions,
+): OpenReward {
+  const { name, weight, config } = part;
+  const row = named(shippedRewards, name);
+  if (!row) {
+    throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
+      hint: rewardHint(name, [...known, ...Object.keys(shippedRewards)]),
+      path,
+    });
+  }
+  const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
+  const compares = 'answer_column' in properties;
+  const { answer_column = answerColumn, ...settings } = config;
+  const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
+  const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
+  const score = createAt(row, complete, `${path}.config`);
+  const isolated =
+    pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
+  return {
+    name: rewardName(part),
+    weight: evaluationWeight(weight),
+    score: isolated ?? ('timeout_s' in properties ? withOwnLimits(score) : score),
+    judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
+    answerColumn: String(answer_column),
+    ...pattern,
+  };
+}
+
+/** A reward without a time limit for a group: it limits each of its requests or programs itself, and lets them wait for those of other groups. */
+function withOwnLimits(score: RewardFunction): RemoteReward {
+  return { call: async (judged) => callReward(score, judged) };
+}

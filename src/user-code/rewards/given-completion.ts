@@ -1,0 +1,20 @@
+// Makes a trajectory from a given completion, for rewards to score.
+import type { Message } from '../../message.ts';
+import type { Trajectory } from '../../rl.ts';
+
+export interface GivenTurn {
+  /** Its tokens, where they are known: rewards may count them. @default none */
+  readonly completionIds?: readonly number[];
+  /** What the rendered prompt had already written of it. @default nothing */
+  readonly opening?: string | undefined;
+}
+
+export function givenCompletion(
+  prompt: readonly Message[],
+  message: Message,
+  { completionIds = [], opening }: GivenTurn = {},
+): Trajectory {
+  const tokens = { promptIds: [], completionIds, logprobs: [] };
+  const step = { state: { messages: prompt }, action: { message }, tokens, ...(opening !== undefined && { opening }) };
+  return { steps: [step], stopReason: 'completed' };
+}

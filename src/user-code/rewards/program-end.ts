@@ -1,0 +1,90 @@
+// Feeds a program that was started, and waits for its end or ends it. It waits for nothing that the program has started, and for no longer than its limits.
+import type { ChildProcess } from 'node:child_process';
+import { GradusError, messageOf } from '../../errors.ts';
+import { STARTED } from '../../rewards/code-harness.ts';
+import type { Program, ProgramEnd } from '../../rewards/code-tests.ts';
+import { killGroup } from '../../workers/kill-group.ts';
+import { watchMemory } from './memory-watch.ts';
+
+/** Bytes of output that are read. */
+const MOST_OUTPUT = 1 << 20;
+
+/** Milliseconds until a program must have said that it has started, on a machine that is busy. */
+const START_TIME = 15_000;
+
+/** Milliseconds in which output is read after a program has ended. Whatever then keeps the pipe open is not waited for. */
+const LAST_WORDS = 300;
+
+export interface EndOptions {
+  /** The bytes that all its processes may hold together, for a sandbox. @default not watched */
+  readonly memory?: number;
+}
+
+/**
+ * Resolves when the program has ended, or has been ended because it exceeded a limit; time counts from its first line. Rejects with `PROGRAM_FAILED`
+ * if it could not be started, which is nothing that the program's own code can bring about.
+ */
+export function programEnd(
+  child: ChildProcess,
+  { input, timeoutMs, fileMb, mostOutput = MOST_OUTPUT }: Program,
+  { memory }: EndOptions = {},
+): Promise<ProgramEnd> {
+  const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let stopped: ProgramEnd['stopped'];
+  let hasStarted = false;
+  let forget = () => {};
+  const failed = (why: string, cause?: unknown) =>
+    reject(new GradusError('PROGRAM_FAILED', `code could not be run: ${why}`, { cause, kind: 'failed' }));
+  const finish = () => {
+    clearTimeout(timer);
+    clearTimeout(last);
+    // What the program started and left running: without a sandbox, that of its group alone.
+    killGroup(child.pid);
+    child.stdout!.destroy();
+    child.stdin!.destroy();
+    child.unref();
+    const output = Buffer.concat(chunks).subarray(STARTED.length).toString();
+    if (hasStarted) resolve({ output, ...(stopped && { stopped }) });
+    else
+      failed(stopped ? `it did not start within ${START_TIME / 1000} s` : `${child.spawnfile} ended before it began`);
+  };
+  const stop = (why: NonNullable<ProgramEnd['stopped']>) => {
+    stopped ??= why;
+    killGroup(child.pid);
+    endSoon();
+  };
+  let last: ReturnType<typeof setTimeout> | undefined;
+  const endSoon = () => {
+    last ??= setTimeout(finish, LAST_WORDS);
+  };
+  let timer = setTimeout(stop, START_TIME, 'time');
+  const start = () => {
+    hasStarted = true;
+    clearTimeout(timer);
+    timer = setTimeout(stop, timeoutMs, 'time');
+    if (memory !== undefined && child.exitCode === null && child.signalCode === null)
+      forget = watchMemory({ pid: child.pid!, limit: memory, heldBytes: fileMb * 2 ** 20 }, () => stop('memory'));
+  };
+  child.stdout!.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > mostOutput) return stop('output');
+    chunks.push(chunk);
+    if (!hasStarted && Buffer.concat(chunks).subarray(0, STARTED.length).equals(Buffer.from(STARTED))) start();
+  });
+  child.stdout!.on('error', () => {});
+  child.on('error', (cause) => {
+    clearTimeout(timer);
+    failed(messageOf(cause), cause);
+  });
+  child.on('exit', () => {
+    forget();
+    endSoon();
+  });
+  child.on('close', finish);
+  // A program may end without reading its input.
+  child.stdin!.on('error', () => {});
+  child.stdin!.end(input);
+  return promise;
+}

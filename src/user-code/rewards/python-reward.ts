@@ -1,0 +1,110 @@
+// Reward functions that users write in Python, run in Python processes.
+import { GradusError, messageOf } from '../../errors.ts';
+import { meanMetrics } from '../../logging.ts';
+import type { Message } from '../../message.ts';
+import type { Progress, RemoteReward, RewardData, RewardFault } from '../../scoring.ts';
+import { PythonCode, type PythonCodeOptions } from '../../workers/python-code.ts';
+import { loadPythonModule, parsePython } from '../python-module.ts';
+import { isKill } from '../user-process.ts';
+
+interface Scored {
+  readonly scores: readonly (number | null | RewardFault)[];
+  readonly metrics: readonly (readonly [name: string, value: number])[];
+  readonly extra: Readonly<Record<string, readonly unknown[]>>;
+}
+
+export interface PythonRewardOptions extends PythonCodeOptions {
+  /** Whether prompts and completions are passed as lists of messages, as in TRL for conversational data, or as strings. @default true */
+  readonly conversational?: boolean;
+  /** The number of processes that share the calls. @default 1 */
+  readonly processes?: number;
+}
+
+/** Milliseconds that a file may take to load; it may import large packages. */
+const LOAD_LIMIT = 120_000;
+
+/**
+ * Loads a function with TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, which may be asynchronous. Its name is `reward`
+ * unless the reference has one. A process that exits or exceeds its time limit is replaced. Throws `REWARD_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
+ */
+export async function loadPythonReward(
+  reference: string,
+  { conversational = true, processes = 1, ...options }: PythonRewardOptions = {},
+): Promise<RemoteReward> {
+  const { path, name } = parsePython(reference, 'reward');
+  const all = Array.from({ length: processes }, () => new PythonCode(options));
+  await loadPythonModule(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, LOAD_LIMIT));
+  return {
+    async call(judged, timeLimit) {
+      const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));
+      const params = { path, name, ...(conversational ? asMessages(judged) : asTexts(judged)) };
+      try {
+        const { scores, metrics, extra } = (await python.call('score', params, timeLimit)) as Scored;
+        return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
+      } catch (error) {
+        const wasKilled = error instanceof GradusError && error.code === 'WORKER_DIED' && isKill(error.cause);
+        return { fault: { message: explained(messageOf(error), conversational), ...(wasKilled && { wasKilled }) } };
+      }
+    },
+  };
+}
+
+/** Whether an error is that of code which takes texts for messages, an empty one among them. */
+export function wantsMessages(message: string): boolean {
+  return /string indices must be|string index out of range|'str' object/.test(message);
+}
+
+/** Whether an error is that of code which takes messages for a text. */
+export function wantsTexts(message: string): boolean {
+  return /(got|not) 'list'|'list' object/.test(message);
+}
+
+/** An error's message; if code takes messages for a text or the reverse, it also says which of them completions are. */
+function explained(message: string, conversational: boolean): string {
+  if (conversational && wantsTexts(message)) {
+    return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
+  }
+  if (!conversational && wantsMessages(message)) {
+    return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
+  }
+  return message;
+}
+
+function asMessages({ prompts, completions, completionIds, columns, progress }: RewardData) {
+  return {
+    prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
+    completions: completions.map((content) => [{ role: 'assistant', content }]),
+    completion_ids: completionIds,
+    columns,
+    ...trainerState(progress),
+  };
+}
+
+/** Prompts and completions as texts. The messages of a prompt are joined with empty lines between them. */
+function asTexts({ prompts, completions, completionIds, columns, progress }: RewardData) {
+  return {
+    prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
+    completions,
+    completion_ids: completionIds,
+    columns,
+    ...trainerState(progress),
+  };
+}
+
+/** The progress outside of runs, as in tests of rewards: TRL gives every function a state, and some need it. */
+const beforeAnyRun: Progress = { step: 0, maxSteps: 1 };
+
+/** The fields of TRL's trainer state that a run has. */
+function trainerState({ step, maxSteps }: Progress = beforeAnyRun) {
+  return { trainer_state: { global_step: step, max_steps: maxSteps } };
+}
+
+/** A message in the format of chat templates and TRL. */
+function huggingFaceMessage({ role, content, toolCalls, toolCallId }: Message): object {
+  const calls = toolCalls?.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }));
+  return { role, content, ...(calls && { tool_calls: calls }), ...(toolCallId && { tool_call_id: toolCallId }) };
+}

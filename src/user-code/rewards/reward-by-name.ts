@@ -1,0 +1,38 @@
+// Opens a reward that is named on the command line.
+import { isUserFunction, rewardHint } from '../../config/reward-names.ts';
+import { GradusError } from '../../errors.ts';
+import type { NamedReward } from '../../scoring.ts';
+import { createBuiltinReward } from './builtin-reward.ts';
+import { userReward } from './open-rewards.ts';
+import { rewardProcessPool } from './reward-process-pool.ts';
+import { shippedRewards } from './shipped-rewards.ts';
+
+/**
+ * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID` and `REWARD_LOAD_FAILED`.
+ * @param name of a reward that ships, or `FILE:NAME` of a function of the user's
+ * @param config settings of one that ships
+ * @param options.conversational whether a function in Python gets messages, or else texts
+ */
+export async function rewardByName(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+  { conversational }: { readonly conversational: boolean },
+): Promise<NamedReward> {
+  const processes = rewardProcessPool(1);
+  if (Object.hasOwn(shippedRewards, name)) {
+    return createBuiltinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
+  }
+  if (!isUserFunction(name)) {
+    throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
+      hint: rewardHint(name, Object.keys(shippedRewards)),
+      path: '--reward',
+    });
+  }
+  if (Object.keys(config).length > 0) {
+    throw new GradusError('USAGE', '--reward-config is for built-in rewards, and this is a function of yours', {
+      hint: 'leave --reward-config out',
+      path: '--reward-config',
+    });
+  }
+  return userReward(name, 'answer', { processes, conversational });
+}

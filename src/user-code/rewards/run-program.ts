@@ -1,0 +1,216 @@
+// Runs untrusted programs in a Linux sandbox, without network and with a file system of their own. Without a sandbox, it refuses to run them.
+import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { GradusError } from '../../errors.ts';
+import { type CodeLanguage, STARTED } from '../../rewards/code-harness.ts';
+import type { Program, ProgramEnd, RunProgram } from '../../rewards/code-tests.ts';
+import { programEnd } from './program-end.ts';
+
+interface Interpreter {
+  readonly command: readonly string[];
+  /** Folders that the interpreter reads, besides those of the system. */
+  readonly folders: readonly string[];
+  /** Megabytes that the interpreter takes before it runs anything: of addresses that it may write to, and of memory. */
+  readonly overheadMb: number;
+  readonly residentMb: number;
+}
+
+/** Processes and threads; Node alone has a dozen. */
+const MOST_PROCESSES = 40;
+
+/**
+ * Runs a program with namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its
+ * interpreter, all read-only, two empty folders to write to, no environment and no process but its own. The first process of the sandbox is ours: a program
+ * cannot kill or trace it, and everything in the sandbox dies with it, and with Gradus. Memory, files, processes and time are limited. Without a
+ * sandbox, `allowUnsandboxed` leaves the limits of each process, and that the call ends in time: what a program has started may go on.
+ */
+export const runProgram: RunProgram = async (program) => {
+  if (await isSandboxed(program.language)) return runSandboxed(program);
+  if (program.allowUnsandboxed) return runLimited(program);
+  throw unavailable();
+};
+
+/** Throws `SANDBOX_UNAVAILABLE` where every program would be refused. */
+export async function assertSandboxed(language: CodeLanguage): Promise<void> {
+  if (!(await isSandboxed(language))) throw unavailable();
+}
+
+function unavailable(): GradusError {
+  return new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept from files and network on this system', {
+    hint: 'run on Linux with unshare, setpriv and user namespaces, or set allow_unsandboxed: true if what it may do is no matter',
+    path: 'allow_unsandboxed',
+    kind: 'not_ready',
+  });
+}
+
+const tried = new Map<CodeLanguage, Promise<boolean>>();
+
+/** Whether a sandbox works here, which is tried once. Throws `PYTHON_NOT_FOUND`. */
+export function isSandboxed(language: CodeLanguage): Promise<boolean> {
+  const known = tried.get(language) ?? trySandbox(language);
+  tried.set(language, known);
+  return known;
+}
+
+async function trySandbox(language: CodeLanguage): Promise<boolean> {
+  await interpreterOf(language);
+  if (process.platform !== 'linux') return false;
+  const say = `(${JSON.stringify(`${STARTED}ready`)})`;
+  const source = language === 'python' ? `print${say}` : `console.log${say}`;
+  const limits = { timeoutMs: 10_000, memoryMb: 64, fileMb: 1, allowUnsandboxed: false };
+  // Without unshare or setpriv nothing starts.
+  const end = await runSandboxed({ language, source, input: '', ...limits }).catch(() => undefined);
+  return end?.output.trim() === 'ready';
+}
+
+/**
+ * Mounts a small root: the folders given, read-only, the devices that programs expect, and two folders to write to. Then it runs the program without any
+ * right, as a child, and ends with it. It stays the first process of the sandbox, which no other in it can kill. In a user namespace, programs may make no
+ * further ones, in which they could mount what they like. Segments and queues of System V, which hold memory that no process shows, are off where the system lets that be said.
+ * $1 is an empty folder, $2 the megabytes of files, $3 setpriv’s options to become somebody else, $4 how many folders follow; the rest is the program.
+ */
+const ENTER = `set -e
+root=$1 size=$2 become=$3 count=$4; shift 4
+[ -n "$become" ] || echo 0 2> /dev/null > /proc/sys/user/max_user_namespaces || :
+for most in shmmni msgmni; do echo 0 2> /dev/null > /proc/sys/kernel/$most || :; done
+echo 1000 2> /dev/null > /proc/self/oom_score_adj || :
+mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "$root"
+while [ "$count" -gt 0 ]; do
+  if [ -L "$1" ]; then ln -s "$(readlink "$1")" "$root$1"
+  else mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; mount -o remount,bind,ro,nosuid,nodev "$root$1"; fi
+  shift; count=$((count - 1))
+done
+mkdir -p "$root/dev" "$root/tmp" "$root/old" "$root/proc"
+for device in null zero urandom; do : > "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
+mkdir "$root/dev/shm"
+for folder in /tmp /dev/shm; do mount -t tmpfs -o "size=\${size}m,nr_inodes=4k,mode=1777,nosuid,nodev" tmpfs "$root$folder"; done
+mount --rbind /proc "$root/proc" # umount reads it
+cd "$root"; pivot_root . old; umount -l /old; mount -o remount,bind,ro,nosuid,nodev /; umount -l /proc; cd /tmp
+setpriv $become --no-new-privs --bounding-set=-all --inh-caps=-all "$@" || :
+exit`;
+
+const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'].filter((path) => existsSync(path));
+
+async function runSandboxed(program: Program): Promise<ProgramEnd> {
+  const interpreter = await interpreterOf(program.language);
+  const isRoot = process.getuid?.() === 0;
+  const folders = [...systemFolders, ...interpreter.folders];
+  const root = mkdtempSync(join(tmpdir(), 'gradus-sandbox-'));
+  try {
+    return await programEnd(
+      spawn(
+        'setpriv',
+        [
+          '--pdeathsig',
+          'KILL',
+          'unshare',
+          ...(isRoot ? [] : ['--user', '--map-root-user']),
+          '--mount',
+          '--net',
+          '--pid',
+          '--ipc',
+          '--uts',
+          '--fork',
+          '--kill-child',
+          'sh',
+          '-c',
+          ENTER,
+          'sh',
+          root,
+          String(program.fileMb),
+          isRoot ? becomeNobody() : '',
+          String(folders.length),
+          ...folders,
+          ...limited(program, interpreter),
+        ],
+        { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, detached: true, stdio: ['pipe', 'pipe', 'ignore'] },
+      ),
+      program,
+      { memory: (interpreter.residentMb + program.memoryMb) * 2 ** 20 },
+    );
+  } finally {
+    removeFolder(root);
+  }
+}
+
+/** Each program gets its own user, since the limit on processes counts all processes of a user. */
+function becomeNobody(): string {
+  const id = 2 ** 30 + randomInt(2 ** 30);
+  return `--reuid=${id} --regid=${id} --clear-groups`;
+}
+
+/** Runs a program without a sandbox: with limits, an empty environment and a folder of its own, which it can leave. */
+export async function runLimited(program: Program): Promise<ProgramEnd> {
+  const cwd = mkdtempSync(join(tmpdir(), 'gradus-code-'));
+  try {
+    const [command, ...args] = limited(program, await interpreterOf(program.language));
+    const env = { PATH: process.env.PATH ?? '' };
+    return await programEnd(
+      spawn(command!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] }),
+      program,
+    );
+  } finally {
+    removeFolder(cwd);
+  }
+}
+
+/** A program that was left running without a sandbox may still write to its folder, or have taken rights from it: then it stays. */
+function removeFolder(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // What it holds is the program's own.
+  }
+}
+
+/** Memory is what a process may write to; reserving addresses, as Node does by the gigabyte, is free. The clock limits time; processor time is a second line. */
+function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: Interpreter): string[] {
+  const run = [...interpreter.command, source];
+  if (process.platform !== 'linux') return run;
+  const megabyte = 2 ** 20;
+  return [
+    'prlimit',
+    `--data=${(interpreter.overheadMb + memoryMb) * megabyte}`,
+    `--fsize=${fileMb * megabyte}`,
+    `--nproc=${MOST_PROCESSES}`,
+    '--nofile=256',
+    '--core=0',
+    `--cpu=${Math.ceil(timeoutMs / 1000) + 10}`,
+    ...run,
+  ];
+}
+
+const found = new Map<CodeLanguage, Promise<Interpreter>>();
+
+function interpreterOf(language: CodeLanguage): Promise<Interpreter> {
+  const known = found.get(language) ?? (language === 'python' ? findPython() : Promise.resolve(thisNode()));
+  found.set(language, known);
+  return known;
+}
+
+function thisNode(): Interpreter {
+  const path = realpathSync(process.execPath);
+  const folders = path.startsWith('/usr/') ? [] : [join(path, '..')];
+  return { command: [path, '--max-old-space-size=256', '-e'], folders, overheadMb: 640, residentMb: 128 };
+}
+
+async function findPython(): Promise<Interpreter> {
+  const ask = 'import os, sys; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
+  try {
+    const { stdout } = await promisify(execFile)('python3', ['-I', '-c', ask]);
+    const [path, prefix] = stdout.trim().split('\n');
+    const folders = path!.startsWith('/usr/') ? [] : [realpathSync(prefix!)];
+    return { command: [path!, '-I', '-S', '-c'], folders, overheadMb: 0, residentMb: 16 };
+  } catch (cause) {
+    throw new GradusError('PYTHON_NOT_FOUND', 'python3 does not run, which code_tests needs for Python', {
+      hint: 'install Python, or set language: javascript',
+      path: 'language',
+      kind: 'not_ready',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,32 @@
+// All rewards that configurations can name: those of src/rewards, and code_tests with the sandbox that it runs programs in.
+
+import { type Configurable, configurable, placedAt } from '../../common/configurable.ts';
+import type { RewardConfig } from '../../config/schema.ts';
+import { builtinRewards } from '../../rewards/builtin.ts';
+import { type CodeTestsConfig, codeTests, codeTestsConfig } from '../../rewards/code-tests.ts';
+import { assertJsonSchema, type JsonSchemaConfig } from '../../rewards/json-schema.ts';
+import type { RewardFunction } from '../../scoring.ts';
+import { assertSandboxed, runProgram } from './run-program.ts';
+
+export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {
+  ...builtinRewards,
+  code_tests: configurable('1 where the code passes its tests', codeTestsConfig, (config) =>
+    codeTests(config, runProgram),
+  ),
+};
+
+/**
+ * What takes a moment to find out about a reward of a configuration. Throws `SANDBOX_UNAVAILABLE` where this system lacks what it needs, and
+ * `CONFIG_INVALID` for a schema that is none.
+ */
+export async function assertUsable({ name, config }: RewardConfig, path: string): Promise<void> {
+  if (name === 'code_tests') {
+    const { language = 'python', allow_unsandboxed = false } = config as CodeTestsConfig;
+    if (!allow_unsandboxed) await assertSandboxed(language);
+  }
+  if (name === 'json_schema') {
+    await assertJsonSchema(config as JsonSchemaConfig).catch((error: unknown) => {
+      throw placedAt(error, `${path}.config`);
+    });
+  }
+}

@@ -1,0 +1,175 @@
+// Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
+import { withExactOf } from '../../common/exact-values.ts';
+import { openingOf } from '../../common/opening.ts';
+import { loadRows } from '../../data/data-files.ts';
+import { GradusError } from '../../errors.ts';
+import { meanMetrics } from '../../logging.ts';
+import type { Message } from '../../message.ts';
+import { weightedRewards } from '../../rewards/weighted-rewards.ts';
+import type { Example, Reward, Trajectory } from '../../rl.ts';
+import type { NamedReward } from '../../scoring.ts';
+import { isPython } from '../user-files.ts';
+import { givenCompletion } from './given-completion.ts';
+import { wantsMessages, wantsTexts } from './python-reward.ts';
+import { rewardByName } from './reward-by-name.ts';
+
+export interface TestRewardOptions {
+  /** The name of a built-in reward, or `FILE:NAME` of a function of the user's. */
+  readonly reward: string;
+  /** A built-in reward's settings. @default {} */
+  readonly rewardConfig?: Readonly<Record<string, unknown>>;
+  /** A JSON Lines file: `completion` (a text or messages), optionally `expected` and `prompt`, and any columns. */
+  readonly input: string;
+  /** What rendered prompts have already written of the completions, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
+  readonly opening?: string | undefined;
+}
+
+export interface RewardTest {
+  readonly reward: string;
+  /** The score of each case, in order; `null` where the reward does not apply, or failed. */
+  readonly scores: readonly (number | null)[];
+  /** The cases in which the reward failed; `index` counts from 0, as in `scores`. */
+  readonly errors: readonly { readonly index: number; readonly message: string }[];
+  /** Further numbers that the reward logged, averaged over the cases. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template. */
+  readonly as_messages?: true;
+  /** Present if a case says what it expects. */
+  readonly agreement?: Agreement;
+}
+
+export interface Agreement {
+  /** Cases that say what they expect, and how many of them got it. */
+  readonly expected: number;
+  readonly agreed: number;
+  /** agreed / expected */
+  readonly fraction: number;
+  readonly disagreements: readonly {
+    readonly index: number;
+    readonly expected: number | null;
+    readonly score: number | null;
+  }[];
+}
+
+/** Scores that differ by no more than this are the same. */
+const TOLERANCE = 1e-6;
+
+/**
+ * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
+ * `completion` and `expected`; `completionIds` are empty, since there is no tokenizer. Functions in Python get completions as lists of messages where
+ * all cases give them so, else as texts; where that makes all of them fail as it does functions written for a chat template, as messages after all.
+ * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
+ */
+export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
+  const rows = await loadRows(options.input);
+  const withMessages = rows.filter(({ completion }) => Array.isArray(completion)).length;
+  const conversational = withMessages === rows.length;
+  const open = (conversational: boolean) =>
+    rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
+  const reward = await open(conversational);
+  const cases = rows.map((row, index) => parseCase(row, index, options));
+  const errorOf = ({ errors }: Reward) => errors?.[reward.name];
+  let verdicts = await scoreEach(cases, reward);
+  let asMessages = false;
+  if (
+    !conversational &&
+    isPython(options.reward) &&
+    verdicts.every((verdict) => wantsMessages(errorOf(verdict) ?? ''))
+  ) {
+    const again = await scoreEach(cases, await open(true));
+    asMessages = again.some((verdict) => !wantsTexts(errorOf(verdict) ?? ''));
+    if (asMessages) verdicts = again;
+  }
+  const isMixed = withMessages > 0 && !conversational && !asMessages;
+  const agreement = agreementOf(cases, verdicts);
+  return {
+    reward: options.reward,
+    scores: verdicts.map(({ score }) => score),
+    errors: verdicts.flatMap((verdict, index) => {
+      const error = errorOf(verdict);
+      return error === undefined ? [] : [{ index, message: isMixed ? `${error}${mixedNote(error)}` : error }];
+    }),
+    metrics: meanMetrics(verdicts.flatMap(({ metrics }) => (metrics ? [metrics] : []))),
+    ...(asMessages && { as_messages: true }),
+    ...(agreement && { agreement }),
+  };
+}
+
+async function scoreEach(cases: readonly Case[], reward: NamedReward): Promise<Reward[]> {
+  const rewardModel = weightedRewards([reward]);
+  const verdicts: Reward[] = [];
+  for (const { columns, trajectory } of cases) verdicts.push(...(await rewardModel.score(columns, [trajectory])));
+  return verdicts;
+}
+
+/** A note for an error that comes from giving messages as texts, as happens if other cases hold texts. */
+function mixedNote(error: string): string {
+  return wantsMessages(error) ? '; some of these cases are texts, others messages: all were given as texts' : '';
+}
+
+interface Case {
+  readonly columns: Example;
+  readonly trajectory: Trajectory;
+  /** The expected score; absent if the case has none. */
+  readonly expected?: number | null;
+}
+
+function parseCase(row: Example, index: number, { input: file, opening: given }: TestRewardOptions): Case {
+  const { completion, expected, ...columns } = row;
+  const message = lastMessage(completion);
+  if (message === undefined) {
+    throw caseInvalid(file, index, 'completion is neither a text nor messages that end with one of the assistant');
+  }
+  if (expected !== undefined && expected !== null && !Number.isFinite(expected)) {
+    throw caseInvalid(file, index, `expected is neither a number nor null: ${JSON.stringify(expected)}`);
+  }
+  const { prompt } = columns;
+  const opening = given ?? (typeof prompt === 'string' ? openingOf(prompt) : undefined);
+  return {
+    columns: withExactOf(row, columns),
+    trajectory: givenCompletion(promptOf(prompt), message, { opening }),
+    ...(expected !== undefined && { expected: expected as number | null }),
+  };
+}
+
+/** What the policy said: the last message, which must be the assistant's. */
+function lastMessage(completion: unknown): Message | undefined {
+  if (typeof completion === 'string') return { role: 'assistant', content: completion };
+  const last = isMessages(completion) ? completion.at(-1) : undefined;
+  return last?.role === 'assistant' ? last : undefined;
+}
+
+function promptOf(prompt: unknown): readonly Message[] {
+  if (isMessages(prompt)) return prompt;
+  return typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : [];
+}
+
+function isMessages(value: unknown): value is Message[] {
+  return (
+    Array.isArray(value) && value.every((item) => typeof item?.role === 'string' && typeof item.content === 'string')
+  );
+}
+
+function caseInvalid(file: string, index: number, fault: string): GradusError {
+  return new GradusError('CASE_INVALID', `case ${index + 1} of ${file}: ${fault}`, {
+    hint: 'a case is {"completion": "so it is 4", "answer": "4", "expected": 1}',
+    path: file,
+  });
+}
+
+/** Counts the cases that got the score that they expect. A failure agrees with nothing, not even with `null`. */
+function agreementOf(cases: readonly Case[], verdicts: readonly Reward[]): Agreement | undefined {
+  const judged = cases.flatMap(({ expected }, index) =>
+    expected === undefined ? [] : [{ index, expected, score: verdicts[index]!.score }],
+  );
+  if (judged.length === 0) return undefined;
+  const disagreements = judged.filter(
+    ({ index, expected, score }) => verdicts[index]!.errors !== undefined || !isSame(expected, score),
+  );
+  const agreed = judged.length - disagreements.length;
+  return { expected: judged.length, agreed, fraction: agreed / judged.length, disagreements };
+}
+
+function isSame(a: number | null, b: number | null): boolean {
+  return a === null || b === null ? a === b : Math.abs(a - b) <= TOLERANCE;
+}

@@ -1,0 +1,93 @@
+// Imports files that users write in TypeScript or JavaScript, with errors that name the line at fault.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { existingNames } from '../common/nearest.ts';
+import { splitReference } from '../config/references.ts';
+import { GradusError, messageOf } from '../errors.ts';
+import { allowInstalledTypeScript } from './installed-typescript.ts';
+import { goByModuleSyntax } from './module-syntax.ts';
+import { offerRunningPackage } from './running-package.ts';
+
+/** The export to look for in a file. */
+export interface UserExport {
+  /** Completes `cannot load the …`. */
+  readonly what: 'reward' | 'environment';
+  /** The code of the errors. */
+  readonly code: string;
+  /** The exports that are taken where the reference names none, the first that there is. */
+  readonly names: readonly string[];
+}
+
+/** An export that was found. */
+export interface LoadedExport {
+  /** An absolute path. */
+  readonly file: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/**
+ * The export that `path/to/file.ts:name` means. Node runs TypeScript by leaving the types out, so the file may not need compiling: no enums, no
+ * parameter properties. Throws an error with the code of `wanted` if the file is missing or does not run, or lacks the export.
+ * @param folder what a relative path is relative to
+ */
+export async function loadExport(reference: string, wanted: UserExport, folder = process.cwd()): Promise<LoadedExport> {
+  const [path, asked] = splitReference(reference);
+  const file = resolve(folder, path);
+  if (!/\.[cm]?[jt]s$/.test(file)) {
+    // Python names modules with dots.
+    const module = `${path.replace(/[^/]*$/, (last) => last.replaceAll('.', '/'))}.py`;
+    const meant = existsSync(resolve(folder, module)) ? `${module}:${asked ?? 'name'}` : `${wanted.what}s/mine.ts:name`;
+    throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${meant}`);
+  }
+  if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
+  const exported = await importFile(file, wanted);
+  const names = Object.keys(exported);
+  const name = asked ?? wanted.names.find((candidate) => names.includes(candidate)) ?? wanted.names[0]!;
+  if (names.includes(name)) return { file, name, value: exported[name] };
+  const hint = names.length === 0 ? 'it exports nothing' : `of its exports ${existingNames(name, names)}`;
+  throw loadFailed(file, wanted, `it does not export ${name}`, hint);
+}
+
+export function loadFailed(file: string, { what, code }: UserExport, fault: string, hint: string): GradusError {
+  return new GradusError(code, `cannot load the ${what} ${file}: ${fault}`, { hint, path: file });
+}
+
+async function importFile(file: string, { code }: UserExport): Promise<Record<string, unknown>> {
+  allowInstalledTypeScript();
+  goByModuleSyntax();
+  offerRunningPackage();
+  try {
+    return await import(pathToFileURL(file).href);
+  } catch (error) {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const place = placeIn(stack) ?? (error instanceof SyntaxError ? placeIn(await checkSyntax(file)) : undefined);
+    const message = messageOf(error);
+    const hint = [
+      ...(error instanceof GradusError && error.hint !== undefined ? [error.hint] : []),
+      place === undefined ? 'fix the file, or what it imports' : `see ${place}`,
+    ].join('; ');
+    throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
+  }
+}
+
+/** Where the code of this package is, in stacks. */
+const ownFolder = new URL('../', import.meta.url).href;
+
+/** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code, which is in no package. */
+function placeIn(whole: string): string | undefined {
+  const stack = whole.replaceAll(/^\s+at .*$/gm, (frame) =>
+    frame.includes(ownFolder) || frame.includes('/node_modules/') ? '' : frame,
+  );
+  const match = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
+  return match?.[1];
+}
+
+/** What `node --check` says: a syntax error in JavaScript that was imported does not know its line. */
+function checkSyntax(file: string): Promise<string> {
+  return new Promise((done) => {
+    execFile(process.execPath, ['--check', file], (_error, _stdout, stderr) => done(stderr));
+  });
+}
