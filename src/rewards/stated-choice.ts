@@ -27,7 +27,7 @@ const answers = anyCase(
     String.raw`\b(?:réponse|reponse|respuesta|resposta|risposta)(?![\p{L}])`,
     String.raw`\b(?:jawaban(?:nya)?|đáp\s+án|câu\s+trả\s+lời)(?![\p{L}])`,
     String.raw`(?<![\p{L}])(?:ответ|відповідь|отговор|απάντηση|תשובה|התשובה|الإجابة|الاجابة|الجواب|پاسخ|उत्तर|উত্তর|คำตอบ)`,
-    String.raw`(?:答案|正解|解答|回答|答え|こたえ|정답|답)`,
+    '(?:答案|正解|解答|回答|答え|こたえ|정답|답)',
   ].join('|'),
 );
 
@@ -41,7 +41,7 @@ const choosing = anyCase(
   [
     String.raw`\b(?:choose|chose|choosing|pick|picked|picking|select|selected|selecting|go(?:ing)?\s+with|opt(?:ing)?\s+for|settle\s+on|conclude|say)\b`,
     String.raw`\b(?:wähle|nehme|choisis|elijo|escojo|escolho|scelgo|kies|wybieram)\b`,
-    String.raw`(?:故选|故選|应选|應選|选择|選擇|选|選)`,
+    '(?:故选|故選|应选|應選|选择|選擇|选|選)',
   ].join('|'),
 );
 
@@ -50,8 +50,8 @@ const linking = anyCase(
   [
     String.raw`\b(?:is|are|was|be|would|will|should|must|has|have|to|here|it|it's|that|the|my|your|our|this|therefore|thus|so|then|hence|clearly|likely|most|probably|definitely|indeed|simply|only|best|correct|right|final|one|option|choice|answer|letter|number|labell?ed|statement|which|given|by|as|following)\b`,
     String.raw`\b(?:ist|lautet|wäre|daher|also|est|donc|la|le|lettre|es|por\s+lo\s+tanto|sería|opción|letra|correcta|correta|corretta|correcte|final|finale|alternativa|seria|lettera|jest|je|är|er|on|adalah|buchstabe|richtige|option|đúng|là|to|den|doğru|opzione)\b`,
-    String.raw`(?:è|é|должен|быть|правильный|вариант|буква|является|είναι|היא|הוא|هي|هو|الصحيحة|است|है|คือ|ข้อ)`,
-    String.raw`(?:应该|應該|应|應|是|为|為|选|選|项|項|选项|選項|正确|正確|的|は|が|、|은|는|이|:)`,
+    '(?:è|é|должен|быть|правильный|вариант|буква|является|είναι|היא|הוא|هي|هو|الصحيحة|است|है|คือ|ข้อ)',
+    '(?:应该|應該|应|應|是|为|為|选|選|项|項|选项|選項|正确|正確|的|は|が|、|은|는|이|:)',
     String.raw`[\s:=→\-–—>,."'“”‘’「『《【\[{(]`,
   ].join('|'),
 );
@@ -71,7 +71,7 @@ const wordly = String.raw`(?!(?<=[AI])\s+(?!(?:because|since|as|is|was|that|whic
 export function choiceFinder(letters: string): FindChoice {
   const start = String.raw`(?<![\p{Script=Latin}\p{N}_\\.\-−+/])`;
   const end = String.raw`(?![\p{Script=Latin}\p{N}_+#^]|['’]\p{L}|[.\-–]\d|-\p{L}|\s*[=^])`;
-  const one = (set: string) => String.raw`${start}([${set}])${end}`;
+  const one = (set: string) => `${start}([${set}])${end}`;
   const letter = one(letters) + wordly;
   // Two letters are not a choice.
   const other = String.raw`[)\]}"'”’]*\s*(?:,|/|&|\bor\b|\band\b|\boder\b|\bund\b|\bou\b|\bet\b|\bo\b|\by\b|或|和|、|と)\s*(?:\b(?:option|choice|maybe|perhaps|possibly|also|even)\s+)?[("'\[]?`;
@@ -120,8 +120,8 @@ export function choiceFinder(letters: string): FindChoice {
   ) as [RegExp[][], RegExp[][]];
   const bare = new RegExp(String.raw`^[\s("'\[“「]*${one(letters)}[\s)."'\]:”」]*$`, 'u');
   const within = [
-    new RegExp(String.raw`^(?:${linking}|${answers}|${options}){0,40}${one(letters)}${alone}`, 'u'),
-    new RegExp(String.raw`(?:${answers}|${choosing}|${options})${of}${link}${letter}${alone}`, 'u'),
+    new RegExp(`^(?:${linking}|${answers}|${options}){0,40}${one(letters)}${alone}`, 'u'),
+    new RegExp(`(?:${answers}|${choosing}|${options})${of}${link}${letter}${alone}`, 'u'),
   ];
   const known = (found: string | undefined) => (found !== undefined && letters.includes(found) ? found : undefined);
   const single = new RegExp(String.raw`^[\s("'\[]*([${letters}])[\s)."'\]:]*$`, 'iu');
