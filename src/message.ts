@@ -18,6 +18,10 @@ export interface ToolCall {
 export interface Message {
   readonly role: Role;
   readonly content: string;
+  /** Who speaks: one of several users, or the tool that answers. Some chat templates write it. */
+  readonly name?: string;
+  /** What the assistant thought before it answered, where it is not part of `content`. Some chat templates write it. */
+  readonly reasoningContent?: string;
   /** The tool calls in an assistant's message. */
   readonly toolCalls?: readonly ToolCall[];
   /** The id of the call that this `tool` message answers. */

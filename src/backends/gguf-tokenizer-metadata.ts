@@ -10,7 +10,7 @@ import { openModelText } from './open-renderer.ts';
 
 /**
  * The metadata of a model's tokenizer. Throws `EXPORT_IMPOSSIBLE` for a tokenizer that GGUF has no name for, and the errors of `openRenderer`.
- * @param chatTemplate `auto` and `none`: the model's own; or the path of a Jinja file
+ * @param chatTemplate `auto` and `none`: the model's own; `auto:NAME`: its one of this name; or the path of a Jinja file
  * @param size how many tokens the model has, of which the tokenizer may lack some
  */
 export async function ggufTokenizerMetadata(

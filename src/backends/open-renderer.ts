@@ -1,20 +1,21 @@
 // Opens the renderer of a model: its tokenizer, its chat template or plain text, and the tokens that end its turn.
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isOwnTemplate, templateName } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { type GgufTokenRoles, ggufTokenizer, ggufTokenRoles } from '../formats/gguf-tokenizer.ts';
 import { parseJson } from '../formats/parse-json.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
 import { createChatTemplate, type TemplateVariables } from '../renderers/chat-template.ts';
+import { chooseTemplates, type NamedTemplates } from '../renderers/named-templates.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
-import { limitedTemplate } from './limited-template.ts';
 import { fileError } from './model-files/file-error.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
-import { readModelText } from './model-files/model-file.ts';
+import { MORE_TEMPLATES, readModelText } from './model-files/model-file.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -25,7 +26,7 @@ export interface ModelText {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
-  /** The Jinja source of the chat template in use; with plain text, of the model's own. */
+  /** The Jinja source of the chat template in use, where several are that without tools; with plain text, of the model's own. */
   readonly templateSource: string | undefined;
   /** The tokenizer.json; `undefined` if the tokenizer is in a GGUF file. */
   readonly description: Json | undefined;
@@ -49,9 +50,9 @@ export function textOptions({
 /**
  * Opens the renderer of a model. The tokenizer comes from tokenizer.json or, if there is none, from a GGUF file.
  * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
- * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
+ * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_NAME_UNKNOWN`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
- * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
+ * @param chatTemplate `auto` (the model's own), `auto:NAME` (its one of this name), `none` (plain text) or the path of a Jinja file
  */
 export async function openRenderer(
   modelPath: string,
@@ -79,12 +80,14 @@ export async function openModelText(
   if (chatTemplate === 'none') {
     const renderer = plainRenderer(tokenizer, { stopIds, ...(options.stopTexts && { stopTexts: options.stopTexts }) });
     const template = own === undefined ? 'absent' : 'ignored';
-    return { tokenizer, renderer, template, templateSource: own, description };
+    return { tokenizer, renderer, template, templateSource: defaultOf(own), description };
   }
-  const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
-  const template = limitedTemplate(createChatTemplate(source, tokenizer.roleTokens), source ?? '');
+  const source = isOwnTemplate(chatTemplate) ? own : readTemplate(chatTemplate);
+  const name = templateName(chatTemplate);
+  const template = createChatTemplate(source, tokenizer.roleTokens, name);
   const renderer = chatRenderer(tokenizer, template, { stopIds, ...options });
-  return { tokenizer, renderer, template: 'applied', templateSource: source, description };
+  const templateSource = chooseTemplates(source, name).plain;
+  return { tokenizer, renderer, template: 'applied', templateSource, description };
 }
 
 interface FoundTokenizer {
@@ -146,10 +149,19 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
   return new Set([...named, ...(tokenizer.eosId === undefined ? [] : [tokenizer.eosId]), ...more]);
 }
 
-/** Newer models have their template in a separate file. */
-function ownTemplate(folder: string, tokenizer: Tokenizer): string | undefined {
+/** Newer models have their templates in separate files, which then count instead of those in tokenizer_config.json. */
+function ownTemplate(folder: string, tokenizer: Tokenizer): Tokenizer['chatTemplate'] {
   const file = join(folder, 'chat_template.jinja');
-  return existsSync(file) ? readModelText(file) : tokenizer.chatTemplate;
+  const more = join(folder, MORE_TEMPLATES);
+  const names = existsSync(more) ? readdirSync(more).filter((name) => name.endsWith('.jinja')) : [];
+  const own = existsSync(file) ? readModelText(file) : undefined;
+  if (names.length === 0) return own ?? tokenizer.chatTemplate;
+  const named = names.map((name) => [name.slice(0, -'.jinja'.length), readModelText(join(more, name))]);
+  return Object.fromEntries([...(own === undefined ? [] : [['default', own]]), ...named]);
+}
+
+function defaultOf(own: string | NamedTemplates | undefined): string | undefined {
+  return typeof own === 'object' ? own.default : own;
 }
 
 function readTemplate(path: string): string {
@@ -157,7 +169,7 @@ function readTemplate(path: string): string {
     return readModelText(path);
   } catch (cause) {
     throw new GradusError('CHAT_TEMPLATE_NOT_FOUND', `cannot read the chat template ${path}: ${messageOf(cause)}`, {
-      hint: 'chat_template is auto, none or the path of a Jinja file',
+      hint: 'chat_template is auto, auto:NAME, none or the path of a Jinja file',
       path: 'chat_template',
       cause,
     });

@@ -15,7 +15,17 @@ export function isProgramReference(reference: string): boolean {
   return reference.startsWith('program:');
 }
 
-/** The path of the user's chat template; `null` if the model's own or none is used. */
+/** The path of the user's chat template; `null` if one of the model's own or none is used. */
 export function templateFile(chatTemplate: string): string | null {
-  return chatTemplate === 'auto' || chatTemplate === 'none' ? null : chatTemplate;
+  return chatTemplate === 'none' || isOwnTemplate(chatTemplate) ? null : chatTemplate;
+}
+
+/** Whether a template of the model's own is used: the one that it is meant for, or one by its name, as in `auto:rag`. */
+export function isOwnTemplate(chatTemplate: string): boolean {
+  return chatTemplate === 'auto' || chatTemplate.startsWith('auto:');
+}
+
+/** The name of the one of the model's own templates that is to be used for everything. */
+export function templateName(chatTemplate: string): string | undefined {
+  return chatTemplate.startsWith('auto:') ? chatTemplate.slice('auto:'.length) : undefined;
 }

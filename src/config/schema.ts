@@ -59,7 +59,9 @@ const keys = {
   chat_template: z
     .string()
     .default('auto')
-    .describe('auto (the one of the model), none (plain text), or the path of a Jinja file'),
+    .describe(
+      'auto (the one of the model), auto:NAME (the one of this name, of several), none (plain text), or the path of a Jinja file',
+    ),
   chat_template_kwargs: templateVariables
     .default({})
     .describe('variables of the chat template: {enable_thinking: false} for those of Qwen3 and SmolLM3'),

@@ -229,7 +229,7 @@ test('prompts: system prompt by name, examples, and the row’s text or messages
   );
 });
 
-test('prompts in parts are texts, and fields that no message has are left out', () => {
+test('prompts in parts are texts; names and thoughts stay, and fields that no message has are left out', () => {
   const prompt = promptOf(configOf({}));
   const parts = [
     { type: 'text', text: 'What is ' },
@@ -239,14 +239,16 @@ test('prompts in parts are texts, and fields that no message has are left out', 
   assert.deepEqual(
     prompt({
       problem: [
-        { role: 'user', content: parts, name: 'Ann', toolCalls: null },
-        { role: 'assistant', content: '', toolCalls: calls },
+        { role: 'user', content: parts, name: 'Ann', toolCalls: null, weight: 1 },
+        { role: 'assistant', content: '', toolCalls: calls, reasoning_content: 'hm', name: null },
+        { role: 'assistant', content: 'so', thinking: 'well', reasoning_content: null },
         { role: 'tool', content: '4', toolCallId: '1' },
       ],
     }),
     [
-      { role: 'user', content: 'What is 2 + 2?' },
-      { role: 'assistant', content: '', toolCalls: calls },
+      { role: 'user', content: 'What is 2 + 2?', name: 'Ann' },
+      { role: 'assistant', content: '', reasoningContent: 'hm', toolCalls: calls },
+      { role: 'assistant', content: 'so', reasoningContent: 'well' },
       { role: 'tool', content: '4', toolCallId: '1' },
     ],
   );
@@ -261,7 +263,7 @@ test('calls of tools may be written as OpenAI and chat templates write them', ()
   const read = [
     { role: 'user', content: 'What is 2 + 2?' },
     { role: 'assistant', content: '', toolCalls: [{ id: 'call_0', name: 'add', arguments: { a: 2, b: 2 } }] },
-    { role: 'tool', content: '4', toolCallId: 'call_0' },
+    { role: 'tool', content: '4', name: 'add', toolCallId: 'call_0' },
   ];
   for (const call of [
     { id: 'call_0', type: 'function', function: { name: 'add', arguments: '{"a": 2, "b": 2}' } },

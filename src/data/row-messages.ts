@@ -35,6 +35,9 @@ export function messageIn(item: unknown): Message | string {
   const { role, toolCalls: ours = null, tool_calls: theirs = null } = item;
   const toolCalls = ours ?? (theirs && openAiCalls(theirs));
   const toolCallId = item.toolCallId ?? item.tool_call_id ?? null;
+  const { name = null } = item;
+  // Under the names that transformers knows, in its order.
+  const thoughts = item.reasoningContent ?? item.reasoning_content ?? item.thinking ?? item.reasoning ?? null;
   if (role === undefined) return `has no role, only ${Object.keys(item).join(', ') || 'nothing'}`;
   if (!isRole(role)) return `has the role ${JSON.stringify(role)}`;
   // The content of an assistant message with calls may be empty.
@@ -46,7 +49,16 @@ export function messageIn(item: unknown): Message | string {
       : 'has toolCalls that are no list of {id, name, arguments}';
   }
   if (toolCallId !== null && typeof toolCallId !== 'string') return `has a toolCallId that is ${kindOf(toolCallId)}`;
-  return { role, content, ...(toolCalls && { toolCalls }), ...(toolCallId !== null && { toolCallId }) };
+  if (name !== null && typeof name !== 'string') return `has a name that is ${kindOf(name)}`;
+  if (thoughts !== null && typeof thoughts !== 'string') return `has reasoning_content that is ${kindOf(thoughts)}`;
+  return {
+    role,
+    content,
+    ...(name !== null && { name }),
+    ...(thoughts !== null && { reasoningContent: thoughts }),
+    ...(toolCalls && { toolCalls }),
+    ...(toolCallId !== null && { toolCallId }),
+  };
 }
 
 function isRole(value: unknown): value is Role {

@@ -1,9 +1,10 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { nameForOthers, obtainModel } from '../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../backends/model-files/gguf-file.ts';
+import { MORE_TEMPLATES } from '../backends/model-files/model-file.ts';
 import { readArchitecture } from '../backends/model-files/model-files.ts';
 import type { GgufDtype } from '../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../backends/model-files/write-merged.ts';
@@ -12,6 +13,7 @@ import { counted } from '../common/counted.ts';
 import { parseToWrite } from '../common/json-numbers.ts';
 import { assertValid, checkpointName } from '../config/call-options.ts';
 import { loadConfigObject } from '../config/load.ts';
+import { templateFile, templateName } from '../config/references.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { stagesOf, withCountedSteps } from '../config/stages.ts';
 import { GradusError } from '../errors.ts';
@@ -170,11 +172,23 @@ async function writeMerged(
   }
   if (gguf) writeTokenizer(target, gguf);
   keepTokenizer(target);
-  if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
-    // The template that the model was trained with. transformers prefers this file to the template in tokenizer_config.json.
-    writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
-  }
+  await writeTemplates(target, base, modelPath, config.chat_template);
   writeEndTokens(target, ends);
+}
+
+/** Writes the template that the model was trained with, which transformers prefers to those in tokenizer_config.json, or the model's own others. */
+async function writeTemplates(target: string, base: string, modelPath: string, chatTemplate: string): Promise<void> {
+  const file = templateFile(chatTemplate);
+  if (file !== null) return writeFileSync(join(target, 'chat_template.jinja'), readFileSync(file));
+  if (templateName(chatTemplate) !== undefined) {
+    const { templateSource } = await openModelText(modelPath, chatTemplate);
+    return writeFileSync(join(target, 'chat_template.jinja'), templateSource!);
+  }
+  const more = join(base, MORE_TEMPLATES);
+  if (!existsSync(more)) return;
+  mkdirSync(join(target, MORE_TEMPLATES), { recursive: true });
+  for (const name of readdirSync(more).filter((name) => name.endsWith('.jinja')))
+    writeFileSync(join(target, MORE_TEMPLATES, name), readFileSync(join(more, name)));
 }
 
 /** Writes a complete model as one file for llama.cpp. */

@@ -23,7 +23,7 @@ const INDEX = `${WEIGHTS}.index.json`;
 
 /** The description of a model: configuration, tokenizer, card and licence. */
 const DESCRIPTION =
-  /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|adapter_config|model\.safetensors\.index)\.json$|^(merges\.txt|tokenizer\.model|chat_template\.(jinja|json)|README\.md|licen[cs]e.*|notice.*)$/i;
+  /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|adapter_config|model\.safetensors\.index)\.json$|^(merges\.txt|tokenizer\.model|chat_template\.(jinja|json)|additional_chat_templates\/[^/]+\.jinja|README\.md|licen[cs]e.*|notice.*)$/i;
 
 /** The folder of a model in the cache, or the file that the id names; `undefined` if it is missing or incomplete. */
 export function cachedModel(cache: string, id: HubId): string | undefined {

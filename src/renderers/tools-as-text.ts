@@ -18,9 +18,10 @@ export function toolsAsText({ messages, tools = [] }: State): readonly Message[]
 /** Calls and answers as text. Consecutive answers become one message, since some templates require alternating roles. */
 export function callsAsText(messages: readonly Message[]): Message[] {
   const written: Message[] = [];
-  messages.forEach(({ role, content, toolCalls = [] }, i) => {
+  messages.forEach(({ role, content, toolCalls = [], ...others }, i) => {
     if (role !== 'tool') {
-      written.push({ role, content: [content, ...toolCalls.map(plain.render)].filter(Boolean).join('\n') });
+      const text = [content, ...toolCalls.map(plain.render)].filter(Boolean).join('\n');
+      written.push({ ...others, role, content: text });
       return;
     }
     const answer = `<tool_response>${content}</tool_response>`;

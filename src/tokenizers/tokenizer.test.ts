@@ -59,7 +59,7 @@ describe('SmolLM2, byte-level', { skip: skipWithoutShared('models/smollm2-135m-i
     const ids = tokenizer.encode('<|im_start|>Hi<|im_end|>');
     assert.equal(tokenizer.decode(ids), '<|im_start|>Hi<|im_end|>');
     assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), 'Hi');
-    assert.match(load(model).chatTemplate!, /im_start/);
+    assert.match(load(model).chatTemplate as string, /im_start/);
   });
 
   test('decodes nothing from nothing, and from ids without a token', () => {
@@ -217,13 +217,18 @@ describe('agrees with Python where the library by itself would not', () => {
   });
 });
 
-test('takes the default of several chat templates', () => {
+test('reads several chat templates by their names', () => {
   const json = { model: { type: 'BPE', vocab: { a: 0 }, merges: [] } };
   const named = [
     { name: 'tool_use', template: 'T' },
     { name: 'default', template: 'D' },
   ];
-  assert.equal(createTokenizer(json, { chat_template: named }).chatTemplate, 'D');
+  assert.deepEqual(createTokenizer(json, { chat_template: named }).chatTemplate, { default: 'D', tool_use: 'T' });
+  assert.equal(createTokenizer(json, { chat_template: [] }).chatTemplate, undefined);
+  const faulty = [{ name: 'default' }, { template: 'D' }, 'D'];
+  for (const each of faulty) {
+    assert.throws(() => createTokenizer(json, { chat_template: [each] }), { code: 'TOKENIZER_INVALID' });
+  }
 });
 
 test('patterns that backtracking never ends with are matched at once, wherever they are', { timeout: 20_000 }, () => {

@@ -16,8 +16,8 @@ export interface Tokenizer {
   readonly roleTokens: Readonly<Record<string, string>>;
   /** Ids of control tokens, which stand for no text. */
   readonly specialIds: ReadonlySet<number>;
-  /** The Jinja source of the chat template; absent for base models. */
-  readonly chatTemplate: string | undefined;
+  /** The Jinja source of the chat template, or several by their names; absent for base models. */
+  readonly chatTemplate: string | Readonly<Record<string, string>> | undefined;
   /** Special tokens that occur in the text become their ids. */
   encode(text: string, options?: EncodeOptions): number[];
   /** Ids without a token, which a padded model may sample, decode to nothing. Incomplete characters become U+FFFD. */
@@ -194,12 +194,17 @@ function tokenContent(token: unknown): string | undefined {
   return typeof content === 'string' ? content : undefined;
 }
 
-/** The template itself, or the one called `default` in a list of named templates. */
-function chatTemplateOf(value: unknown): string | undefined {
+/** One is a text, several are a list of names and texts. Of two of the same name the last counts, as in transformers. */
+function chatTemplateOf(value: unknown): Tokenizer['chatTemplate'] {
   if (typeof value === 'string') return value;
   const templates = list(value).map((item) => record(item, 'tokenizer_config.json', 'chat_template'));
-  const template = templates.find(({ name }) => name === 'default')?.template;
-  return typeof template === 'string' ? template : undefined;
+  if (templates.length === 0) return undefined;
+  return Object.fromEntries(
+    templates.map(({ name, template }) => {
+      if (typeof name === 'string' && typeof template === 'string') return [name, template];
+      throw invalid('tokenizer_config.json', 'a chat_template in its list has no name or no template');
+    }),
+  );
 }
 
 function list(value: unknown): unknown[] {

@@ -2,6 +2,9 @@
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { GradusError } from '../../errors.ts';
 
+/** The folder of a model's chat templates besides its default one. */
+export const MORE_TEMPLATES = 'additional_chat_templates';
+
 /** The most bytes of a file that is read as a whole. The tokenizer.json of the largest vocabularies has 35 MB. */
 const MOST_BYTES = 2 ** 28;
 

@@ -78,6 +78,8 @@ const toolCall = z.strictObject({
 export const message: z.ZodType<Message> = z.strictObject({
   role: z.enum(roles),
   content: z.string(),
+  name: z.string().exactOptional(),
+  reasoningContent: z.string().exactOptional(),
   toolCalls: z.array(toolCall).exactOptional(),
   toolCallId: z.string().exactOptional(),
 });

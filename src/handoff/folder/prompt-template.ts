@@ -1,7 +1,7 @@
 // The Jinja template with which another system's tokenizer writes the prompts that ours writes.
 import { readFileSync } from 'node:fs';
 import type { ModelText } from '../../backends/open-renderer.ts';
-import { templateFile } from '../../config/references.ts';
+import { templateFile, templateName } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 
 /**
@@ -10,11 +10,11 @@ import type { Config } from '../../config/schema.ts';
  */
 export function promptTemplate(
   { chat_template }: Config,
-  { tokenizer, template }: Pick<ModelText, 'tokenizer' | 'template'>,
+  { tokenizer, template, templateSource }: Pick<ModelText, 'tokenizer' | 'template' | 'templateSource'>,
 ): string | null {
   const file = templateFile(chat_template);
   if (file !== null) return readFileSync(file, 'utf8');
-  if (template === 'applied') return null;
+  if (template === 'applied') return templateName(chat_template) === undefined ? null : templateSource!;
   const before = tokenizer.decode(tokenizer.encode('', { addSpecialTokens: true }), { skipSpecialTokens: false });
   const prefix = before === '' ? '' : `{{ ${JSON.stringify(before)} }}`;
   return `${prefix}{% for message in messages %}{% if not loop.first %}{{ '\\n\\n' }}{% endif %}{{ message['content'] }}{% endfor %}`;

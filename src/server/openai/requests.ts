@@ -99,6 +99,10 @@ const message = z.discriminatedUnion('role', [
   z.object({
     role: z.literal('assistant'),
     content: content.nullish(),
+    name: z.string().nullish(),
+    // The first is what most servers call it, the second what vLLM's newer ones do.
+    reasoning_content: z.string().nullish(),
+    reasoning: z.string().nullish(),
     refusal: z.null().optional(),
     audio: z.null().optional(),
     function_call: z.null().optional(),
@@ -214,15 +218,24 @@ export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): readonly strin
 
 export function messagesOf({ messages }: ChatRequest): Message[] {
   return messages.map((message) => {
-    if (message.role === 'tool') return { role: 'tool', content: message.content, toolCallId: message.tool_call_id };
+    const speaker = message.name ? { name: message.name } : {};
+    if (message.role === 'tool')
+      return { role: 'tool', content: message.content, ...speaker, toolCallId: message.tool_call_id };
     if (message.role !== 'assistant')
-      return { role: message.role === 'developer' ? 'system' : message.role, content: message.content };
+      return { role: message.role === 'developer' ? 'system' : message.role, content: message.content, ...speaker };
     const calls = message.tool_calls?.map(({ id, function: { name, arguments: given } }) => ({
       id,
       name,
       ...given,
     }));
-    return { role: 'assistant', content: message.content ?? '', ...(calls?.length && { toolCalls: calls }) };
+    const thoughts = message.reasoning_content ?? message.reasoning;
+    return {
+      role: 'assistant',
+      content: message.content ?? '',
+      ...speaker,
+      ...(thoughts && { reasoningContent: thoughts }),
+      ...(calls?.length && { toolCalls: calls }),
+    };
   });
 }
 

@@ -100,11 +100,18 @@ function trainerState({ step, maxSteps }: Progress = beforeAnyRun) {
 }
 
 /** A message in the format of chat templates and TRL. */
-function huggingFaceMessage({ role, content, toolCalls, toolCallId }: Message): object {
+function huggingFaceMessage({ role, content, name, reasoningContent, toolCalls, toolCallId }: Message): object {
   const calls = toolCalls?.map((call) => ({
     id: call.id,
     type: 'function',
     function: { name: call.name, arguments: call.arguments },
   }));
-  return { role, content, ...(calls && { tool_calls: calls }), ...(toolCallId && { tool_call_id: toolCallId }) };
+  return {
+    role,
+    content,
+    ...(name !== undefined && { name }),
+    ...(reasoningContent !== undefined && { reasoning_content: reasoningContent }),
+    ...(calls && { tool_calls: calls }),
+    ...(toolCallId && { tool_call_id: toolCallId }),
+  };
 }

@@ -1,0 +1,70 @@
+// What rendering may cost: one budget of steps, which all work draws on, whatever a template loops over or builds.
+
+/** The budget is used up, or one value has become too large. */
+export class TooCostly extends Error {}
+
+/** About a second of work. Templates of models take some 30 steps for a message, and one step for eight characters that they copy. */
+const MOST_STEPS = 8_000_000;
+
+/** The longest text or list. A conversation has at most half as many characters. */
+const LONGEST = 2 ** 25;
+
+/** How deep macros and recursive loops may call each other. Python ends at about the same depth. */
+const DEEPEST = 300;
+
+/** Rendering is synchronous, so one variable serves all: it is that of the template being rendered. */
+let left = 0;
+let depth = 0;
+
+/** Renders with a budget of its own. */
+export function withBudget<T>(work: () => T): T {
+  const before = [left, depth] as const;
+  [left, depth] = [MOST_STEPS, 0];
+  try {
+    return work();
+  } catch (error) {
+    // The stack of JavaScript ends where values are nested too deeply.
+    if (error instanceof RangeError) throw new TooCostly('it is nested too deeply', { cause: error });
+    throw error;
+  } finally {
+    [left, depth] = before;
+  }
+}
+
+/** Takes steps from the budget. Throws `TooCostly` if there are none left. */
+export function spend(steps: number): void {
+  left -= steps;
+  if (left < 0) throw new TooCostly(`it takes more than ${MOST_STEPS} steps`);
+}
+
+/** Takes what it costs to read a text or list of this length. */
+export function spendReading(length: number): void {
+  spend(1 + length / 32);
+}
+
+/** Takes what it costs to make a text of this length, before it is made. */
+export function spendText(length: number): void {
+  assertLength(length);
+  spend(1 + length / 8);
+}
+
+/** Takes what it costs to make a list of this length, before it is made. */
+export function spendItems(length: number): void {
+  assertLength(length);
+  spend(1 + length);
+}
+
+/** Throws `TooCostly` for a text or list that is too long. */
+export function assertLength(length: number): void {
+  if (!(length <= LONGEST)) throw new TooCostly(`it makes a value of length ${length}, of at most ${LONGEST}`);
+}
+
+/** Calls a macro or a recursive loop, unless too many are being called. */
+export function nested<T>(work: () => T): T {
+  if (++depth > DEEPEST) throw new TooCostly(`its macros and loops call each other more than ${DEEPEST} deep`);
+  try {
+    return work();
+  } finally {
+    depth--;
+  }
+}

@@ -1,0 +1,63 @@
+// Jinja against Python's jinja2 as transformers sets it up: snippets of every part of the language, and templates at random.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { randomTemplate, variablesJson } from '../../test/random-jinja.ts';
+import { oraclePython } from '../../test/trl-python.ts';
+import { parseJinja, readJson } from './jinja.ts';
+
+const oracle = join(import.meta.dirname, '..', '..', 'python', 'oracles', 'render_jinja.py');
+
+const fixture = join(import.meta.dirname, 'fixtures', 'snippets.json');
+const snippets = (JSON.parse(readFileSync(fixture, 'utf8')) as [string, unknown][]).map(([snippet]) => snippet);
+
+/** What Python makes of each template: its text, or null and why it is refused. */
+function renderedByPython(templates: readonly string[], variables: string): [text: string | null, why: string][] {
+  const input = `{"templates": ${JSON.stringify(templates)}, "variables": [${variables}]}`;
+  const answer = execFileSync(oraclePython, ['-W', 'ignore', oracle], { input, maxBuffer: 2 ** 29 });
+  return JSON.parse(String(answer)).map(([one]: [[string | null, string]]) => one);
+}
+
+function rendered(template: string, variables: string): string | null {
+  const given = readJson(variables) as Record<string, unknown>;
+  try {
+    return parseJinja(template)({ ...given, strftime_now: () => '26 Jul 2024' });
+  } catch {
+    return null;
+  }
+}
+
+/** Python writes where an object lies in memory. */
+const hasAddress = / at 0x[0-9a-f]/i;
+
+function compare(templates: readonly string[], variables: string): { compared: number; refused: number } {
+  const expected = renderedByPython(templates, variables);
+  const kept = templates.filter((_, i) => !hasAddress.test(expected[i]![0] ?? ''));
+  const differences = templates.flatMap((template, i) => {
+    const [text, why] = expected[i]!;
+    if (hasAddress.test(text ?? '')) return [];
+    const ours = rendered(template, variables);
+    return ours === text ? [] : [{ template, python: text ?? why, ours }];
+  });
+  assert.deepEqual(differences, []);
+  return { compared: kept.length, refused: expected.filter(([text]) => text === null).length };
+}
+
+test('snippets of every part of Jinja', { timeout: 120_000 }, () => {
+  const { compared, refused } = compare(snippets, '{}');
+  assert.ok(compared > 150 && refused < compared / 2);
+});
+
+test('all of the snippets in one template with white space between them', { timeout: 120_000 }, () => {
+  const valid = renderedByPython(snippets, '{}').flatMap(([text], i) => (text === null ? [] : [snippets[i]!]));
+  const pairs = valid.map((line, i) => `${line}\n  ${valid[(i + 7) % valid.length]}\r\n\t${line}\n`);
+  assert.ok(compare(pairs, '{}').compared > 100);
+});
+
+test('templates at random', { timeout: 300_000 }, () => {
+  const templates = Array.from({ length: 4000 }, (_, i) => randomTemplate(20_000 + i));
+  const { compared, refused } = compare(templates, variablesJson);
+  assert.ok(compared - refused > 1200);
+});

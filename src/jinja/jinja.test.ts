@@ -1,0 +1,54 @@
+// Jinja against what transformers' sandboxed jinja2 made of snippets of every part of the language, and the limits of rendering.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseJinja, readJson, TooCostly } from './jinja.ts';
+
+const fixture = join(import.meta.dirname, 'fixtures', 'snippets.json');
+const snippets = JSON.parse(readFileSync(fixture, 'utf8')) as readonly [snippet: string, text: string | null][];
+
+test('snippets are rendered, and refused, as Python does', () => {
+  assert.ok(snippets.length > 150);
+  for (const [snippet, text] of snippets) {
+    let rendered: string | null = null;
+    try {
+      rendered = parseJinja(snippet)({ strftime_now: () => '26 Jul 2024' });
+    } catch {}
+    assert.equal(rendered, text, snippet);
+  }
+});
+
+test('numbers of JSON keep their digits, and whether they are whole', () => {
+  const given = readJson('{"a": [1.0, 1, 12345678901234567890, 1e-7, -0, -0.0]}') as Record<string, unknown>;
+  assert.equal(
+    parseJinja('{{ a }} {{ a | tojson }}')(given).slice(0, 53),
+    '[1.0, 1, 12345678901234567890, 1e-07, 0, -0.0] [1.0, ',
+  );
+});
+
+test('a budget is that of one rendering: another one, or one in between, has its own', () => {
+  const dear = parseJinja('{% for i in range(99999) %}{% for j in range(5) %}{% endfor %}{% endfor %}{{ inner("") }}');
+  let calls = 0;
+  const inner = () => {
+    if (calls++ < 3) dear({ inner: () => '' });
+    return String(calls);
+  };
+  assert.equal(dear({ inner }), '1');
+  assert.equal(dear({ inner }), '2');
+});
+
+test('what costs too much ends, whichever part of Jinja does it', () => {
+  const long = 'x'.repeat(500_000);
+  const many = Array.from({ length: 3000 }, (_, i) => ({ role: 'user', content: `m${i}` }));
+  const again = (work: string) => `{% for i in range(99999) %}{% set x = ${work} %}{% endfor %}`;
+  for (const source of [
+    ...['long.find("y")', 'long[::-1]', 'long | list | sort', '(long ~ i) | upper', 'many | tojson', 'many | string'],
+    ...['many | map(attribute="content") | list', 'many == many[:]', '"%.100f" % 1e-308', '3 ** 20000 * 3 ** 20000'],
+    ...['(" " * 500000).strip()', 'long | wordwrap(1)', '"{:0=100000,}".format(5)', 'dict.fromkeys(range(9999), 1)'],
+  ].map(again)) {
+    const start = performance.now();
+    assert.throws(() => parseJinja(source)({ long, many }), TooCostly, source);
+    assert.ok(performance.now() - start < 8000, source);
+  }
+});

@@ -1,0 +1,30 @@
+// Jinja as Python's jinja2 renders it, in the sandbox in which transformers renders chat templates, and within a budget.
+import { withBudget } from './budget.ts';
+import { Frame } from './frame.ts';
+import { globals } from './globals.ts';
+import { parse } from './parser.ts';
+import { compileBody } from './statements.ts';
+import { toValue } from './to-value.ts';
+
+export { TooCostly } from './budget.ts';
+export { readJson } from './to-value.ts';
+export { NotAvailable } from './values.ts';
+
+export type Template = (variables: Readonly<Record<string, unknown>>) => string;
+
+/**
+ * Parses a template, with `trim_blocks`, `lstrip_blocks`, `break` and `continue`, `{% generation %}` and the filter `tojson` of transformers.
+ * Returns a function that renders it with variables: plain values of JavaScript, what `readJson` returns, and functions of a text.
+ * Both throw an Error; `NotAvailable` for what only Python's Jinja has, and `TooCostly` for what goes beyond the budget.
+ */
+export function parseJinja(source: string): Template {
+  const run = withBudget(() => compileBody(parse(source)));
+  return (variables) =>
+    withBudget(() => {
+      const frame = new Frame();
+      for (const [name, value] of Object.entries(globals)) frame.set(name, value);
+      for (const [name, value] of Object.entries(variables)) if (value !== undefined) frame.set(name, toValue(value));
+      run(frame);
+      return frame.output.text;
+    });
+}

@@ -1,0 +1,31 @@
+// Values of JavaScript as those of a template.
+import { mayChangeNumbers, parseWithNumbers } from '../common/json-numbers.ts';
+import { builtin } from './signature.ts';
+import { str } from './text.ts';
+import { Callable, Dict, Float, integer, type Value } from './values.ts';
+
+/** A whole number is one of Python; another, or one that is not exact, is a floating-point number. */
+export function toValue(given: unknown): Value {
+  if (given === null || given === undefined) return null;
+  if (typeof given === 'string' || typeof given === 'boolean') return given;
+  if (typeof given === 'number') return Number.isSafeInteger(given) ? given + 0 : new Float(given);
+  if (typeof given === 'bigint') return integer(given);
+  if (typeof given === 'function') return functionValue(given as (text: string) => string);
+  if (Array.isArray(given)) return given.map(toValue);
+  if (given instanceof Float || given instanceof Dict || given instanceof Callable) return given;
+  const dict = new Dict();
+  for (const [key, value] of Object.entries(given)) if (value !== undefined) dict.set(key, toValue(value));
+  return dict;
+}
+
+function functionValue(work: (text: string) => string): Callable {
+  return builtin('function', 'format!', (text) => work(str(text!)));
+}
+
+/** What Python's `json.loads` reads: numbers keep whether they are whole, and all their digits. For variables of a template. */
+export function readJson(text: string): unknown {
+  if (!mayChangeNumbers(text)) return JSON.parse(text);
+  return parseWithNumbers(text, (source, value) =>
+    /^-?\d+$/.test(source) ? integer(BigInt(source)) : new Float(value),
+  );
+}
