@@ -4,7 +4,7 @@ import type { Action, State } from './rl.ts';
 
 export interface RenderedPrompt {
   readonly ids: readonly number[];
-  /** What the prompt has already written of the answer, from a tag on that it opens, such as `<think>\n`. @default nothing */
+  /** What the prompt has already written of the answer, from a tag on that it opens, such as `<think>\n`; empty if it opens none. @default unknown */
   readonly opening?: string;
 }
 
@@ -21,7 +21,7 @@ export interface Renderer {
   /**
    * Parses sampled ids. Stop tokens and stop texts are not part of the message.
    * @param tools the tools that the state offered; without any, text that looks like a call stays text
-   * @param opening that of the prompt: thoughts that it opens hold no calls
+   * @param opening that of the prompt: thoughts that it opens hold no calls; where it is unknown, those that end without having begun have none
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[], opening?: string): Action;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */

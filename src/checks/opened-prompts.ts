@@ -16,7 +16,7 @@ export function openedPromptsCheck(
   { reward }: Pick<Config, 'reward'>,
 ): Check[] {
   const rendered = rows.slice(0, RENDERED_PROMPTS);
-  const openings = rendered.flatMap((row) => renderer.render(state(row)).opening ?? []);
+  const openings = rendered.flatMap((row) => renderer.render(state(row)).opening || []);
   const id = 'prompt_opening';
   const tag = /^<[\w-]+>/.exec(openings[0] ?? '')?.[0];
   const faults = reward.flatMap((entry) => faultOf(entry, tag) ?? []);

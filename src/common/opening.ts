@@ -7,21 +7,21 @@ export const thinkingTags = ['<think>', '</think>'] as const;
 const atEnd = /<[a-zA-Z][\w-]*>\s*$/;
 
 /**
- * The end of a prompt, from the tag on that it opens for the completion; undefined if it opens none.
+ * The end of a prompt, from the tag on that it opens for the completion; empty if it opens none.
  * @param added what the template adds for the next turn, in which a tag counts although text follows it; unknown by default
  */
-export function openingOf(prompt: string, added?: () => string): string | undefined {
+export function openingOf(prompt: string, added?: () => string): string {
   const tag = atEnd.exec(prompt);
   if (tag) return tag[0];
   const begin = prompt.lastIndexOf(thinkingTags[0]);
-  if (begin < 0 || prompt.includes(thinkingTags[1], begin) || !added) return undefined;
+  if (begin < 0 || prompt.includes(thinkingTags[1], begin) || !added) return '';
   const opened = prompt.slice(begin);
-  return added().includes(opened) ? opened : undefined;
+  return added().includes(opened) ? opened : '';
 }
 
-/** Whether an opening, or a text that begins with it, is inside of thoughts. */
-export function opensThoughts(opening: string | undefined): boolean {
-  return opening?.startsWith(thinkingTags[0]) ?? false;
+/** Whether what a prompt has written of an answer opens thoughts. */
+export function opensThoughts(opening: string): boolean {
+  return opening.startsWith(thinkingTags[0]);
 }
 
 /** How many characters two texts have in common at their beginnings. */

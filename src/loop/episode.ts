@@ -104,7 +104,7 @@ export class Episode {
     return this.#attempt(() => {
       const opening = this.#opening;
       const action = renderer.parse(tokens.completionIds, this.#state!.tools, opening);
-      this.#steps.push({ state: this.#state!, action, tokens, ...(opening !== undefined && { opening }) });
+      this.#steps.push({ state: this.#state!, action, tokens, ...(opening && { opening }) });
       if (cut === 'cancelled') {
         this.#stopReason = cut;
         return;

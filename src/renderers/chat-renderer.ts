@@ -42,8 +42,10 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     return template.render(messages, { addGenerationPrompt, ...(tools?.length && { tools }) });
   };
   const prompt = (text: string, state: State): RenderedPrompt => {
-    const opening = openingOf(text, () => text.slice(sharedLength(text, textOf(state, false))));
-    return { ids: tokenizer.encode(text), ...(opening !== undefined && { opening }) };
+    return {
+      ids: tokenizer.encode(text),
+      opening: openingOf(text, () => text.slice(sharedLength(text, textOf(state, false)))),
+    };
   };
   const turns = keepSampledTurns({
     whole: (state) => prompt(textOf(state), state),

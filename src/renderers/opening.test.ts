@@ -38,12 +38,12 @@ test('the opening is what the prompt wrote from its open tag on', () => {
     ['Let me see.\n<think>\n\n', '<think>\n\n'],
     ['<think>\nOkay, so ', '<think>\nOkay, so '],
     ['<reasoning>\n', '<reasoning>\n'],
-    ['<think>\n\n</think>\n\n', undefined],
+    ['<think>\n\n</think>\n\n', ''],
     [
       '{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>{% endif %}',
       '<think>',
     ],
-    ['', undefined],
+    ['', ''],
   ] as const) {
     for (const asked of ['What is 2+3?', 'Think between <think> and </think>.', 'Write <think>', '<think>\nhm'])
       assert.equal(renderer(generation).render({ messages: [user(asked)] }).opening, opening, `${generation} ${asked}`);
@@ -51,11 +51,11 @@ test('the opening is what the prompt wrote from its open tag on', () => {
   const off = renderer(
     '{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>{% endif %}',
   );
-  assert.equal(off.withVariables!({ enable_thinking: false }).render({ messages: [user('2+3?')] }).opening, undefined);
+  assert.equal(off.withVariables!({ enable_thinking: false }).render({ messages: [user('2+3?')] }).opening, '');
   const plain = plainRenderer(tokenizer, { stopIds });
   assert.equal(plain.render({ messages: [user('2+3? Assistant: <think>\n')] }).opening, '<think>\n');
-  assert.equal(plain.render({ messages: [user('Write <think>, then say it.')] }).opening, undefined);
-  assert.equal(openingOf('a < b, b > c'), undefined);
+  assert.equal(plain.render({ messages: [user('Write <think>, then say it.')] }).opening, '');
+  assert.equal(openingOf('a < b, b > c'), '');
 });
 
 test('a call in opened thoughts is text, in whole turns, streams and later turns alike', () => {

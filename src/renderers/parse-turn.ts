@@ -48,7 +48,7 @@ export interface ActionStream {
 
 /**
  * Removes special tokens, except those that mark calls, and everything from the first of `stops` on.
- * @param opening what the prompt has written of the turn @default nothing
+ * @param opening what the prompt has written of the turn @default unknown
  */
 export function actionStream(
   tokenizer: Tokenizer,
@@ -58,7 +58,7 @@ export function actionStream(
 ): ActionStream {
   const shown = stopTexts(stops);
   const text = createTextStream(tokenizer);
-  const turn = readTurn(syntax, opensThoughts(opening));
+  const turn = readTurn(syntax, opening === undefined ? undefined : opensThoughts(opening));
   const markers = markerIds(tokenizer, syntax);
   return {
     push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(shown.push(text.push(id)))),
@@ -77,7 +77,7 @@ export function actionStream(
 /** Streams the text of a turn as far as it cannot be part of a call. */
 export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax, opening?: string): TurnText {
   const text = createTextStream(tokenizer);
-  const turn = readTurn(syntax, opensThoughts(opening));
+  const turn = readTurn(syntax, opening === undefined ? undefined : opensThoughts(opening));
   const markers = markerIds(tokenizer, syntax);
   let emitted = 0;
   return {

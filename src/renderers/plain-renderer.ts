@@ -36,8 +36,7 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
     return BETWEEN.slice(written);
   };
   const prompt = (text: string, options?: EncodeOptions): RenderedPrompt => {
-    const opening = openingOf(text);
-    return { ids: tokenizer.encode(text, options), ...(opening !== undefined && { opening }) };
+    return { ids: tokenizer.encode(text, options), opening: openingOf(text) };
   };
   const turns = keepSampledTurns({
     whole: (state) => prompt(textOf(toolsAsText(state)), { addSpecialTokens }),

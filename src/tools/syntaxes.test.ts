@@ -191,7 +191,7 @@ test('a name that JavaScript treats specially is a name like others', () => {
 });
 
 /** What a turn says and calls when it comes in pieces of one character, and all at once. */
-function inPieces(name: ToolSyntaxName, text: string, isThinking = false) {
+function inPieces(name: ToolSyntaxName, text: string, isThinking?: boolean) {
   const whole = readTurn(toolSyntaxes[name], isThinking);
   whole.push(text);
   const reader = readTurn(toolSyntaxes[name], isThinking);
@@ -278,6 +278,39 @@ test('a call in thoughts is none, whether the turn or its prompt opens them', ()
     assert.deepEqual(inPieces(name, unended, true), { content: unended, toolCalls: [], parseErrors: [] });
     assert.equal(inPieces(name, unended).toolCalls.length, 1);
   }
+});
+
+test('thoughts that end without having begun were opened by the prompt, also where that is not known', () => {
+  for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
+    const { render } = toolSyntaxes[name];
+    const tag = name === 'llama3' ? '<|python_tag|>' : '';
+    const a = tag + render({ name: 'a', arguments: { q: 'x' } });
+    const b = render({ name: 'b', arguments: { q: '</think>' } });
+    for (const thoughts of [
+      `I could write ${a}, but no.\n</think>`,
+      `${a}</think>`,
+      `${tag || '<tool_call>'} opens it.</think>`,
+    ]) {
+      const spoken = `${thoughts}\n\nIt is 4.`;
+      assert.deepEqual(inPieces(name, spoken), { content: spoken, toolCalls: [], parseErrors: [] });
+      const called = inPieces(name, `${thoughts}\n\n${b}`);
+      assert.deepEqual([argument(called), called.content, called.parseErrors], [['</think>'], thoughts, []]);
+    }
+  }
+  const call = (name: string) => toolSyntaxes.hermes.render({ name, arguments: {} });
+  const names = (text: string) => inPieces('hermes', text).toolCalls.map(({ id, name }) => [id, name]);
+  // Thoughts between calls; an end of thoughts that were ended before.
+  assert.deepEqual(names(`${call('a')}\n<think>${call('b')}</think>${call('c')}`), [
+    ['call00001', 'a'],
+    ['call00002', 'c'],
+  ]);
+  assert.deepEqual(names(`<think>x</think>${call('a')} </think> ${call('b')}`), [
+    ['call00001', 'a'],
+    ['call00002', 'b'],
+  ]);
+  // A prompt that is known to have opened nothing.
+  assert.equal(inPieces('hermes', `${call('a')} </think>`, false).toolCalls.length, 1);
+  assert.deepEqual(names(`The tag <think> opens thoughts. ${call('a')}`), [['call00001', 'a']]);
 });
 
 test('long arguments are read in linear time', () => {

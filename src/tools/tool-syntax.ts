@@ -46,11 +46,11 @@ export interface ParsedTurn {
 
 /** Parses one turn from pieces of its text. */
 export interface TurnReader {
-  /** Adds text and returns the calls that it completes. Calls that cannot be parsed are reported by `end`. */
+  /** Adds text and returns the calls that it completes, of which the end of thoughts may take some back. Those that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
   /**
-   * The beginning of the content as far as later text cannot change it: it ends before anything that may be a call or could not be parsed as one,
-   * and before spaces that a call would remove. Only its leading spaces may still be removed by `end`.
+   * The beginning of the content as far as later text cannot change it: it ends before anything that may be a call, could not be parsed as one or may yet turn out to
+   * be in thoughts, and before spaces that a call would remove. Only its leading spaces may still be removed by `end`.
    */
   certain(): string;
   /** Returns the whole turn; called once, after the last text. */
@@ -59,59 +59,99 @@ export interface TurnReader {
 
 const [THINK, THOUGHT] = thinkingTags;
 
+/** A piece of a turn: text, or a call with its text. */
+interface Part {
+  readonly text: string;
+  /** The call, or what is wrong with it. */
+  readonly call?: NamedArguments | string;
+}
+
 /**
- * Reads a turn of a syntax. A turn that begins with `<think>`, or whose prompt has opened thoughts, has no calls before `</think>`.
- * @param isThinking whether the prompt has opened thoughts @default false
+ * Reads a turn of a syntax. Thoughts hold no calls: they end with `</think>`, and begin where the prompt opened them or with `<think>`. Where neither was
+ * seen, and it is not known that the prompt opened none, calls before the first `</think>` are taken back. A turn that begins in thoughts has no calls unless they end.
+ * @param isThinking whether the prompt has opened thoughts @default unknown
  */
-export function readTurn(syntax: ToolSyntax, isThinking = false): TurnReader {
-  const toolCalls: ToolCall[] = [];
-  const parseErrors: string[] = [];
-  let content = '';
+export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
+  const parts: Part[] = [];
   let rest = '';
-  let beforeFault: string | undefined;
-  let beginsWithCall = false;
-  /** Undefined while the first characters may yet become `<think>`. */
-  let thinking = isThinking ? true : undefined;
-  const readThoughts = () => {
-    const beginning = rest.trimStart();
-    if (thinking === undefined && !THINK.startsWith(beginning)) thinking = beginning.startsWith(THINK);
-    const end = thinking ? rest.indexOf(THOUGHT) : -1;
-    if (end < 0) return;
-    content = rest.slice(0, end + THOUGHT.length);
-    rest = rest.slice(content.length);
-    thinking = false;
+  /** Whether what follows is surely thoughts; undefined while the first characters may yet become `<think>`. */
+  let inThoughts: boolean | undefined = isThinking || undefined;
+  /** The part with which the text behind the last thoughts begins. */
+  let spoken = 0;
+
+  const mayHaveBegunOpen = () => isThinking !== false && spoken === 0;
+  const endThoughts = (end: number) => {
+    parts.push({ text: rest.slice(0, end) });
+    rest = rest.slice(end);
+    const said = parts.slice(spoken);
+    const opened = said.findLastIndex(({ text, call }) => call === undefined && text.includes(THINK));
+    // An end without a beginning, once other thoughts have ended, is only a text.
+    if (opened >= 0 || mayHaveBegunOpen())
+      for (const [i, { text }] of said.entries()) if (i >= opened) parts[spoken + i] = { text };
+    spoken = parts.length;
+    inThoughts = false;
+  };
+  /** Reads one piece. @returns whether there was one */
+  const readPart = (ended: boolean): boolean => {
+    const found = inThoughts ? undefined : syntax.find(rest, ended);
+    const thought = rest.indexOf(THOUGHT);
+    // Within a call that can be read it is text.
+    const isCall = found && typeof found.call !== 'string';
+    const limit = isCall ? found.start : (found?.end ?? (inThoughts || ended ? rest.length : syntax.mayBegin(rest)));
+    if (thought >= 0 && thought < limit) endThoughts(thought + THOUGHT.length);
+    else if (!found) return false;
+    else {
+      parts.push({ text: rest.slice(0, found.start) }, { text: rest.slice(found.start, found.end), call: found.call });
+      rest = rest.slice(found.end);
+    }
+    return true;
   };
   const read = (ended: boolean) => {
-    readThoughts();
-    if (thinking) return;
-    for (let found = syntax.find(rest, ended); found; found = syntax.find(rest, ended)) {
-      content += rest.slice(0, found.start);
-      beginsWithCall ||= content.trim() === '';
-      rest = rest.slice(found.end);
-      if (typeof found.call === 'string') {
-        parseErrors.push(found.call);
-        beforeFault ??= content;
-      } else toolCalls.push({ id: callId(toolCalls.length + 1), ...found.call });
-    }
+    const beginning = rest.trimStart();
+    if (inThoughts === undefined && !THINK.startsWith(beginning)) inThoughts = beginning.startsWith(THINK);
+    while (readPart(ended));
+  };
+  const calls = (): ToolCall[] => {
+    const given = parts.flatMap(({ call }) => (typeof call === 'object' ? [call] : []));
+    return given.map((call, i) => ({ id: callId(i + 1), ...call }));
   };
   return {
     push(text) {
-      const before = toolCalls.length;
+      const before = calls().length;
       rest += text;
       read(false);
-      return toolCalls.slice(before);
+      return calls().slice(before);
     },
     certain() {
-      const text = beforeFault ?? content + (thinking ? rest : rest.slice(0, syntax.mayBegin(rest)));
+      let text = '';
+      let beginsWithCall = false;
+      // Calls that the end of thoughts may yet make a text.
+      let isDoubtful = mayHaveBegunOpen();
+      for (const [i, { text: piece, call }] of parts.entries()) {
+        const isText = call === undefined;
+        if (!isText) beginsWithCall ||= text.trim() === '';
+        if (typeof call === 'string' || (!isText && i >= spoken && isDoubtful))
+          return beginsWithCall ? text.trim() : text.trimEnd();
+        if (!isText) continue;
+        text += piece;
+        isDoubtful ||= i >= spoken && piece.includes(THINK);
+      }
+      text += rest.slice(0, inThoughts ? rest.length : syntax.mayBegin(rest));
       return beginsWithCall ? text.trim() : text.trimEnd();
     },
     end() {
       read(true);
-      content += rest;
+      const content = textOf(parts.filter(({ call }) => call === undefined)) + rest;
+      const parseErrors = parts.flatMap(({ call }) => (typeof call === 'string' ? [call] : []));
+      const toolCalls = calls();
       const called = toolCalls.length + parseErrors.length > 0;
       return { content: called ? content.trim() : content, toolCalls, parseErrors };
     },
   };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map(({ text }) => text).join('');
 }
 
 /** The call that a JSON object `{"name": …, [key]: {…}}` describes, or an error message. */

@@ -69,7 +69,7 @@ function schemaIn(given: Readonly<Record<string, unknown>> | string): Readonly<R
  * not offered, and for JSON beside tools, whose calls have another form.
  * @param opening what the prompt has written of the answer: a call by force first closes thoughts
  */
-export function answerForm(request: ChatRequest, renderer: Renderer, opening?: string): AnswerForm | undefined {
+export function answerForm(request: ChatRequest, renderer: Renderer, opening = ''): AnswerForm | undefined {
   const { tool_choice: choice } = request;
   const tools = toolsOf(request);
   const form = textForm(request);
