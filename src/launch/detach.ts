@@ -1,7 +1,7 @@
 // Starts training in a separate process, which continues when this one ends.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { shellWord } from '../common/shell-word.ts';
 import { assertConfirmed } from '../modal/rental.ts';
 import { packageRoot } from '../package/package-root.ts';
@@ -10,8 +10,8 @@ import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
 import { makeFolder } from '../runs/make-folder.ts';
 import { emptyRun, reserveRun } from '../runs/reservation.ts';
-import { assertRunPlace, type RunPlace, runDirectory } from '../training/open-run.ts';
-import { readRequirements } from '../training/requirements.ts';
+import { assertWritable } from '../training/open-run.ts';
+import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import { loadConfig } from './train.ts';
 
 const launcher = join(packageRoot, 'bin', 'gradus');
@@ -46,21 +46,19 @@ export interface DetachedResult {
  * reported by `gradus runs wait`.
  */
 export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
-  const loaded = loadConfig(configFile, options.settings);
-  readRequirements(options.require, loaded.config);
-  assertConfirmed(loaded.config, options.yes ?? false);
-  assertRunPlace(loaded, options);
-  const reference = runDirectory(loaded, options);
-  const directory = resolve(reference);
+  const run = resolveRun(loadConfig(configFile, options.settings), options, options.require);
+  const { config, directory, reference, resume } = run;
+  assertConfirmed(config, options.yes ?? false);
+  assertWritable(run);
   const logs = join(directory, runFiles.logs);
   const log = join(logs, 'train.log');
-  const { backend } = loaded.config;
+  const { backend } = config;
   makeFolder(logs);
   const child = claimed(directory, () => {
     // Another process may have reserved the directory meanwhile.
-    assertRunPlace(loaded, options);
-    if (!options.resume) emptyRun(directory);
-    const stderr = openSync(log, options.resume ? 'a' : 'w');
+    assertWritable(run);
+    if (!resume) emptyRun(directory);
+    const stderr = openSync(log, resume ? 'a' : 'w');
     const started = spawn(process.execPath, [launcher, ...options.argv], {
       detached: true,
       stdio: ['ignore', 'ignore', stderr],
@@ -71,9 +69,9 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
       backend,
       versions: ownVersions(),
       started: new Date().toISOString(),
-      max_steps: loaded.config.max_steps ?? 0,
+      max_steps: config.max_steps ?? 0,
     };
-    reserveRun(directory, started.pid!, options.resume ? undefined : record);
+    reserveRun(directory, started.pid!, resume ? undefined : record);
     return started;
   });
   child.unref();

@@ -6,7 +6,7 @@ import { backendOf } from '../backends/backends.ts';
 import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from '../checks/preflight.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
 import { assertValid } from '../config/call-options.ts';
-import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
+import { loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
@@ -22,9 +22,9 @@ import { openConfigFile } from '../setup/config-file.ts';
 import { openSetup, type Setup } from '../setup/setup.ts';
 import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
 import type { TimedEvent } from '../training/events.ts';
-import { assertRunPlace, openRun, type RunPlace, runDirectory } from '../training/open-run.ts';
+import { assertWritable, openRun } from '../training/open-run.ts';
 import { failureOf, recorded } from '../training/record-events.ts';
-import { type Requirement, readRequirements } from '../training/requirements.ts';
+import { type LoadedTraining, type ResolvedRun, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { Tracking } from '../training/tracking.ts';
 import { type TrainResult, trainResult } from '../training/train-result.ts';
 import { TrainingRun } from '../training/training-run.ts';
@@ -76,55 +76,50 @@ export async function* trainEvents(
 ): AsyncGenerator<TimedEvent, TrainResult> {
   assertOptions(options);
   const loaded = loadConfig(config, options.settings);
-  const requirements = readRequirements(options.require, loaded.config);
-  const isRented = loaded.config.compute === 'modal';
+  const run = resolveRun(loaded, options, options.require);
+  const isRented = run.config.compute === 'modal';
   if (isRented) {
-    assertNamesOnly(loaded.values);
+    assertNamesOnly(run.values);
     const { assertConfirmed } = await import('../modal/rental.ts');
-    assertConfirmed(loaded.config, options.yes ?? false);
+    assertConfirmed(run.config, options.yes ?? false);
   }
-  assertRunPlace(loaded, options);
+  assertWritable(run);
   try {
-    const profiler = options.profile ? await findProfiler(loaded.config) : undefined;
-    if (!isRented) return yield* trainHere(loaded, { ...options, requirements, profiler });
+    const profiler = options.profile ? await findProfiler(run.config) : undefined;
+    if (!isRented) return yield* trainHere(run, { ...options, profiler });
     const { trainAtModal } = await import('../modal/modal-run.ts');
-    return yield* trainAtModal(loaded, { ...options, requirements });
+    return yield* trainAtModal(run, options.signal);
   } catch (error) {
-    const directory = runDirectory(loaded, options);
-    endIfReserved(directory, error);
-    throw storageError(error, directory);
+    endIfReserved(run.reference, error);
+    throw storageError(error, run.reference);
   }
 }
 
-interface OwnRunOptions extends Omit<TrainOptions, 'profile'> {
-  readonly requirements: readonly Requirement[];
-  readonly profiler: Profiler | undefined;
-}
+type HereOptions = Pick<TrainOptions, 'preflight' | 'signal'> & { readonly profiler: Profiler | undefined };
 
 /** Trains on this machine. */
-async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerator<TimedEvent, TrainResult> {
-  const { config, values } = loaded;
-  const { requirements, signal } = options;
-  const runPath = runDirectory(loaded, options);
+async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
+  const { config, values, requirements, reference, resume } = run;
+  const { signal, profiler } = options;
   const tracking = await connectTrackers(config, signal);
-  const adapter = options.resume ? undefined : await readStartAdapter(config, signal);
-  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, runPath), { signal, values });
+  const adapter = resume ? undefined : await readStartAdapter(config, signal);
+  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
   try {
-    const report = await passPreflight(setup, options);
-    const store = openRun(loaded, setup, options);
+    const report = resume || options.preflight === false ? undefined : await passPreflight(setup, signal);
+    const store = openRun(run, setup);
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
-    const profile = options.profiler && (await openProfile(options.profiler, store));
-    const run = new TrainingRun(setup, store, { signal, preflight: report, profile });
-    const events = beginningWith(() => adapter?.writeTo(directory), run.run());
+    const profile = profiler && (await openProfile(profiler, store));
+    const training = new TrainingRun(setup, store, { signal, preflight: report, profile });
+    const events = beginningWith(() => adapter?.writeTo(directory), training.run());
     const conclude = (record: RunRecord) =>
       trainResult({
         directory,
         record,
         requirements,
-        alerts: run.alerts,
+        alerts: training.alerts,
         artifacts: runArtifacts(directory),
-        reference: runPath,
+        reference,
         onlyHere: values !== undefined && values.size > 0,
       });
     try {
@@ -196,13 +191,12 @@ function assertNamesOnly(values: ProgramValues = new Map()): void {
 }
 
 /** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */
-async function passPreflight(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
-  if (options.preflight === false || options.resume) return undefined;
+async function passPreflight(setup: Setup, signal: AbortSignal | undefined): Promise<PreflightReport | undefined> {
   const [stage] = stagesOf(setup.config);
   const entered = await setup.enter(stage!);
   // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
   const isSupervised = stage!.method === 'sft';
-  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, options.signal));
+  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, signal));
   if (report) assertPassed(report);
   return report;
 }
@@ -233,10 +227,7 @@ async function openProfile(profiler: Profiler, store: RunStore): Promise<StepPro
   return new StepProfile(profiler, store);
 }
 
-/** The configuration, and the values in it that are not names. */
-type Loaded = LoadedConfig & { readonly values?: ProgramValues };
-
-export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): Loaded {
+export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): LoadedTraining {
   if (typeof config === 'string') return openConfigFile(config, settings);
   const { config: plain, values } = withoutValues(config);
   return { ...loadConfigObject(plain, settings), values };

@@ -2,7 +2,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,6 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { stopReasonOf } from '../common/cancellation.ts';
 import { redacted } from '../common/redaction.ts';
-import type { LoadedConfig } from '../config/load.ts';
 import { type ErrorKind, GradusError } from '../errors.ts';
 import { findOut } from '../machine/machine-checks.ts';
 import { ownVersions } from '../package/versions.ts';
@@ -24,16 +23,9 @@ import { replaceJson } from '../runs/replace-file.ts';
 import { emptyRun, endReserved, reserveRun } from '../runs/reservation.ts';
 import type { TimedEvent } from '../training/events.ts';
 import { healthSettings } from '../training/health-settings.ts';
-import { type RunPlace, runDirectory } from '../training/open-run.ts';
-import type { Requirement } from '../training/requirements.ts';
+import type { ResolvedRun } from '../training/resolved-run.ts';
 import { type TrainResult, trainResult } from '../training/train-result.ts';
 import { type ModalApp, modalApp } from './modal-app.ts';
-
-export interface ModalRunOptions extends RunPlace {
-  readonly requirements: readonly Requirement[];
-  /** Cancels the run at Modal. */
-  readonly signal?: AbortSignal | undefined;
-}
 
 /** The command that runs Modal's client, in the version that the app was tested with. */
 const client = ['uvx', '--from', 'modal==1.6.4', 'modal'] as const;
@@ -56,34 +48,33 @@ const report = z.strictObject({
 type Report = z.output<typeof report>;
 
 /**
- * Trains at Modal and yields the events of the run as they are copied here. With `resume`, it finds a run that continues there after the connection
+ * Trains at Modal and yields the events of the run as they are copied here; the signal cancels it there. With `resume`, it finds a run that continues there after the connection
  * was lost. Throws `MODAL_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `RUN_EXISTS`, `MODAL_FAILED`, the errors of `codeFiles`, and the error with which the run there failed.
  */
 export async function* trainAtModal(
-  loaded: LoadedConfig,
-  options: ModalRunOptions,
+  run: ResolvedRun,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
-  const reference = runDirectory(loaded, options);
-  const directory = resolve(reference);
+  const { config, directory, reference, requirements } = run;
   // Before anything is written: a secret among the files ends it.
-  const described = modalApp(loaded.config, basename(directory));
-  const app = prepareDirectory(loaded, directory, described, options);
+  const described = modalApp(config, basename(directory));
+  const app = prepareDirectory(run, described);
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
-  if (options.resume) for (const _ of events.next()); // these events were yielded before
-  const running = runApp(app, directory, options);
+  if (run.resume) for (const _ of events.next()); // these events were yielded before
+  const running = runApp(app, run, signal);
   let ended: Report | undefined;
   while (!ended) {
     ended = await Promise.race([running, sleep(LOOK_EVERY, undefined)]);
     yield* events.next();
   }
-  const record = recordOfEnded(directory, ended, options.signal);
+  const record = recordOfEnded(directory, ended, signal);
   const result = trainResult({
     directory,
     record,
-    requirements: options.requirements,
+    requirements,
     reference,
-    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(loaded.config)).alerts,
+    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
     artifacts: runArtifacts(directory),
   });
   replaceJson(join(directory, runFiles.result), result);
@@ -91,12 +82,7 @@ export async function* trainAtModal(
 }
 
 /** Writes the app and the configuration into the directory of the run, and reserves it. Returns the path of the app. */
-function prepareDirectory(
-  { config, text }: LoadedConfig,
-  directory: string,
-  app: ModalApp,
-  { resume }: ModalRunOptions,
-): string {
+function prepareDirectory({ config, text, directory, resume }: ResolvedRun, app: ModalApp): string {
   makeFolder(directory);
   if (!resume) emptyRun(directory);
   const file = app.write(join(directory, runFiles.modal));
@@ -127,7 +113,11 @@ function recordOfEnded(directory: string, ended: Report, signal: AbortSignal | u
 }
 
 /** Runs Modal's client with the app, writes its output to a log, and returns what the app has reported. Throws `MODAL_FAILED`. */
-async function runApp(app: string, directory: string, { resume, overwrite, signal }: ModalRunOptions): Promise<Report> {
+async function runApp(
+  app: string,
+  { directory, resume, overwrite }: ResolvedRun,
+  signal: AbortSignal | undefined,
+): Promise<Report> {
   const mode = resume ? 'resume' : overwrite ? 'overwrite' : 'new';
   const [program, ...args] = [...client, 'run', '--detach', app];
   const child = spawn(program!, [...args, '--directory', directory, '--mode', mode, '--pid', String(process.pid)], {

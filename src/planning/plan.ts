@@ -17,8 +17,7 @@ import { RENTAL_START } from '../machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from '../machine/gpu-memory.ts';
 import { type Rental, rentalOf } from '../modal/rental.ts';
 import { openings, openStageTask, openTask } from '../setup/task.ts';
-import { type RunPlace, runDirectory } from '../training/open-run.ts';
-import { readRequirements } from '../training/requirements.ts';
+import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 
 export interface Plan {
   /** The configuration with a value for every key. */
@@ -101,7 +100,7 @@ const OPENED_EPISODES = 256;
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
   const { config, origins, file } = loaded;
   const { argv = ['train', file ?? 'CONFIG'] } = options;
-  readRequirements(options.require, config);
+  const { reference: dir } = resolveRun(loaded, options, options.require);
   const task = await openTask(config);
   const backend = await backendOf(config);
   const model = await backend.describe(config);
@@ -116,7 +115,6 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const counted = countStageSteps(config, task.problems, own, model);
   const steps = stepCount(counted, problems);
   const stages = stagesOf(counted, steps);
-  const dir = runDirectory(loaded, options);
   const exists = existsSync(dir);
   const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
   const per_step = stepPlan(config, lengths);

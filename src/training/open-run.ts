@@ -1,8 +1,6 @@
 // Opens the directory of a training run: a new run, or one that is resumed from its latest checkpoint.
-import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../common/shell-word.ts';
-import type { LoadedConfig } from '../config/load.ts';
 import { type Config, configDefaults } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { stepCount } from '../data/problems.ts';
@@ -14,20 +12,8 @@ import { assertFree, assertInactive, hasNotBegun } from '../runs/reservation.ts'
 import { RunStore } from '../runs/run-store.ts';
 import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import type { ResolvedRun } from './resolved-run.ts';
 import { resumeCommand } from './resume-command.ts';
-
-export interface RunPlace {
-  /** The run's directory. @default `<root>/<name>` */
-  readonly out?: string;
-  /** @default the name of the configuration's file, or `run` */
-  readonly name?: string;
-  /** @default 'runs' */
-  readonly root?: string;
-  /** Resume the existing run from its latest checkpoint. @default false */
-  readonly resume?: boolean;
-  /** Replace an existing run. @default false */
-  readonly overwrite?: boolean;
-}
 
 /** Keys that may change when a run is resumed: its length, and what is measured and saved. */
 const changeable = [
@@ -46,55 +32,23 @@ const changeable = [
   'modal.secrets',
 ];
 
-/** Names that commands could not take: they look like options, or nobody can see or type them. */
-const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
-
-/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
-export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
-  if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
-    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
-      hint: 'give a name without slashes, or a path with --out',
-      path: '--name',
-    });
-  }
-  if (name !== undefined && unusableName.test(name)) {
-    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is a name that commands cannot take`, {
-      hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
-      path: '--name',
-    });
-  }
-  if (out !== undefined) return out;
-  const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
-  if (own === 'latest') {
-    throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
-      hint: 'give another name with --name',
-      path: '--name',
-    });
-  }
-  return join(root, own);
+/** Checks that the run can be written where it is to be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
+export function assertWritable({ reference, config, resume, overwrite }: ResolvedRun): void {
+  if (resume) assertResumable(reference, config);
+  else assertFree(reference, overwrite);
 }
 
-/** Checks that the run can be written there. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
-export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
-  const directory = runDirectory(loaded, place);
-  if (place.resume) assertResumable(directory, loaded.config);
-  else assertFree(directory, place.overwrite ?? false);
-}
-
-/** Opens a directory that `assertRunPlace` has accepted. */
+/** Opens a directory that `assertWritable` has accepted. */
 export function openRun(
-  loaded: LoadedConfig,
+  { config, text, directory, resume, overwrite }: ResolvedRun,
   setup: Pick<Setup, 'config' | 'problems' | 'versions' | 'values'>,
-  place: RunPlace,
 ): RunStore {
-  const { config, text } = loaded;
   const versions = { ...ownVersions(), ...setup.versions };
-  const directory = runDirectory(loaded, place);
   const max_steps = stepCount(setup.config, setup.problems);
   const inEpochs = config.stages.some(({ steps }) => steps === null);
   const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
   const code = hashUserFiles(config, setup.values);
-  if (!place.resume || hasNotBegun(directory)) {
+  if (!resume || hasNotBegun(directory)) {
     const record = {
       backend: config.backend,
       versions,
@@ -103,7 +57,7 @@ export function openRun(
       ...counted,
       code,
     };
-    return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
+    return RunStore.create({ directory, overwrite, configText: text, config, record });
   }
   const before = readRun(directory);
   const damaged_checkpoints: string[] = [];

@@ -1,0 +1,68 @@
+// What a training is asked to do, and all that follows from it before anything is opened: computed once and handed on.
+import { basename, join, resolve } from 'node:path';
+import type { LoadedConfig } from '../config/load.ts';
+import type { ProgramValues } from '../data/program-values.ts';
+import { GradusError } from '../errors.ts';
+import { type Requirement, readRequirements } from './requirements.ts';
+
+export interface RunPlace {
+  /** The run's directory. @default `<root>/<name>` */
+  readonly out?: string;
+  /** @default the name of the configuration's file, or `run` */
+  readonly name?: string;
+  /** @default 'runs' */
+  readonly root?: string;
+  /** Resume the existing run from its latest checkpoint. @default false */
+  readonly resume?: boolean;
+  /** Replace an existing run. @default false */
+  readonly overwrite?: boolean;
+}
+
+/** A configuration, and the values in it that are not names. */
+export type LoadedTraining = LoadedConfig & { readonly values?: ProgramValues };
+
+export interface ResolvedRun extends LoadedTraining {
+  /** The directory as commands name it: relative to the working folder where it was given so. */
+  readonly reference: string;
+  /** The absolute path of the directory. */
+  readonly directory: string;
+  readonly resume: boolean;
+  readonly overwrite: boolean;
+  readonly requirements: readonly Requirement[];
+}
+
+/** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID` and `METRIC_UNKNOWN`. */
+export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: readonly string[]): ResolvedRun {
+  const requirements = readRequirements(require, loaded.config);
+  const reference = referenceOf(loaded, place);
+  const { resume = false, overwrite = false } = place;
+  return { ...loaded, reference, directory: resolve(reference), resume, overwrite, requirements };
+}
+
+/** Names that commands could not take: they look like options, or nobody can see or type them. */
+const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
+
+/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
+function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
+  if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
+      hint: 'give a name without slashes, or a path with --out',
+      path: '--name',
+    });
+  }
+  if (name !== undefined && unusableName.test(name)) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is a name that commands cannot take`, {
+      hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
+      path: '--name',
+    });
+  }
+  if (out !== undefined) return out;
+  const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
+  if (own === 'latest') {
+    throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
+      hint: 'give another name with --name',
+      path: '--name',
+    });
+  }
+  return join(root, own);
+}
