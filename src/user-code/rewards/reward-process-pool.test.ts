@@ -191,7 +191,7 @@ test('a built-in reward runs in a process, too', async () => {
   );
   assert.deepEqual(
     rewards.map((reward) => reward.score),
-    [1, null, 0],
+    [1, 0, 0],
   );
 });
 
