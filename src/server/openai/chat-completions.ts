@@ -142,8 +142,11 @@ function answerOf(
   { spokenIds, text }: ServedCompletion,
 ): Message {
   const tools = toolsOf(request);
-  const { message } = tools.length > 0 ? model.renderer.parse(spokenIds, tools, opening) : {};
-  if (!message?.toolCalls) return { role: 'assistant', content: text };
+  const { message: parsed } = tools.length > 0 ? model.renderer.parse(spokenIds, tools, opening) : {};
+  if (!parsed?.toolCalls) return { role: 'assistant', content: text };
+  // Where one call at a time is wanted, the first is the answer.
+  const toolCalls = request.parallel_tool_calls === false ? parsed.toolCalls.slice(0, 1) : parsed.toolCalls;
+  const message = { ...parsed, toolCalls };
   const shown = { isShown: request.include_stop_str_in_output ?? false };
   // A call by force closes thoughts that the prompt opened, and says nothing else.
   if (forcesCall(request)) return { ...message, content: '' };

@@ -103,6 +103,7 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),
     max_completion_tokens: max_output_tokens,
     reasoning_effort: request.reasoning?.effort,
+    parallel_tool_calls: request.parallel_tool_calls,
     logprobs: include?.includes(LOGPROBS) ?? false,
     stream_options: { include_usage: true },
   };

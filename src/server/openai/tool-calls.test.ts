@@ -96,6 +96,25 @@ test('a call in thoughts that the prompt has opened is text, whole and as a stre
   }
 });
 
+test('of several calls the first is told where they may not be parallel', async () => {
+  for (const [parallel_tool_calls, calls] of [
+    [undefined, 2],
+    [true, 2],
+    [false, 1],
+  ] as const) {
+    const { client } = clientOf(`${call} ${call}`);
+    const request = {
+      model: 'scripted',
+      messages,
+      tools,
+      ...(parallel_tool_calls !== undefined && { parallel_tool_calls }),
+    };
+    const whole = await client.chat.completions.create(request);
+    const streamed = await client.chat.completions.stream(request).finalChatCompletion();
+    for (const { choices } of [whole, streamed]) assert.equal(choices[0]!.message.tool_calls!.length, calls);
+  }
+});
+
 test('a call that cannot be read is text', async () => {
   const broken = 'Well. <tool_call>add {"a": 2,</tool_call>';
   const { client } = clientOf(broken);
