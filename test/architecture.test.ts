@@ -92,6 +92,7 @@ const allowedImports: Record<string, string[]> = {
   planning: ['config', 'backends', 'data', 'setup', 'machine', 'training', 'modal', 'handoff'],
   conformance: ['tensor', 'grpo', 'runtime', 'backends', 'package'],
   server: [
+    'json-schema',
     'tokenizers',
     'core',
     'loop',

@@ -1,7 +1,10 @@
 // Grammars, and texts that grow within them: which characters may come next.
 
-/** A part of an alternative: a character of a set, or what another rule allows. */
-export type GrammarPart = ((character: string) => boolean) | GrammarRule;
+/** A character of a set; a rule in place of `true` is what must follow it. */
+export type CharacterPart = (character: string) => boolean | GrammarRule;
+
+/** A part of an alternative: a character, or what another rule allows. */
+export type GrammarPart = CharacterPart | GrammarRule;
 
 /** Alternatives, each a sequence of parts. They may be added after others refer to the rule; none may begin with the rule itself. */
 export interface GrammarRule {
@@ -10,7 +13,7 @@ export interface GrammarRule {
 
 /** What must follow, the next part first: a list that shares its rest with others. */
 interface Pending {
-  readonly part: (character: string) => boolean;
+  readonly part: CharacterPart;
   readonly rest: Rest | undefined;
 }
 
@@ -39,7 +42,12 @@ export function beginOf(rule: GrammarRule): GrammarState {
 export function goOn(state: GrammarState, text: string): GrammarState | undefined {
   let now = state;
   for (const character of text) {
-    const next = now.pending.filter(({ part }) => part(character)).map(({ rest }) => rest);
+    const next: (Rest | undefined)[] = [];
+    for (const { part, rest } of now.pending) {
+      const follows = part(character);
+      if (follows === true) next.push(rest);
+      else if (follows) next.push({ parts: [follows], index: 0, rest });
+    }
     if (next.length === 0) return undefined;
     now = stateOf(next);
   }
@@ -93,4 +101,32 @@ export function repeated(part: GrammarPart, least: number, most?: number): Gramm
 /** A character of a regular expression's class. */
 export function characterOf(set: RegExp): (character: string) => boolean {
   return (character) => set.test(character);
+}
+
+/** The rule, without alternatives that no text ends: those with a rule that has none. */
+export function productive(rule: GrammarRule): GrammarRule {
+  const rules = new Set([rule]);
+  const users = new Map<GrammarRule, GrammarRule[]>();
+  for (const each of rules) {
+    for (const part of each.alternatives.flat()) {
+      if (typeof part === 'function') continue;
+      rules.add(part);
+      const known = users.get(part);
+      if (known) known.push(each);
+      else users.set(part, [each]);
+    }
+  }
+  const ending = new Set<GrammarRule>();
+  const ends = (parts: readonly GrammarPart[]) => parts.every((part) => typeof part === 'function' || ending.has(part));
+  const waiting = [...rules];
+  for (let each = waiting.pop(); each; each = waiting.pop()) {
+    if (ending.has(each) || !each.alternatives.some(ends)) continue;
+    ending.add(each);
+    waiting.push(...(users.get(each) ?? []));
+  }
+  for (const each of rules) {
+    const kept = each.alternatives.filter(ends);
+    if (kept.length < each.alternatives.length) each.alternatives.splice(0, each.alternatives.length, ...kept);
+  }
+  return rule;
 }

@@ -163,7 +163,10 @@ test('a schema that answers cannot be held to is refused, and so is JSON beside 
   const ask = (fields: object, by = client) => by.chat.completions.create({ ...asked, ...fields });
   const held = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema } });
   const refused = (code: string) => ({ status: 400, code, param: 'response_format' });
-  await assert.rejects(ask({ response_format: held({ type: 'string', pattern: 'a' }) }), refused('invalid_value'));
+  await assert.rejects(
+    ask({ response_format: held({ type: 'array', contains: { const: 1 } }) }),
+    refused('invalid_value'),
+  );
   const deep = `${'{"type":"array","items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
   const body = JSON.stringify({ ...asked, response_format: held({}) }).replace('"schema":{}', `"schema":${deep}`);
   const headers = { 'content-type': 'application/json' };
@@ -173,8 +176,8 @@ test('a schema that answers cannot be held to is refused, and so is JSON beside 
   await assert.rejects(ask({ response_format: { type: 'json_object' }, tools }), refused('unsupported'));
   const named = { tools, tool_choice: { type: 'function', function: { name: 'g' } } };
   await assert.rejects(ask(named), { status: 400, code: 'invalid_value', param: 'tool_choice' });
-  const patterned = { name: 'f', parameters: { properties: { a: { type: 'string', pattern: 'x' } } } };
-  const forced = { tools: [{ type: 'function', function: patterned }], tool_choice: 'required' };
+  const containing = { name: 'f', parameters: { properties: { a: { type: 'array', contains: { const: 1 } } } } };
+  const forced = { tools: [{ type: 'function', function: containing }], tool_choice: 'required' };
   await assert.rejects(ask(forced), { status: 400, code: 'invalid_value', param: 'tool_choice' });
   await ask({ response_format: { type: 'json_object' }, tools, tool_choice: 'none', max_tokens: 4 });
   const scripted = { model: 'scripted', response_format: { type: 'json_object' } };

@@ -1,28 +1,45 @@
 // The grammar of JSON, and of JSON that conforms to a schema: objects have the properties of the schema in its order, and no others.
-import { isObject } from '../../errors.ts';
-import { characterOf, type GrammarPart, type GrammarRule, literal, oneOf, repeated } from './grammar.ts';
+import { exactNumber } from '../../json-schema/exact-number.ts';
+import {
+  beginOf,
+  characterOf,
+  type GrammarPart,
+  type GrammarRule,
+  goOn,
+  literal,
+  oneOf,
+  productive,
+  repeated,
+} from './grammar.ts';
+import { numberBetween } from './number-grammar.ts';
+import {
+  type Alternative,
+  type Conjunction,
+  canonical,
+  itemsOf,
+  type JsonType,
+  otherPropertiesOf,
+  propertyOf,
+  requiredOf,
+  SchemaUnsupported,
+  schemaReader,
+  typeOf,
+} from './schema-alternatives.ts';
+import { textSets } from './text-automaton.ts';
+import { matchingText, type TextPattern, textOf } from './text-grammar.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
+export { SchemaUnsupported };
 
 // As much white space as writers put between values: without a limit a model might write nothing else.
-const space = oneOf([], [literal(' ')], [literal('\n'), repeated(characterOf(/[ \t]/), 0, 20)]);
-const digit = characterOf(/[0-9]/);
-const hex = characterOf(/[0-9a-fA-F]/);
-// Without halves of characters, which would be none if the other did not follow.
-const unit = oneOf([characterOf(/[0-9a-ce-fA-CE-F]/), hex], [characterOf(/[dD]/), characterOf(/[0-7]/)]);
-const escaped = oneOf([characterOf(/["\\/bfnrt]/)], [literal('u'), unit, hex, hex]);
-// Not \p{Cc}: JSON allows U+007F to U+009F.
-const letter = oneOf(
-  [(character) => character >= ' ' && character !== '"' && character !== '\\'],
-  [literal('\\'), escaped],
-);
+const space = oneOf([], [literal(' ')], [literal('\n'), repeated(characterOf(/^[ \t]$/), 0, 20)]);
+const digit = characterOf(/^[0-9]$/);
 const text = textOf(0);
 const integer = oneOf([
   oneOf([], [literal('-')]),
-  oneOf([literal('0')], [characterOf(/[1-9]/), repeated(digit, 0, 15)]),
+  oneOf([literal('0')], [characterOf(/^[1-9]$/), repeated(digit, 0, 15)]),
 ]);
 const fraction = oneOf([], [literal('.'), repeated(digit, 1, 16)]);
-const exponent = oneOf([], [characterOf(/[eE]/), oneOf([], [characterOf(/[+-]/)]), repeated(digit, 1, 2)]);
+const exponent = oneOf([], [characterOf(/^[eE]$/), oneOf([], [characterOf(/^[+-]$/)]), repeated(digit, 1, 2)]);
 const number = oneOf([integer, fraction, exponent]);
 const boolean = oneOf([literal('true')], [literal('false')]);
 const nothing = literal('null');
@@ -30,175 +47,286 @@ const nothing = literal('null');
 const anyValue: GrammarRule = oneOf([text], [number], [boolean], [nothing]);
 const anyList = listOf(anyValue, 0);
 /** Any object. */
-export const anyObject = mapOf(anyValue);
+export const anyObject = mapOf([[text, anyValue]], 0);
 anyValue.alternatives.push([anyObject], [anyList]);
 
-const scalars: Readonly<Record<string, GrammarRule>> = { boolean, null: nothing };
-
-/** A part of a schema that a grammar here cannot have. */
-export class SchemaUnsupported extends Error {}
-
-/** What tells readers about a value, and nothing about which values there may be. */
-const annotations = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', '$comment'];
-const names = ['$schema', '$id', '$defs', 'definitions', '$ref', 'type', 'enum', 'const', 'anyOf', 'allOf'];
-const ofObjects = ['properties', 'required', 'additionalProperties'];
-const ofLists = ['items', 'minItems', 'maxItems'];
-const ofScalars = ['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
-const known: ReadonlySet<string> = new Set([...annotations, ...names, ...ofObjects, ...ofLists, ...ofScalars]);
-
-/** The largest bound of a list and of a text, and the most values of one `enum`. */
+/** The largest bound of a list, of a text and of an object, the most values of one `enum`, and of a list without repetitions. */
 const MOST_ITEMS = 256;
 const MOST_CHARACTERS = 4096;
 const MOST_VALUES = 1000;
+const MOST_UNIQUE = 8;
+/** The most schemas that one schema may combine. */
+const MOST_RULES = 20_000;
+/** The largest whole number, and the most digits behind the point, of a number with bounds. */
+const WIDEST = 10n ** 15n;
+const MOST_DECIMALS = 16;
+/** The largest step of multiples, in units of their last digit. */
+const WIDEST_STEP = 1000n;
+
+type Schema = Readonly<Record<string, unknown>>;
+const onlyText = { type: 'string' };
 
 /** The grammar of the values that a schema allows. Throws `SchemaUnsupported` for keywords that it cannot hold a text to. */
 export function schemaGrammar(schema: Schema): GrammarRule {
-  /** Rules of schemas that others refer to, by their references: a schema may contain itself. */
-  const referred = new Map<string, GrammarRule>();
-
-  /** @param open the references that lead here without a character between, which must not lead back to themselves */
-  const ruleOf = (given: unknown, path: string, open: readonly string[] = []): GrammarRule => {
-    if (given === true) return anyValue;
-    if (!isObject(given)) throw new SchemaUnsupported(`${path} is no schema`);
-    const unknown = Object.keys(given).find((key) => !known.has(key));
-    if (unknown !== undefined) throw new SchemaUnsupported(`${path}: this server cannot hold a text to ${unknown}`);
-    const { $ref, enum: values, anyOf, allOf } = given;
-    if ($ref !== undefined) return referenceOf(String($ref), path, open);
-    if ('const' in given) return written(given.const);
-    if (Array.isArray(values)) {
-      if (values.length > MOST_VALUES) throw new SchemaUnsupported(`${path}.enum has more than ${MOST_VALUES} values`);
-      return oneOf(...values.map((value) => [written(value)]));
-    }
-    if (Array.isArray(anyOf)) return oneOf(...anyOf.map((each, i) => [ruleOf(each, `${path}.anyOf.${i}`, open)]));
-    if (Array.isArray(allOf)) {
-      if (allOf.length === 1) return ruleOf(allOf[0], `${path}.allOf.0`, open);
-      throw new SchemaUnsupported(`${path}: this server cannot hold a text to several schemas of allOf`);
-    }
-    const { type = 'properties' in given ? 'object' : undefined } = given;
-    if (type === undefined) return anyValue;
-    return oneOf(...[type].flat().map((each) => [typeOf(String(each), given, path)]));
+  const { alternativesOf } = schemaReader(schema);
+  const sets = textSets();
+  /** Rules of schemas that hold together: a schema may contain itself. */
+  const rules = new Map<string, GrammarRule>();
+  const ids = new Map<unknown, number>();
+  const idOf = (part: unknown) => {
+    const id = ids.get(part) ?? ids.size;
+    ids.set(part, id);
+    return id;
   };
 
-  const referenceOf = (reference: string, path: string, open: readonly string[]): GrammarRule => {
-    if (open.includes(reference)) throw new SchemaUnsupported(`${path}: ${reference} refers to itself`);
-    const before = referred.get(reference);
+  const ruleOf = (conjunction: Conjunction): GrammarRule => {
+    if (conjunction.every(({ schema: part }) => part === true)) return anyValue;
+    const key = [...new Set(conjunction.map(({ schema: part }) => idOf(part)))].sort((a, b) => a - b).join();
+    const before = rules.get(key);
     if (before) return before;
-    const found = reference
-      .split('/')
-      .slice(1)
-      .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
-      .reduce<unknown>((within, part) => (isObject(within) ? within[part] : undefined), schema);
-    if (!reference.startsWith('#') || found === undefined)
-      throw new SchemaUnsupported(`${path}: there is no ${reference}`);
+    if (rules.size >= MOST_RULES) throw new SchemaUnsupported('schema: it is too large for this server');
     const rule = oneOf();
-    referred.set(reference, rule);
-    rule.alternatives.push([ruleOf(found, reference, [...open, reference])]);
+    rules.set(key, rule);
+    const alternatives = alternativesOf(conjunction);
+    if (alternatives.some(isAnything)) rule.alternatives.push([anyValue]);
+    else for (const each of alternatives) rule.alternatives.push([ruleOfAlternative(each)]);
     return rule;
   };
 
-  const typeOf = (type: string, given: Schema, path: string): GrammarRule => {
-    if (type === 'object') return objectOf(given, path);
-    if (type === 'integer' || type === 'number') return numberOf(type, given, path);
-    if (type === 'string') {
-      const { minLength = 0, maxLength } = given as { minLength?: number; maxLength?: number };
-      if (minLength <= MOST_CHARACTERS && (maxLength ?? 0) <= MOST_CHARACTERS) return textOf(minLength, maxLength);
-      throw new SchemaUnsupported(`${path}: this server holds texts to ${MOST_CHARACTERS} characters at most`);
-    }
-    if (type !== 'array') {
-      const scalar = Object.hasOwn(scalars, type) ? scalars[type] : undefined;
-      if (scalar) return scalar;
-      throw new SchemaUnsupported(`${path}: there is no type ${type}`);
-    }
-    const { items = true, minItems = 0, maxItems } = given as { items?: unknown; minItems?: number; maxItems?: number };
-    if (minItems > MOST_ITEMS || (maxItems ?? 0) > MOST_ITEMS)
-      throw new SchemaUnsupported(`${path}: this server holds lists to ${MOST_ITEMS} items at most`);
-    return listOf(ruleOf(items, `${path}.items`), minItems, maxItems);
+  const ruleOfAlternative = (given: Alternative): GrammarRule => {
+    const { values, types, demands, sources } = given;
+    const { values: _values, ...otherwise } = given;
+    if (!values) return oneOf(...[...types].map((type) => [ofType[type](given)]));
+    if (values.length > MOST_VALUES) throw new SchemaUnsupported(`schema: an enum has more than ${MOST_VALUES} values`);
+    const fitting = values.filter((value) => types.has(typeOf(value)) && !(given.isWhole && isBroken(value)));
+    const isFree = demands.length === 0 && sources.length === 0;
+    const held = (value: unknown) => isFree || isTextOf(ofType[typeOf(value)](otherwise), JSON.stringify(value));
+    return oneOf(...fitting.filter(held).map((value) => [written(value)]));
   };
 
-  const objectOf = ({ properties = {}, required = [], additionalProperties }: Schema, path: string): GrammarRule => {
-    const named = properties as Schema;
-    const needed = required as readonly string[];
-    const keys = [...new Set([...Object.keys(named), ...needed])];
-    if (keys.length === 0)
-      return additionalProperties === false
-        ? mapOf(undefined)
-        : mapOf(ruleOf(additionalProperties ?? true, `${path}.*`));
-    // What may follow the last property that was written, from the end backwards.
-    let first: GrammarRule = oneOf([]);
-    let further: GrammarRule = oneOf([]);
-    for (const key of keys.reverse()) {
-      const value = Object.hasOwn(named, key) ? ruleOf(named[key], `${path}.${key}`) : anyValue;
-      const entry = [written(key), space, literal(':'), space, value];
-      const may = !needed.includes(key);
-      [first, further] = [
-        oneOf([...entry, further], ...(may ? [[first]] : [])),
-        oneOf([space, literal(','), space, ...entry, further], ...(may ? [[further]] : [])),
-      ];
+  const numberOf = (given: Alternative): GrammarRule => {
+    const bounds = given.demands.filter(({ keyword }) => /imum$|^multipleOf$/i.test(keyword));
+    if (bounds.length === 0) return given.isWhole ? integer : number;
+    const exact = bounds.map(({ keyword, value, path }) => {
+      if (typeof value !== 'number') throw new SchemaUnsupported(`${path}.${keyword} is no number`);
+      return { keyword, path, value: exactNumber(String(value)) };
+    });
+    const steps = exact.filter(({ keyword }) => keyword === 'multipleOf');
+    const stepDecimals = Math.max(0, ...steps.map(({ value }) => Number(-value.exponent)));
+    const tooFine = () =>
+      new SchemaUnsupported(
+        `${steps[0]?.path}.multipleOf: this server holds numbers to multiples of up to ${WIDEST_STEP} units of the last digit`,
+      );
+    if (stepDecimals > MOST_DECIMALS) throw tooFine();
+    const fine = 10n ** BigInt(stepDecimals);
+    const unscaled = steps.reduce(
+      (all, { value }) => leastMultiple(all, value.coefficient * 10n ** (value.exponent + BigInt(stepDecimals))),
+      1n,
+    );
+    const decimals = given.isWhole ? 0 : steps.length > 0 ? stepDecimals : MOST_DECIMALS;
+    const step = given.isWhole ? leastMultiple(unscaled, fine) / fine : unscaled;
+    if (step <= 0n || step > WIDEST_STEP) throw tooFine();
+    const scale = 10n ** BigInt(decimals);
+    let [low, high] = [-WIDEST * scale, WIDEST * scale];
+    for (const { keyword, value } of exact) {
+      const shift = value.exponent + BigInt(decimals);
+      const [down, up] = rounded(value.coefficient, shift);
+      if (keyword === 'minimum' && up > low) low = up;
+      if (keyword === 'maximum' && down < high) high = down;
+      if (keyword === 'exclusiveMinimum' && down + 1n > low) low = down + 1n;
+      if (keyword === 'exclusiveMaximum' && up - 1n < high) high = up - 1n;
     }
-    return oneOf([literal('{'), space, first, space, literal('}')]);
+    return low > high ? oneOf() : numberBetween({ low, high, decimals, step });
   };
 
-  return ruleOf(schema, 'schema');
+  const lengthsOf = ({ demands }: Alternative): readonly [least: number, most: number | undefined] => {
+    let [least, most]: [number, number | undefined] = [0, undefined];
+    for (const { keyword, value, path } of demands) {
+      if (keyword !== 'minLength' && keyword !== 'maxLength') continue;
+      const count = countOf(value, `${path}.${keyword}`);
+      if (count > MOST_CHARACTERS)
+        throw new SchemaUnsupported(
+          `${path}.${keyword}: this server holds texts to ${MOST_CHARACTERS} characters at most`,
+        );
+      if (keyword === 'minLength') least = Math.max(least, count);
+      else most = Math.min(most ?? count, count);
+    }
+    return [least, most];
+  };
+
+  const stringOf = (given: Alternative, further: readonly TextPattern[] = []): GrammarRule => {
+    const [least, most] = lengthsOf(given);
+    const own = given.demands.filter(({ keyword }) => keyword === 'pattern');
+    const patterns = [...own.map(({ value, path }) => ({ source: String(value), path })), ...further];
+    if (most !== undefined && least > most) return oneOf();
+    return patterns.length === 0
+      ? textOf(least, most)
+      : matchingText(sets, { patterns, least, most: most ?? Number.POSITIVE_INFINITY });
+  };
+
+  const listRule = (given: Alternative): GrammarRule => {
+    const [least, most] = countsOf(given, 'minItems', 'maxItems', MOST_ITEMS);
+    const { first, others } = itemsOf(given);
+    const containing = given.sources.find(({ schema: part }) => part.contains !== undefined);
+    if (containing) throw new SchemaUnsupported(`${containing.path}.contains: this server cannot hold a text to it`);
+    const unique = given.demands.find(({ keyword }) => keyword === 'uniqueItems');
+    if (most !== undefined && least > most) return oneOf();
+    if (unique && (most ?? 2) > 1) {
+      const values = first.length > 0 ? undefined : listedValues(others);
+      if (values) return withoutRepetition(values, least, most ?? values.length);
+      throw new SchemaUnsupported(
+        `${unique.path}.uniqueItems: this server holds lists to it only of up to ${MOST_UNIQUE} listed values`,
+      );
+    }
+    if (first.length === 0) return listOf(ruleOf(others), least, most);
+    const prefix = first.slice(0, most).map(ruleOf);
+    let further =
+      most !== undefined && most <= prefix.length
+        ? oneOf([])
+        : behindItems(
+            ruleOf(others),
+            Math.max(0, least - prefix.length),
+            most === undefined ? undefined : most - prefix.length,
+          );
+    for (const [i, item] of [...prefix.entries()].reverse()) {
+      const separator = i === 0 ? [] : [space, literal(','), space];
+      further = oneOf([...separator, item, further], ...(i >= least ? [[]] : []));
+    }
+    return oneOf([literal('['), space, further, space, literal(']')]);
+  };
+
+  /** The values that a schema lists, if it does and they are few. */
+  const listedValues = (conjunction: Conjunction): readonly unknown[] | undefined => {
+    const values = new Map<string, unknown>();
+    for (const { values: listed, demands, sources, types } of alternativesOf(conjunction)) {
+      if (!listed || demands.length > 0 || sources.length > 0) return undefined;
+      for (const value of listed) if (types.has(typeOf(value))) values.set(canonical(value), value);
+    }
+    return values.size <= MOST_UNIQUE ? [...values.values()] : undefined;
+  };
+
+  const objectOf = (given: Alternative): GrammarRule => {
+    const needed = requiredOf(given);
+    const own = given.sources.flatMap(({ schema: part, path }) => {
+      if (typeof (part.properties ?? {}) !== 'object') throw new SchemaUnsupported(`${path}.properties is no object`);
+      return Object.keys((part.properties ?? {}) as Schema);
+    });
+    const names = [...new Set([...own, ...needed])];
+    const ofNames = given.sources.flatMap(({ schema: part, path }) =>
+      part.propertyNames === undefined ? [] : [{ schema: part.propertyNames, path: `${path}.propertyNames` }],
+    );
+    const [least, most] = countsOf(given, 'minProperties', 'maxProperties', MOST_VALUES);
+    if (names.length === 0) return mapRule(given, ofNames, least, most);
+    const isName = ofNames.length > 0 ? ruleOf(ofNames) : text;
+    const entries = names.map((name) => ({
+      isNeeded: needed.has(name),
+      parts: [
+        isTextOf(isName, JSON.stringify(name)) ? written(name) : oneOf(),
+        ...[space, literal(':'), space],
+        ruleOf(propertyOf(given, name)),
+      ],
+    }));
+    return objectOfEntries(entries, least, most);
+  };
+
+  /** Objects of which no schema names a property. */
+  const mapRule = (given: Alternative, ofNames: Conjunction, least: number, most: number | undefined): GrammarRule => {
+    if (least > 1) {
+      const { path } = given.sources.find(({ schema: part }) => Number(part.minProperties) > 1)!;
+      throw new SchemaUnsupported(`${path}.minProperties: this server cannot hold names to be different`);
+    }
+    const patterns = given.sources.flatMap(({ schema: part, path }) =>
+      Object.keys((part.patternProperties ?? {}) as Schema).map((source) => ({
+        source,
+        path: `${path}.patternProperties`,
+      })),
+    );
+    const known = [...new Map(patterns.map((pattern) => [pattern.source, pattern])).values()];
+    const keys: [GrammarRule, GrammarRule][] = [];
+    const names = [...ofNames, { schema: onlyText, path: 'schema' }];
+    for (const name of alternativesOf(names)) {
+      for (const value of name.values ?? []) {
+        if (typeof value === 'string' && isTextOf(ruleOf(names), JSON.stringify(value)))
+          keys.push([written(value), ruleOf(propertyOf(given, value))]);
+      }
+      if (name.values) continue;
+      // Names that one pattern matches and no other, and those that none does.
+      for (const own of [...known, undefined]) {
+        const further = known.map((pattern) => ({ ...pattern, isNegated: pattern !== own }));
+        keys.push([stringOf(name, further), ruleOf(otherPropertiesOf(given, own?.source))]);
+      }
+    }
+    return mapOf(keys, least, most);
+  };
+
+  const ofType: Readonly<Record<JsonType, (given: Alternative) => GrammarRule>> = {
+    null: () => nothing,
+    boolean: () => boolean,
+    number: numberOf,
+    string: (given) => stringOf(given),
+    array: listRule,
+    object: objectOf,
+  };
+
+  const grammar = productive(ruleOf([{ schema, path: 'schema' }]));
+  if (grammar.alternatives.length === 0)
+    throw new SchemaUnsupported('schema: no value conforms to it that this server can write');
+  return grammar;
 }
 
-function textOf(least: number, most?: number): GrammarRule {
-  return oneOf([literal('"'), repeated(letter, least, most), literal('"')]);
+function isAnything({ types, isWhole, values, demands, sources }: Alternative): boolean {
+  return types.size === 6 && !isWhole && !values && demands.length === 0 && sources.length === 0;
 }
 
-const WIDEST = 10 ** 15;
+const isBroken = (value: unknown) => typeof value === 'number' && !Number.isInteger(value);
 
-/** A number within bounds. One that is not whole lies between two whole numbers that are within them. */
-function numberOf(type: 'integer' | 'number', given: Schema, path: string): GrammarRule {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = given as Record<string, number | undefined>;
-  if ([minimum, maximum, exclusiveMinimum, exclusiveMaximum].every((bound) => bound === undefined))
-    return type === 'integer' ? integer : number;
-  if (type === 'number' && (exclusiveMinimum ?? exclusiveMaximum) !== undefined)
-    throw new SchemaUnsupported(`${path}: this server cannot hold a number that may be broken to an exclusive bound`);
-  const low = Math.max(-WIDEST, Math.ceil(minimum ?? -WIDEST), Math.floor(exclusiveMinimum ?? -WIDEST - 1) + 1);
-  const high = Math.min(WIDEST, Math.floor(maximum ?? WIDEST), Math.ceil(exclusiveMaximum ?? WIDEST + 1) - 1);
-  if (!(low <= high)) throw new SchemaUnsupported(`${path}: there is no whole number within the bounds`);
-  const whole = wholeBetween(low, high);
-  if (type === 'integer') return whole;
-  const zeros = oneOf([], [literal('.'), repeated(characterOf(/0/), 1, 16)]);
-  const parts: GrammarPart[][] = [[whole, zeros]];
-  if (high > 0 && high > low) parts.push([digitsBetween(Math.max(0, low), high - 1), fraction]);
-  if (low < 0 && high > low) parts.push([literal('-'), digitsBetween(Math.max(0, -high), -low - 1), fraction]);
-  return oneOf(...parts);
+function isTextOf(grammar: GrammarRule, given: string): boolean {
+  return goOn(beginOf(grammar), given)?.mayEnd ?? false;
 }
 
-function wholeBetween(low: number, high: number): GrammarRule {
-  const parts: GrammarPart[][] = [];
-  if (high >= 0) parts.push([digitsBetween(Math.max(0, low), high)]);
-  if (low < 0) parts.push([literal('-'), digitsBetween(Math.max(1, -high), -low)]);
-  return oneOf(...parts);
+function leastMultiple(a: bigint, b: bigint): bigint {
+  let [x, y] = [a, b];
+  while (y > 0n) [x, y] = [y, x % y];
+  return (a / x) * b;
 }
 
-/** The digits of whole numbers from 0 up, within bounds. */
-function digitsBetween(low: number, high: number): GrammarRule {
-  const lengths = Array.from({ length: String(high).length }, (_, i) => i + 1);
-  const parts = lengths
-    .map((length) => [Math.max(low, length === 1 ? 0 : 10 ** (length - 1)), Math.min(high, 10 ** length - 1)] as const)
-    .filter(([from, to]) => from <= to)
-    .map(([from, to]) => [sameLength(String(from), String(to))]);
-  return oneOf(...parts);
+/** `coefficient` × 10^`shift`, rounded down and up. */
+function rounded(coefficient: bigint, shift: bigint): readonly [bigint, bigint] {
+  if (shift >= 0n) return [coefficient * 10n ** shift, coefficient * 10n ** shift];
+  const unit = 10n ** -shift;
+  const down = coefficient / unit - (coefficient < 0n && coefficient % unit !== 0n ? 1n : 0n);
+  return [down, coefficient % unit === 0n ? down : down + 1n];
 }
 
-/** Digits between two texts of the same length. */
-function sameLength(from: string, to: string): GrammarRule {
-  const { length } = from;
-  if (/^0*$/.test(from) && /^9*$/.test(to)) return repeated(digit, length, length);
-  const [first, last] = [from[0]!, to[0]!];
-  if (first === last) return oneOf([literal(first), sameLength(from.slice(1), to.slice(1))]);
-  const further = repeated(digit, length - 1, length - 1);
-  return oneOf(
-    [literal(first), sameLength(from.slice(1), '9'.repeat(length - 1))],
-    [(character) => character > first && character < last, further],
-    [literal(last), sameLength('0'.repeat(length - 1), to.slice(1))],
-  );
+function countOf(value: unknown, path: string): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+  throw new SchemaUnsupported(`${path} is no whole number from 0 up`);
+}
+
+/** The bounds of the number of items or properties. */
+function countsOf(
+  { sources }: Alternative,
+  lowest: string,
+  highest: string,
+  limit: number,
+): readonly [number, number | undefined] {
+  let [least, most]: [number, number | undefined] = [0, undefined];
+  for (const { schema, path } of sources) {
+    for (const keyword of [lowest, highest]) {
+      if (schema[keyword] === undefined) continue;
+      const count = countOf(schema[keyword], `${path}.${keyword}`);
+      if (count > limit)
+        throw new SchemaUnsupported(`${path}.${keyword}: this server holds lists to ${limit} items at most`);
+      if (keyword === lowest) least = Math.max(least, count);
+      else most = Math.min(most ?? count, count);
+    }
+  }
+  return [least, most];
 }
 
 /** A value as JSON writes it, its characters beyond ASCII as they are or escaped: not every tokenizer has tokens of whole ones. */
 function written(value: unknown): GrammarRule {
+  assertWritable(value);
   const parts = Array.from(JSON.stringify(value), (character) => {
     if (character <= '\x7f') return literal(character);
     const units = Array.from({ length: character.length }, (_, i) =>
@@ -209,20 +337,80 @@ function written(value: unknown): GrammarRule {
   return oneOf(parts);
 }
 
+function assertWritable(value: unknown): void {
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+    throw new SchemaUnsupported(`schema: ${value} is beyond the whole numbers that this server reads exactly`);
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) assertWritable(inner);
+}
+
 function listOf(item: GrammarPart, least: number, most?: number): GrammarRule {
   const [open, close] = [literal('['), literal(']')];
-  const further = oneOf([space, literal(','), space, item]);
   const empty: GrammarPart[][] = least === 0 ? [[open, space, close]] : [];
   if (most === 0) return oneOf(...empty);
-  const others = repeated(further, Math.max(0, least - 1), most === undefined ? undefined : most - 1);
+  const others = behindItems(item, Math.max(0, least - 1), most === undefined ? undefined : most - 1);
   return oneOf(...empty, [open, space, item, others, space, close]);
 }
 
-/** An object with any names. @param value of each; without it there are none */
-function mapOf(value: GrammarPart | undefined): GrammarRule {
+/** Further items, each behind a comma. */
+function behindItems(item: GrammarPart, least: number, most?: number): GrammarRule {
+  return repeated(oneOf([space, literal(','), space, item]), least, most);
+}
+
+/** Lists of some of these values, each once. */
+function withoutRepetition(values: readonly unknown[], least: number, most: number): GrammarRule {
+  const rules = new Map<number, GrammarRule>();
+  const behind = (used: number): GrammarRule => {
+    const known = rules.get(used);
+    if (known) return known;
+    const count = values.filter((_, i) => used & (1 << i)).length;
+    const rule = oneOf(...(count >= least ? [[]] : []));
+    rules.set(used, rule);
+    if (count >= most) return rule;
+    for (const [i, value] of values.entries()) {
+      if (used & (1 << i)) continue;
+      const separator = count === 0 ? [] : [space, literal(','), space];
+      rule.alternatives.push([...separator, written(value), behind(used | (1 << i))]);
+    }
+    return rule;
+  };
+  return oneOf([literal('['), space, behind(0), space, literal(']')]);
+}
+
+/** An object with any names. @param entries rules of a name and of what it stands for */
+function mapOf(entries: readonly (readonly [GrammarRule, GrammarRule])[], least: number, most?: number): GrammarRule {
   const [open, close] = [literal('{'), literal('}')];
-  if (value === undefined) return oneOf([open, space, close]);
-  const entry = oneOf([text, space, literal(':'), space, value]);
-  const others = repeated(oneOf([space, literal(','), space, entry]), 0);
-  return oneOf([open, space, close], [open, space, entry, others, space, close]);
+  const empty: GrammarPart[][] = least === 0 ? [[open, space, close]] : [];
+  if (most === 0) return oneOf(...empty);
+  const entry = oneOf(...entries.map(([name, value]) => [name, space, literal(':'), space, value]));
+  const others = behindItems(entry, 0, most === undefined ? undefined : most - 1);
+  return oneOf(...empty, [open, space, entry, others, space, close]);
+}
+
+interface Entry {
+  readonly isNeeded: boolean;
+  readonly parts: readonly GrammarPart[];
+}
+
+/** An object with these properties, in their order, of which so many are there. */
+function objectOfEntries(entries: readonly Entry[], least: number, most = entries.length): GrammarRule {
+  const counts = least > 0 || most < entries.length;
+  const rules = new Map<string, GrammarRule>();
+  // What may follow when `count` properties are there, and those before `at` were dealt with.
+  const behind = (at: number, count: number): GrammarRule => {
+    const key = `${at} ${counts ? count : Math.min(1, count)}`;
+    const known = rules.get(key);
+    if (known) return known;
+    const rule = oneOf();
+    rules.set(key, rule);
+    const entry = entries[at];
+    if (!entry) {
+      if (count >= least) rule.alternatives.push([]);
+      return rule;
+    }
+    const separator = count === 0 ? [] : [space, literal(','), space];
+    if (count < most) rule.alternatives.push([...separator, ...entry.parts, behind(at + 1, count + 1)]);
+    if (!entry.isNeeded) rule.alternatives.push([behind(at + 1, count)]);
+    return rule;
+  };
+  return oneOf([literal('{'), space, behind(0, 0), space, literal('}')]);
 }

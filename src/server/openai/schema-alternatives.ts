@@ -1,0 +1,377 @@
+// What a JSON Schema demands of a value, taken apart: alternatives, each with the demands of all schemas that hold at once.
+import { isObject } from '../../errors.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A part of a schema that a grammar here cannot have. */
+export class SchemaUnsupported extends Error {}
+
+/** Schemas that a value must conform to together, each with its place for messages. */
+export type Conjunction = readonly Demand[];
+
+export interface Demand {
+  readonly schema: unknown;
+  readonly path: string;
+}
+
+const jsonTypes = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
+export type JsonType = (typeof jsonTypes)[number];
+
+/** One way to conform. */
+export interface Alternative {
+  readonly types: ReadonlySet<JsonType>;
+  /** Whether numbers are whole. */
+  readonly isWhole: boolean;
+  /** The only values that there may be, if they are listed. */
+  readonly values?: readonly unknown[];
+  /** Bounds, lengths, patterns: keywords about the value itself, which all hold. */
+  readonly demands: readonly { readonly keyword: string; readonly value: unknown; readonly path: string }[];
+  /** Schemas with keywords about the parts of lists and objects. */
+  readonly sources: readonly Source[];
+}
+
+export interface Source {
+  readonly schema: Schema;
+  readonly path: string;
+  /** The schemas that this one is a part of, itself included: their `unevaluated…` keywords see what it says. */
+  readonly within: readonly Schema[];
+}
+
+const ofValues = ['minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
+const ofParts = [
+  ['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames', 'unevaluatedProperties'],
+  [
+    'minProperties',
+    'maxProperties',
+    'items',
+    'prefixItems',
+    'additionalItems',
+    'unevaluatedItems',
+    'minItems',
+    'maxItems',
+    'contains',
+  ],
+].flat();
+const unheld = [
+  ['if', 'then', 'else', '$dynamicRef', '$recursiveRef'],
+  ['propertyDependencies', 'extends', 'disallow', 'divisibleBy'],
+].flat();
+
+/** The most alternatives of one value. */
+const MOST_ALTERNATIVES = 500;
+/** The most schemas that are looked at, each time one is. */
+const MOST_STEPS = 200_000;
+
+const anything: Alternative = { types: new Set(jsonTypes), isWhole: false, demands: [], sources: [] };
+
+type Item =
+  | (Demand & { readonly within: readonly Schema[]; readonly open: readonly string[] })
+  | { readonly either: readonly Item[] };
+
+/** Takes schemas apart that refer to parts of `root`. */
+export function schemaReader(root: Schema) {
+  let steps = 0;
+  const alternativesOf = (conjunction: Conjunction): readonly Alternative[] =>
+    expand(
+      conjunction.map((demand) => ({ ...demand, within: [], open: [] })),
+      anything,
+    );
+
+  const expand = (items: readonly Item[], known: Alternative): readonly Alternative[] => {
+    const [item, ...rest] = items;
+    if (++steps > MOST_STEPS) throw new SchemaUnsupported('schema: it is too large for this server');
+    if (known.types.size === 0) return [];
+    if (!item) return [known];
+    if ('either' in item) {
+      const all = item.either.flatMap((each) => expand([each, ...rest], known));
+      if (all.length <= MOST_ALTERNATIVES) return all;
+      throw new SchemaUnsupported(`schema: it has more than ${MOST_ALTERNATIVES} alternatives`);
+    }
+    const { schema, path, open } = item;
+    if (schema === true) return expand(rest, known);
+    if (schema === false) return [];
+    if (!isObject(schema)) throw new SchemaUnsupported(`${path} is no schema`);
+    const refusal = (keyword: string, why = 'this server cannot hold a text to it') =>
+      new SchemaUnsupported(`${path}.${keyword}: ${why}`);
+    const has = (keyword: string) => Object.hasOwn(schema, keyword);
+    const unknown = unheld.find((keyword) => has(keyword) && !isVacuous(keyword, schema));
+    if (unknown) throw refusal(unknown);
+    if (has('$id') && schema !== root && !String(schema.$id).startsWith('#'))
+      throw refusal('$id', 'only the whole schema may have one');
+
+    const within = [...item.within, schema];
+    const part = (given: unknown, place: string, opened = open): Item => ({
+      schema: given,
+      path: `${path}.${place}`,
+      within,
+      open: opened,
+    });
+    const listed = (keyword: string): readonly unknown[] => {
+      const given = schema[keyword] ?? [];
+      if (!Array.isArray(given)) throw refusal(keyword, 'it is no list');
+      return given;
+    };
+    const parts = (keyword: string) => listed(keyword).map((each, i) => part(each, `${keyword}.${i}`));
+    const next: Item[] = [];
+    if (has('$ref')) {
+      const reference = String(schema.$ref);
+      if (open.includes(reference)) throw new SchemaUnsupported(`${path}: ${reference} refers to itself`);
+      next.push({ schema: referred(reference, path), path: reference, within, open: [...open, reference] });
+    }
+    next.push(...parts('allOf'));
+    if (has('anyOf')) next.push({ either: parts('anyOf') });
+    for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
+      if (has(keyword) && !isObject(schema[keyword])) throw refusal(keyword, 'it is no object');
+      for (const [name, needed] of Object.entries((schema[keyword] ?? {}) as Schema)) {
+        const also = Array.isArray(needed) ? { required: [name, ...needed] } : { required: [name], allOf: [needed] };
+        const without = { properties: { [name]: false } };
+        next.push({ either: [part(without, keyword), part(also, `${keyword}.${name}`)] });
+      }
+    }
+    let now = withOwn(known, schema, path, within);
+    if (has('not')) now = withoutNot(now, schema.not, refusal('not'));
+    if (has('oneOf')) {
+      const either = parts('oneOf');
+      assertExclusive(
+        either.map((each) => expand([each], now)),
+        refusal(
+          'oneOf',
+          'its schemas may hold together, as far as this server sees; give each a property with a const of its own, or use anyOf',
+        ),
+      );
+      next.push({ either });
+    }
+    return expand([...next, ...rest], now);
+  };
+
+  const referred = (reference: string, path: string): unknown => {
+    const anchor = /^#([^/].*)$/.exec(reference)?.[1];
+    const local =
+      typeof root.$id === 'string' && reference.startsWith(`${root.$id}#`)
+        ? reference.slice(root.$id.length)
+        : reference;
+    let found: unknown;
+    if (anchor !== undefined) found = anchored(root, decodeURIComponent(anchor));
+    else if (local.startsWith('#')) {
+      found = local
+        .split('/')
+        .slice(1)
+        .map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+        .reduce<unknown>(
+          (inside, name) =>
+            typeof inside === 'object' && inside !== null && Object.hasOwn(inside, name)
+              ? (inside as Schema)[name]
+              : undefined,
+          root,
+        );
+    }
+    if (found === undefined) throw new SchemaUnsupported(`${path}: there is no ${reference}`);
+    return found;
+  };
+
+  /** Throws unless no value can conform to two of these. */
+  const assertExclusive = (ways: readonly (readonly Alternative[])[], refusal: SchemaUnsupported) => {
+    for (const [i, some] of ways.entries())
+      for (const others of ways.slice(i + 1))
+        for (const one of some) for (const other of others) if (!areDisjoint(one, other, 0)) throw refusal;
+  };
+
+  const areDisjoint = (one: Alternative, other: Alternative, depth: number): boolean =>
+    [...typesOf(one)].every((type) => !typesOf(other).has(type) || areDisjointOf(type, one, other, depth));
+
+  const areDisjointOf = (type: JsonType, one: Alternative, other: Alternative, depth: number): boolean => {
+    if (one.values && other.values) {
+      const texts = new Set(one.values.map(canonical));
+      return !other.values.some((value) => texts.has(canonical(value)));
+    }
+    if (type !== 'object' || depth > 3) return false;
+    // A value of both has what one of them requires, and it conforms to what either says of it.
+    return [...requiredOf(one), ...requiredOf(other)].some((name) => {
+      const [here, there] = [alternativesOf(propertyOf(one, name)), alternativesOf(propertyOf(other, name))];
+      return here.every((a) => there.every((b) => areDisjoint(a, b, depth + 1)));
+    });
+  };
+
+  return { alternativesOf };
+}
+
+/** Keywords that mean nothing alone. */
+function isVacuous(keyword: string, schema: Schema): boolean {
+  if (keyword === 'then' || keyword === 'else') return !Object.hasOwn(schema, 'if');
+  if (keyword === 'if') return !Object.hasOwn(schema, 'then') && !Object.hasOwn(schema, 'else');
+  return false;
+}
+
+function withOwn(known: Alternative, schema: Schema, path: string, within: readonly Schema[]): Alternative {
+  let { types, isWhole, values } = known;
+  if (Object.hasOwn(schema, 'type')) {
+    const named = [schema.type].flat().map(String);
+    const wrong = named.find((type) => type !== 'integer' && !(jsonTypes as readonly string[]).includes(type));
+    if (wrong !== undefined) throw new SchemaUnsupported(`${path}: there is no type ${wrong}`);
+    if (named.includes('integer') && !named.includes('number')) isWhole = true;
+    types = new Set(
+      [...types].filter((type) => named.includes(type) || (type === 'number' && named.includes('integer'))),
+    );
+  }
+  for (const [keyword, list] of [
+    ['const', [schema.const]],
+    ['enum', schema.enum],
+  ] as const) {
+    if (!Object.hasOwn(schema, keyword)) continue;
+    if (!Array.isArray(list)) throw new SchemaUnsupported(`${path}.${keyword} is no list`);
+    const texts = new Set(list.map(canonical));
+    values = values ? values.filter((value) => texts.has(canonical(value))) : list;
+  }
+  const demands = [...known.demands];
+  const asks = schema.uniqueItems === true ? [...ofValues, 'multipleOf', 'uniqueItems'] : [...ofValues, 'multipleOf'];
+  for (const keyword of asks)
+    if (Object.hasOwn(schema, keyword)) demands.push({ keyword, value: schema[keyword], path });
+  const isSource = ofParts.some((keyword) => Object.hasOwn(schema, keyword));
+  const sources = isSource ? [...known.sources, { schema, path, within }] : known.sources;
+  return { types, isWhole, ...(values && { values }), demands, sources };
+}
+
+/** Without the values that `not` names: all of a type, or some of those that are listed. */
+function withoutNot(known: Alternative, not: unknown, refusal: SchemaUnsupported): Alternative {
+  if (not === false) return known;
+  const keys = isObject(not) ? Object.keys(not) : [];
+  if (not === true || (isObject(not) && keys.length === 0)) return { ...known, types: new Set() };
+  if (isObject(not) && keys.length === 1 && keys[0] === 'type') {
+    const named = [not.type].flat();
+    if (named.includes('integer') && !named.includes('number')) throw refusal;
+    return { ...known, types: new Set([...known.types].filter((type) => !named.includes(type))) };
+  }
+  const listed = isObject(not) && keys.length === 1 ? ('const' in not ? [not.const] : not.enum) : undefined;
+  if (!known.values || !Array.isArray(listed)) throw refusal;
+  const texts = new Set(listed.map(canonical));
+  return { ...known, values: known.values.filter((value) => !texts.has(canonical(value))) };
+}
+
+/** The schema that names itself by `$anchor`. */
+function anchored(within: unknown, name: string): unknown {
+  if (typeof within !== 'object' || within === null) return undefined;
+  if ((within as Schema).$anchor === name) return within;
+  for (const inner of Object.values(within)) {
+    const found = anchored(inner, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The types that values have after all. */
+function typesOf({ types, values }: Alternative): ReadonlySet<JsonType> {
+  return values ? new Set(values.map(typeOf).filter((type) => types.has(type))) : types;
+}
+
+export function typeOf(value: unknown): JsonType {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : (typeof value as JsonType);
+}
+
+export function requiredOf({ sources }: Alternative): ReadonlySet<string> {
+  return new Set(
+    sources.flatMap(({ schema, path }) => {
+      if (!Array.isArray(schema.required ?? [])) throw new SchemaUnsupported(`${path}.required is no list`);
+      return (schema.required ?? []) as readonly string[];
+    }),
+  );
+}
+
+/** A text that values have in common if they are equal, and no others do. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value === 0 ? 0 : value) ?? 'undefined';
+  const entries = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}:${canonical(each)}`);
+  return `{${entries.sort().join(',')}}`;
+}
+
+/** The regular expression of a schema, as the validator reads it. */
+export function expressionOf(source: string, path: string): RegExp {
+  try {
+    return new RegExp(source, 'u');
+  } catch {
+    try {
+      return new RegExp(source);
+    } catch (error) {
+      throw new SchemaUnsupported(`${path}: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** What a source says of a property itself: undefined if it says nothing. */
+function saidOf({ schema, path }: Source, isNamed: (name: string) => boolean, matches: (pattern: string) => boolean) {
+  const { properties = {}, patternProperties = {}, additionalProperties } = schema;
+  const said: Demand[] = [];
+  for (const [name, given] of Object.entries(properties as Schema))
+    if (isNamed(name)) said.push({ schema: given, path: `${path}.${name}` });
+  for (const [pattern, given] of Object.entries(patternProperties as Schema))
+    if (matches(pattern)) said.push({ schema: given, path: `${path}.${pattern}` });
+  if (said.length > 0) return said;
+  return additionalProperties === undefined ? undefined : [{ schema: additionalProperties, path: `${path}.*` }];
+}
+
+/** What a property of this name must conform to. */
+export function propertyOf(alternative: Alternative, name: string): Conjunction {
+  return valuesOf(alternative, (source) =>
+    saidOf(
+      source,
+      (known) => known === name,
+      (pattern) => expressionOf(pattern, `${source.path}.patternProperties`).test(name),
+    ),
+  );
+}
+
+/** What properties must conform to whose names no schema has, and which only this pattern matches, if one is given. */
+export function otherPropertiesOf(alternative: Alternative, pattern?: string): Conjunction {
+  return valuesOf(alternative, (source) =>
+    saidOf(
+      source,
+      () => false,
+      (known) => known === pattern,
+    ),
+  );
+}
+
+function valuesOf({ sources }: Alternative, saidBy: (source: Source) => Demand[] | undefined): Conjunction {
+  const said = sources.map((source) => [source, saidBy(source)] as const);
+  const own = said.flatMap(([, demands]) => demands ?? []);
+  // What none of a schema's own parts speaks of is left to its `unevaluatedProperties`.
+  const left = sources.filter(
+    ({ schema }) =>
+      schema.unevaluatedProperties !== undefined &&
+      !said.some(([{ within }, demands]) => demands !== undefined && within.includes(schema)),
+  );
+  return [...own, ...left.map(({ schema, path }) => ({ schema: schema.unevaluatedProperties, path: `${path}.*` }))];
+}
+
+/** What the items of a list must conform to: the first ones, and those behind. */
+export function itemsOf({ sources }: Alternative): {
+  readonly first: readonly Conjunction[];
+  readonly others: Conjunction;
+} {
+  const parts = sources.map((source) => {
+    const { schema, path, within } = source;
+    const isOld = Array.isArray(schema.items);
+    const prefix = (isOld ? schema.items : (schema.prefixItems ?? [])) as readonly unknown[];
+    if (!Array.isArray(prefix)) throw new SchemaUnsupported(`${path}.prefixItems is no list`);
+    const others = isOld ? schema.additionalItems : schema.items;
+    return { schema, path, within, prefix, others };
+  });
+  const at = (index: number | undefined): Conjunction => {
+    const own = parts.map(({ prefix, others, path }): Demand | undefined => {
+      if (index !== undefined && index < prefix.length) return { schema: prefix[index], path: `${path}.${index}` };
+      return others === undefined ? undefined : { schema: others, path: `${path}.items` };
+    });
+    const left = parts.filter(
+      ({ schema }) =>
+        schema.unevaluatedItems !== undefined &&
+        !parts.some(({ within }, i) => own[i] !== undefined && within.includes(schema)),
+    );
+    return [
+      ...own.filter((demand) => demand !== undefined),
+      ...left.map(({ schema, path }) => ({ schema: schema.unevaluatedItems, path: `${path}.items` })),
+    ];
+  };
+  const longest = Math.max(0, ...parts.map(({ prefix }) => prefix.length));
+  return { first: Array.from({ length: longest }, (_, i) => at(i)), others: at(undefined) };
+}
