@@ -77,6 +77,7 @@ class Comparison {
     const [goldName, answerName] = [gold.sides[0]!, answer.sides[0]!];
     const [goldValue, answerValue] = [gold.sides.at(-1)!, answer.sides.at(-1)!];
     if (this.areSame(goldName, answerName)) return this.areSame(goldValue, answerValue);
+    if (isSubscripted(goldName, answerName)) return this.areSame(goldValue, answerValue);
     // f(x) = 2x and f(t) = 2t are the same function.
     if (goldName.kind !== 'call' || answerName.kind !== 'call' || goldName.name !== answerName.name) return false;
     const renamedAnswer = renamed(answer, variablesOf(goldName), variablesOf(answerName)) as Relation;
@@ -153,6 +154,13 @@ function withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, Mat
   if (isAnswerEquation && !isEquation(gold)) return [gold, answer.sides.at(-1)!];
   if (!isAnswerEquation && isAssignment(gold)) return [gold.sides.at(-1)!, answer];
   return [gold, answer];
+}
+
+/** The x of `x = 1, 2` is x_1 and x_2. */
+function isSubscripted(gold: MathNode, answer: MathNode): boolean {
+  if (gold.kind !== 'symbol' || answer.kind !== 'symbol') return false;
+  const [a, b] = [gold.name, answer.name];
+  return a.startsWith(`${b}_`) || b.startsWith(`${a}_`);
 }
 
 /** `5 + 6 = 11` answers `x = 11`. */

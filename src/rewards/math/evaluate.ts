@@ -86,7 +86,7 @@ function seriesValue(series: Series, point: Point): Complex {
   const [from, to] = [valueAt(series.from, point), valueAt(series.to, point)];
   const combine = operationNamed(series.name).value;
   const isCountable = Number.isInteger(from.re) && from.im === 0 && (Number.isInteger(to.re) || to.re === Infinity);
-  if (isCountable && variablesOf(series.to).length === 0) {
+  if (isCountable) {
     let value = real(series.name === 'add' ? 0 : 1);
     const last = Math.min(to.re, from.re + MOST_TERMS);
     for (let k = from.re; k <= last; k++) {
@@ -112,6 +112,15 @@ function isDegrees(node: MathNode): boolean {
 
 function inRadians(degrees: Complex): Complex {
   return divide(multiply(degrees, real(Math.PI)), real(180));
+}
+
+/** Whether there is a sum or product with bounds. */
+export function hasSeries(node: MathNode): boolean {
+  let found = false;
+  visit(node, (part) => {
+    found ||= part.kind === 'series';
+  });
+  return found;
 }
 
 /** The names of the variables, in order of first appearance. */

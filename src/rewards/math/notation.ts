@@ -63,8 +63,12 @@ export function normalise(given: string): string {
     )
     .replace(/(\\[dtc]?frac\s*\{[^{}]*\})\s*(\d)/g, '$1{$2}')
     .replace(/\\sqrt\s*(\d)/g, '\\sqrt{$1}')
+    .replace(/(\\[dt]?binom)\s*(\d)\s*(\d)/g, '$1{$2}{$3}')
+    .replace(/\^\s*\{?\s*\\(?:text|mathrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?/g, '')
     .replace(/\\\$|\$|[€£¥]/g, '')
     .replace(decoration, '')
+    .replace(/\\\{\s*(?=\\begin\s*\{(?:array|cases|aligned|matrix|gathered)\})/g, '')
+    .replace(/&\s*(?=[=<>]|\\[lg]eq?(?![a-z]))/g, '')
     .replace(/(?<!\\)\\!/g, '')
     .replace(/(?<!\\)\\[,:;> ]|~/g, ' ')
     .replace(styles, '');

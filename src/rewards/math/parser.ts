@@ -1,4 +1,5 @@
 // Parses an answer in LaTeX or plain notation: expressions, sets, tuples, intervals, matrices, equations, inequalities, text.
+import { variablesOf } from './evaluate.ts';
 import { ExpressionParser } from './expression-parser.ts';
 import { numberNode } from './functions.ts';
 import { determinant } from './matrices.ts';
@@ -101,7 +102,7 @@ class AnswerParser {
       if (this.#stream.take('≈')) {
         this.#dropApproximations();
         // `x ≈ 7` says what x is, `x = 1/3 ≈ 0.33` has said it before.
-        if (signs.length === 0 && /^(?:symbol|call)$/.test(sides[0]!.kind)) return this.#lastApproximation!;
+        if (signs.length === 0 && isUnknown(sides[0]!)) return this.#lastApproximation!;
         continue;
       }
       const sign = this.#stream.peek();
@@ -187,10 +188,10 @@ class AnswerParser {
   }
 
   #parseMatrix(environment: string): MathNode {
-    if (!/^(?:[pbvBV]?(?:small)?matrix|array)$/.test(environment)) throw new NotMathematics();
+    if (!/^(?:[pbvBV]?(?:small)?matrix|array|cases|aligned|gathered)$/.test(environment)) throw new NotMathematics();
     const rows: MathNode[][] = [[]];
     for (;;) {
-      rows.at(-1)!.push(this.#expressions.parseSum());
+      rows.at(-1)!.push(this.#parseRelation());
       if (this.#stream.take('&')) continue;
       if (!this.#stream.take('\\\\')) break;
       while (this.#stream.take('\\\\'));
@@ -199,8 +200,17 @@ class AnswerParser {
     }
     this.#stream.expect(`\\end ${environment}`);
     if (environment === 'vmatrix') return determinant(rows) ?? fail();
+    // A system of equations is a list of them.
+    const system = rows.flat();
+    if (system.length === rows.length && system.every(({ kind }) => kind === 'relation'))
+      return { kind: 'list', items: system };
     return { kind: 'matrix', items: rows.map((items) => ({ kind: 'tuple', items })) };
   }
+}
+
+/** π ≈ 3.14 is π, but x ≈ 7 is 7. */
+function isUnknown(node: MathNode): boolean {
+  return node.kind === 'call' || (node.kind === 'symbol' && variablesOf(node).length > 0);
 }
 
 function fail(): never {

@@ -1,7 +1,7 @@
 // Compares expressions by value: numbers exactly or, where one is a decimal, rounded; others at random points.
 import { randomStream } from '../../common/random.ts';
 import { type Complex, hasValue, modulus, subtract } from './complex.ts';
-import { exactValue, valueAt, variablesOf } from './evaluate.ts';
+import { exactValue, hasSeries, valueAt, variablesOf } from './evaluate.ts';
 import { isEqual, type Rational, roundTo, toNumber } from './rational.ts';
 import { type MathNode, operation } from './syntax.ts';
 
@@ -47,6 +47,8 @@ function areSameDecimals(a: Rational, b: Rational): boolean {
 /** Whether two expressions have equal values wherever both have a value. */
 export function haveSameValues(gold: MathNode, answer: MathNode): boolean {
   if (agree(gold, answer)) return true;
+  // A sum of n terms has a value where n is a whole number.
+  if ((hasSeries(gold) || hasSeries(answer)) && agree(gold, answer, atWholes)) return true;
   const [goldRoots, answerRoots] = [withPrincipalRoots(gold), withPrincipalRoots(answer)];
   return (goldRoots !== gold || answerRoots !== answer) && agree(goldRoots, answerRoots);
 }
@@ -60,9 +62,9 @@ function withPrincipalRoots(node: MathNode): MathNode {
   return operation(isRoot ? 'principalRoot' : node.name, ...operands);
 }
 
-function agree(gold: MathNode, answer: MathNode): boolean {
+function agree(gold: MathNode, answer: MathNode, draw = atReals): boolean {
   let compared = 0;
-  for (const [goldValue, answerValue] of valuesAtPoints(gold, answer)) {
+  for (const [goldValue, answerValue] of valuesAtPoints(gold, answer, draw)) {
     if (!hasValue(goldValue) || !hasValue(answerValue)) continue;
     if (!areClose(goldValue, answerValue)) return false;
     compared++;
@@ -85,13 +87,11 @@ export function ratio(gold: MathNode, answer: MathNode): number | undefined {
 }
 
 /** The values of both at points that are the same in every call: half of them near 1, all within ±4. */
-function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [Complex, Complex]> {
+function* valuesAtPoints(gold: MathNode, answer: MathNode, draw = atReals): Generator<readonly [Complex, Complex]> {
   const names = [...new Set([...variablesOf(gold), ...variablesOf(answer)])].sort();
   const random = randomStream(1);
   for (let i = 0; i < SAMPLED_POINTS; i++) {
-    const point = Object.fromEntries(
-      names.map((name) => [name, i % 2 === 0 ? 0.5 + random.uniform() : 8 * random.uniform() - 4]),
-    );
+    const point = Object.fromEntries(names.map((name) => [name, draw(random.uniform(), i)]));
     const values = [valueAt(gold, point), valueAt(answer, point)] as const;
     yield values;
     // Without variables every point has the same values.
@@ -99,6 +99,14 @@ function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [
     for (let again = 1; again < SAMPLED_POINTS; again++) yield values;
     return;
   }
+}
+
+function atReals(uniform: number, i: number): number {
+  return i % 2 === 0 ? 0.5 + uniform : 8 * uniform - 4;
+}
+
+function atWholes(uniform: number, i: number): number {
+  return i + 1 + Math.floor(4 * uniform);
 }
 
 function areClose(a: Complex, b: Complex): boolean {

@@ -55,24 +55,28 @@ const itemUnits = new RegExp(
 const singleLetterUnit = /(?<=\d)[mgshlL]$/;
 
 /** A placeholder for a unit that is still to be removed together with its exponent. */
-const UNIT_MARK = '\u0001';
+const UNIT_MARK = '\uE000';
 const markedUnits = new RegExp(
   String.raw`${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?(?:\s*\/\s*${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?)?`,
   'g',
 );
+
+/** A unit and the stroke of "per" after it. */
+const perUnit = /\\(?:text|math|mbox|hbox)[a-z]*\s*\{[^{}]*\}(?:\^\{?\d\}?)?\s*\/\s*$/;
 
 /** What `\text{content}` means after `before`: a separator, a unit to drop, or text. */
 export function textOf(content: string, before: string): string {
   const trimmed = content.replace(/[~\s]+/g, ' ').trim();
   if (/^,?\s*(?:and|or)\b|\b(?:and|or),?$/.test(trimmed)) return ',';
   if (/^(?:%|percent|pct|pi|[eiA-Z])$/.test(trimmed) || functionNames.has(trimmed)) return ` ${trimmed} `;
-  if (/[\d)}%a-zA-Z]\s*$/.test(before) || before.trimEnd().endsWith(UNIT_MARK)) return ` ${UNIT_MARK} `;
+  if (/[\d)}%a-zA-Z]\s*$/.test(before) || perUnit.test(before)) return ` ${UNIT_MARK} `;
   return /\p{L}{2}/u.test(trimmed) ? `"${trimmed}"` : ` ${trimmed} `;
 }
 
 export function dropUnits(text: string): string {
   const withoutMarked = text.replace(markedUnits, ' ');
-  const keepFunctions = (found: string) => (containsFunction(found) ? found : '');
+  // A number of minutes is no minimum.
+  const keepFunctions = (found: string) => (containsFunction(found) && !/^\s*min$/.test(found) ? found : '');
   return withoutMarked
     .replace(itemUnits, keepFunctions)
     .replace(trailingUnits, keepFunctions)

@@ -5,7 +5,9 @@ import { parseAnswer, readDecimalComma } from './parser.ts';
 import type { MathNode } from './syntax.ts';
 import { hasProse } from './tokens.ts';
 
-const choice = /^[\s$]*\\(?:text(?:bf)?|math(?:rm|bf))\s*\{\s*\(?([A-J])[).:]\s*\}(?:\\[ ,;:]|\\q?quad|[\s~:.])*(.+)$/;
+const choice =
+  /^[\s$]*(?:\\(?:text(?:bf)?|math(?:rm|bf))\s*\{\s*\(?([A-J])[).:]\s*\}|\(?([A-J])[).:](?=[\s\\~]))(?:\\[ ,;:]|\\q?quad|[\s~:.])*(.+)$/;
+const onlyFormula = /^(?:\$\$?([^$]+)\$\$?|\\\(([^$]+)\\\)|\\\[([^$]+)\\\])$/;
 
 export type { EquivalenceMode } from './equivalence.ts';
 export type { MathNode } from './syntax.ts';
@@ -29,12 +31,17 @@ export function areEquivalent(
 
 /** What the answer of a completion may mean; empty if nothing in it can be read as one. */
 export function readAnswer(completion: string): readonly MathNode[] {
+  // A formula that cannot be parsed may still be the answer, if the gold answer is the same text.
+  const unread: MathNode[] = [];
   for (const { text, source } of answerCandidates(completion)) {
     const answer = parseAnswer(text);
-    if (source === 'box' && !answer) return withOtherReadings({ kind: 'word', text }, text);
-    if (answer && (source !== 'prose' || !isSentence(answer, text))) return withOtherReadings(answer, text);
+    if (source === 'prose' && answer && isSentence(answer, text)) continue;
+    const found = withOtherReadings(answer, text);
+    if (found.length > 0) return [...found, ...unread];
+    if (source === 'box') return [{ kind: 'word', text }];
+    if (source === 'formula' && unread.length === 0) unread.push({ kind: 'word', text });
   }
-  return [];
+  return unread;
 }
 
 /**
@@ -42,23 +49,30 @@ export function readAnswer(completion: string): readonly MathNode[] {
  * out of it would be wrong.
  */
 export function readGold(gold: string): readonly MathNode[] {
-  const text = gold.trim();
+  const given = gold.trim();
+  const text = (
+    onlyFormula
+      .exec(given)
+      ?.slice(1)
+      .find((inner) => inner !== undefined) ?? given
+  ).trim();
   if (text === '') return [];
   const isMarked = /\\(?:boxed|fbox)|####|<answer>/.test(text);
   const whole = isMarked || hasProse(text) ? undefined : parseAnswer(text);
   if (whole) return withOtherReadings(whole, text);
-  const isBare = text.includes('\\') && !isMarked && !/[$#<]|\\[([]|answer/i.test(text);
+  const isBare = text.includes('\\') && !isMarked && !/[$#]|\\[([]|answer/i.test(text);
   const found = isBare ? [] : readAnswer(text);
   return found.length > 0 ? found : [{ kind: 'word', text }];
 }
 
 /** Besides what it says as it stands, 2,74 may be 2.74, and `\textbf{(B) } 12` either B or 12. */
-function withOtherReadings(answer: MathNode, text: string): readonly MathNode[] {
-  const [, letter, content] = choice.exec(text) ?? [];
-  const others = letter
-    ? [{ kind: 'symbol', name: letter } satisfies MathNode, parseAnswer(content!)]
+function withOtherReadings(answer: MathNode | undefined, text: string): readonly MathNode[] {
+  const [, marked, bare, content] = choice.exec(text) ?? [];
+  const letter = marked ?? bare;
+  const others: (MathNode | undefined)[] = letter
+    ? [{ kind: 'symbol', name: letter }, parseAnswer(content!)]
     : [readDecimalComma(text)];
-  return [answer, ...others.filter((other) => other !== undefined)];
+  return [answer, ...others].filter((reading) => reading !== undefined);
 }
 
 /** Text of one or two words may be an answer. */
