@@ -1,4 +1,5 @@
 // Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, another Ctrl-C exits at once.
+import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
@@ -24,13 +25,18 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
 
 /** What is computed on this thread keeps it from hearing signals; another thread then ends the process. */
 function startWatcher(): Worker | undefined {
-  if (process.platform !== 'linux') return undefined;
+  if (process.platform !== 'linux' || isAddressSpaceLimited()) return undefined;
   const watcher = new Worker(join(import.meta.dirname, `signal-watcher${extname(import.meta.filename)}`), {
     execArgv: [],
   });
   watcher.on('error', () => {}); // without it, signals are heard when the computation ends
   watcher.unref();
   return watcher;
+}
+
+/** Where it is (`ulimit -v`), V8 ends the process instead of starting a thread that it has no addresses for. */
+function isAddressSpaceLimited(): boolean {
+  return !/^Max address space +unlimited/m.test(readFileSync('/proc/self/limits', 'utf8'));
 }
 
 /** Serves until a signal arrives, which counts as success. */
