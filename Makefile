@@ -2,7 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 run := npm run --silent
 
-.PHONY: setup demo test test-engines test-tinker check build bench repro resume-matrix readme summary
+.PHONY: setup demo test test-engines test-tinker check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -53,6 +53,10 @@ resume-matrix: setup
 # The README's marked blocks, exactly as they are written; `make test` runs them too.
 readme: setup
 	node --test test/readme.test.ts
+
+# Damaged and hostile files of every kind, or of those that are named: make fuzz cases=500 kinds='parquet jsonl'. `make test` tries 300 of each.
+fuzz: setup
+	$(run) fuzz -- --count $(or $(cases),10000) $(kinds)
 
 # Results of the toy and the demo as a Markdown table.
 summary: setup

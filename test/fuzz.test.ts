@@ -6,7 +6,8 @@ import { fault, kinds } from './fuzz.ts';
 const COUNT = 300;
 
 for (const kind of Object.keys(kinds)) {
-  test(`${COUNT} damaged files, ${kind}`, { timeout: 60_000 }, async () => {
-    for (let n = 0; n < COUNT; n++) assert.equal(await fault(kind, n), undefined, `file ${n}`);
+  const count = kind === 'cache files' ? COUNT / 6 : COUNT; // each starts processes
+  test(`${count} damaged files, ${kind}`, { timeout: 60_000 }, async () => {
+    for (let n = 0; n < count; n++) assert.equal(await fault(kind, n), undefined, `file ${n}`);
   });
 }

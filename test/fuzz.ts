@@ -13,6 +13,7 @@ import { ggufTokenizer } from '../src/formats/gguf-tokenizer.ts';
 import { parseJsonLines } from '../src/formats/jsonl.ts';
 import { readNpz, writeNpz } from '../src/formats/npz.ts';
 import { readParquet } from '../src/formats/parquet.ts';
+import { parseJson } from '../src/formats/parse-json.ts';
 import { openSafetensors } from '../src/formats/safetensors.ts';
 import { parseSafetensorsIndex } from '../src/formats/safetensors-index.ts';
 import type { TensorFile } from '../src/formats/tensor-file.ts';
@@ -23,6 +24,7 @@ import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 import { hermes } from '../src/tools/hermes.ts';
 import { llama3 } from '../src/tools/llama3.ts';
 import { readTurn } from '../src/tools/tool-syntax.ts';
+import { deepen, growing, library, loadFromCache, matchPattern, patterns } from './fuzz-walls.ts';
 import { GgufBuilder } from './gguf-builder.ts';
 import { mutate, mutateJson, seededIntegers } from './mutations.ts';
 import { fixturePath } from './native-models.ts';
@@ -31,6 +33,10 @@ interface Kind {
   /** Files that are whole. */
   readonly files: readonly Uint8Array[];
   readonly read: (bytes: Uint8Array) => Promise<unknown> | unknown;
+  /** Bytes that a reader may take whatever the file. @default 64 MiB */
+  readonly memory?: number;
+  /** @default bytes are changed, or values where the file is JSON */
+  readonly damage?: (whole: Uint8Array, integer: (limit: number) => number) => Uint8Array;
 }
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -48,7 +54,7 @@ function readJson(read: (json: never) => unknown): Kind['read'] {
   return (bytes) => {
     let json: unknown;
     try {
-      json = JSON.parse(textOf(bytes));
+      json = parseJson(textOf(bytes));
     } catch {
       return;
     }
@@ -104,6 +110,33 @@ const templateOf = (family: string) =>
   JSON.parse(readFileSync(new URL(`../src/renderers/fixtures/${family}.json`, import.meta.url), 'utf8')).template;
 const index = { metadata: { total_size: 8 }, weight_map: { a: 'model-1.safetensors', b: 'model-2.safetensors' } };
 const lines = '{"question": "2+2", "answer": "4"}\n{"question": "3+3"}\n';
+
+function renderTemplate(bytes: Uint8Array): void {
+  createChatTemplate(textOf(bytes)).render(conversation);
+}
+
+function readCalls(bytes: Uint8Array): void {
+  for (const syntax of [hermes, llama3]) {
+    const reader = readTurn(syntax);
+    reader.push(syntax === hermes ? `<tool_call>${textOf(bytes)}</tool_call>` : textOf(bytes));
+    reader.end();
+  }
+}
+
+async function readHeader(json: Uint8Array): Promise<unknown> {
+  const length = new Uint8Array(new BigUint64Array([BigInt(json.length)]).buffer);
+  return openSafetensors(bytesSource(Uint8Array.from([...length, ...json])));
+}
+
+/** The kinds that read JSON. */
+const jsonKinds = [
+  'model.safetensors.index.json',
+  'tokenizer.json',
+  'config.json',
+  'adapter_config.json',
+  'jsonl',
+  'config.yaml',
+];
 
 export const kinds: Readonly<Record<string, Kind>> = {
   safetensors: {
@@ -163,11 +196,24 @@ export const kinds: Readonly<Record<string, Kind>> = {
   },
   chat_template: {
     files: ['qwen3', 'llama3_2'].map((name) => utf8(templateOf(name))),
-    read: (bytes) => {
-      const source = textOf(bytes);
-      createChatTemplate(source).render(conversation);
+    read: renderTemplate,
+  },
+  'templates that grow': { files: growing, read: renderTemplate, memory: 512 * 2 ** 20 },
+  'regular expressions': { files: patterns, read: matchPattern },
+  'deep JSON': {
+    files: [
+      ...[index, bpe, sentences, JSON.parse(lines.split('\n')[0]!)].map((json) => utf8(JSON.stringify(json))),
+      file('tiny-llama3', 'config.json'),
+      file('tiny-llama3', 'adapter', 'adapter_config.json'),
+    ],
+    damage: (whole, integer) => utf8(deepen(textOf(whole), integer)),
+    memory: 512 * 2 ** 20,
+    read(bytes) {
+      const readers = [readHeader, readCalls, ...jsonKinds.map((name) => kinds[name]!.read)];
+      return readers[bytes.length % readers.length]!(bytes);
     },
   },
+  'cache files': { files: [library], read: loadFromCache },
   'a turn with calls of tools': {
     files: [
       utf8('I add. <tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>{"name": "add"}'),
@@ -197,11 +243,12 @@ const MEMORY = { always: 64 * 2 ** 20, each: 64 };
 
 /** What is wrong with how the `n`-th damaged file of a kind is met; undefined if nothing is. */
 export async function fault(kind: string, n: number): Promise<string | undefined> {
-  const { files, read } = kinds[kind]!;
+  const { files, read, damage, memory: most = MEMORY.always } = kinds[kind]!;
   const integer = seededIntegers(n);
   const whole = files[n % files.length]!;
   const keepsForm = /json$/.test(kind) && kind !== 'jsonl' && integer(4) > 0;
-  const damaged = keepsForm ? utf8(mutateJson(textOf(whole), integer)) : mutate(whole, integer);
+  const damaged =
+    damage?.(whole, integer) ?? (keepsForm ? utf8(mutateJson(textOf(whole), integer)) : mutate(whole, integer));
   const used = () => {
     const { heapUsed, arrayBuffers } = process.memoryUsage();
     return heapUsed + arrayBuffers;
@@ -217,7 +264,7 @@ export async function fault(kind: string, n: number): Promise<string | undefined
   const grown = used() - memory;
   if (error !== undefined && !isClear(error)) return `throws ${error instanceof Error ? error.stack : String(error)}`;
   if (taken > LONGEST) return `takes ${Math.round(taken)} ms`;
-  if (grown > MEMORY.always + MEMORY.each * damaged.length) return `takes ${grown} bytes for ${damaged.length}`;
+  if (grown > most + MEMORY.each * damaged.length) return `takes ${grown} bytes for ${damaged.length}`;
   return undefined;
 }
 
