@@ -1,7 +1,7 @@
 // Renderers of models whose tokenizer lies beside the weights, or inside of them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -53,6 +53,40 @@ test('a renderer for a model without a tokenizer is an error', async () => {
     code: 'GGUF_TOKENIZER_MISSING',
     hint: /tokenizer\.json beside/,
   });
+});
+
+test('of several chat templates, in the configuration of the tokenizer or in files, the one that is meant is used', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-named-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const model = writeTinyModel(join(folder, 'model'));
+  const messages = [{ role: 'user', content: '1' }] as const;
+  const tools = [{ name: 'f', description: '', parameters: { type: 'object' } }];
+  const rendered = async (chatTemplate: string) => {
+    const { renderer, tokenizer } = await openModelText(model, chatTemplate);
+    return [{ messages }, { messages, tools }].map((state) => tokenizer.decode(renderer.render(state).ids));
+  };
+  const calls =
+    '{% for m in messages %}{% for c in m.tool_calls %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}';
+  const named = { default: 'a', tool_use: `{% if tools %}b{% endif %}${calls}`, rag: 'c' };
+  const list = Object.entries(named).map(([name, template]) => ({ name, template }));
+  const path = join(model, 'tokenizer_config.json');
+  const config = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify({ ...config, chat_template: list }));
+  assert.deepEqual(await rendered('auto'), ['a', 'b']);
+  const { templateSource } = await openModelText(model, 'auto:rag');
+  assert.equal(templateSource, 'c');
+  await assert.rejects(openModelText(model, 'auto:other'), {
+    code: 'CHAT_TEMPLATE_NAME_UNKNOWN',
+    message: /called other: it has default, rag, tool_use/,
+  });
+  writeFileSync(path, JSON.stringify({ ...config, chat_template: list.slice(1) }));
+  await assert.rejects(openModelText(model, 'auto'), { code: 'CHAT_TEMPLATE_NAME_UNKNOWN', hint: /auto:rag/ });
+  // Files count instead of the configuration, as in transformers.
+  writeFileSync(join(model, 'chat_template.jinja'), 'd');
+  assert.equal((await openModelText(model, 'auto')).templateSource, 'd');
+  mkdirSync(join(model, 'additional_chat_templates'));
+  writeFileSync(join(model, 'additional_chat_templates', 'tool_use.jinja'), `e${calls}`);
+  assert.deepEqual(await rendered('auto'), ['d', 'e']);
 });
 
 test('tokens that end a text must be tokens of the model, padding included', async (t) => {

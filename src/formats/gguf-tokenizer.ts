@@ -105,11 +105,24 @@ export function ggufTokenRoles(metadata: Metadata): GgufTokenRoles {
     const token: unknown = Array.isArray(tokens) && value !== undefined ? tokens[value] : undefined;
     return typeof token === 'string' ? [[role, token]] : [];
   });
-  const template = metadata['tokenizer.chat_template'];
+  const template = templatesIn(metadata);
   return {
-    config: { ...Object.fromEntries(named), ...(typeof template === 'string' && { chat_template: template }) },
+    config: { ...Object.fromEntries(named), ...(template !== undefined && { chat_template: template }) },
     endIds: [...new Set(['eos', 'eot', 'eom'].map(id))].filter((end) => end !== undefined),
   };
+}
+
+/** The chat template, or several as tokenizer_config.json lists them. */
+function templatesIn(metadata: Metadata): unknown {
+  const own = metadata['tokenizer.chat_template'];
+  const names = metadata['tokenizer.chat_templates'];
+  const others = (Array.isArray(names) ? names : []).map((name: unknown) => ({
+    name,
+    template: metadata[`tokenizer.chat_template.${name}`],
+  }));
+  const known = others.filter(({ template }) => typeof template === 'string');
+  if (known.length === 0) return typeof own === 'string' ? own : undefined;
+  return [...(typeof own === 'string' ? [{ name: 'default', template: own }] : []), ...known];
 }
 
 const BESIDE = "put the model's tokenizer.json beside the file";

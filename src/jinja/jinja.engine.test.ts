@@ -53,7 +53,7 @@ test('snippets of every part of Jinja', { timeout: 120_000 }, () => {
 test('all of the snippets in one template with white space between them', { timeout: 120_000 }, () => {
   const valid = renderedByPython(snippets, '{}').flatMap(([text], i) => (text === null ? [] : [snippets[i]!]));
   const pairs = valid.map((line, i) => `${line}\n  ${valid[(i + 7) % valid.length]}\r\n\t${line}\n`);
-  assert.ok(compare(pairs, '{}').compared > 100);
+  assert.ok(compare(pairs, '{}').compared > 80);
 });
 
 test('templates at random', { timeout: 300_000 }, () => {
