@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { type Exact, keepExact } from '../common/exact-values.ts';
+import { keepExact, type TypedValue } from '../common/exact-values.ts';
 import { FormatError } from '../formats/format-error.ts';
 
 export interface ParquetTask {
@@ -14,10 +14,10 @@ export interface ParquetTask {
 /** Some of the rows, and what is known of their values. */
 export interface ParquetPart {
   readonly rows: readonly Record<string, unknown>[];
-  readonly notes: readonly {
-    readonly holder: object;
-    readonly values: readonly { readonly name: string | number; readonly exact: Exact }[];
-  }[];
+  /** What holds each of these values, their names there, and what they are to Python: for numbers, what JSON has. */
+  readonly holders: readonly object[];
+  readonly names: readonly (string | number)[];
+  readonly exact: readonly (string | TypedValue)[];
 }
 
 type Message = ParquetPart | { readonly done: true } | { readonly fault: Fault };
@@ -36,11 +36,14 @@ export interface ParquetLimits {
   readonly memory: number;
 }
 
+/** Megabytes without which a thread cannot start: Node would end the whole process. */
+const LEAST_HEAP = 256;
+
 /** Ten times what files of the hub take on a slow machine. Rows are in memory twice while they are handed over. */
 const limits = (): ParquetLimits => ({
   time: 20_000,
   timeOfMegabyte: 1000,
-  memory: getHeapStatistics().heap_size_limit / 2,
+  memory: getHeapStatistics().heap_size_limit / 3,
 });
 
 /**
@@ -55,7 +58,7 @@ export function parquetRows(
 ): Promise<Record<string, unknown>[]> {
   const program = new URL(`./parquet-thread${extname(import.meta.filename)}`, import.meta.url);
   const workerData: ParquetTask = { bytes, without, memory };
-  const megabytes = Math.ceil((2 * memory) / 2 ** 20);
+  const megabytes = Math.max(LEAST_HEAP, Math.ceil((2 * memory) / 2 ** 20));
   const worker = new Worker(program, { workerData, resourceLimits: { maxOldGenerationSizeMb: megabytes } });
   const limit = time + (timeOfMegabyte * bytes.length) / 2 ** 20;
   const rows: Record<string, unknown>[] = [];
@@ -79,10 +82,10 @@ export function parquetRows(
       resolve(rows);
     } else {
       for (const row of message.rows) rows.push(row);
-      for (const { holder, values } of message.notes) {
-        for (const { name, exact } of values) {
-          keepExact(holder, name, (holder as Readonly<Record<string, unknown>>)[name], exact);
-        }
+      for (const [i, holder] of message.holders.entries()) {
+        const [name, exact] = [message.names[i]!, message.exact[i]!];
+        const shown = (holder as Readonly<Record<string, unknown>>)[name];
+        keepExact(holder, name, shown, typeof exact === 'string' ? { number: exact } : exact);
       }
     }
   });

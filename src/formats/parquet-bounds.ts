@@ -28,12 +28,7 @@ export function assertBounds(
   const add = (more: number) => {
     estimate += more;
     if (estimate <= memory) return;
-    const gigabytes = (memory / 1e9).toPrecision(2);
-    throw new FormatError(
-      'PARQUET_TOO_LARGE',
-      `its ${rows} rows would take more than ${gigabytes} GB of memory`,
-      'write a part of its rows, or leave columns out with remove_columns',
-    );
+    throw tooLarge(`its ${rows} rows would take`, memory);
   };
   add(0);
   for (const { columns: chunks, num_rows: inGroup } of row_groups) {
@@ -64,6 +59,15 @@ export function assertBounds(
       if (values < Number(inGroup)) throw new Error(`column ${name} has too few values for ${inGroup} rows`);
     }
   }
+}
+
+/** @param what has it */
+export function tooLarge(what: string, memory: number): FormatError {
+  return new FormatError(
+    'PARQUET_TOO_LARGE',
+    `${what} more than ${(memory / 1e9).toPrecision(2)} GB of data`,
+    'write a part of its rows, or leave columns out with remove_columns',
+  );
 }
 
 function chunkOf(

@@ -14,6 +14,13 @@ export type ExactForm =
 /** Is told what `holder[name]` is to Python, which is held as `shown`. */
 export type Note = (holder: object, name: string | number, shown: unknown, exact: ExactForm) => void;
 
+/** What is noted and spent while rows are made. */
+export interface Making {
+  readonly note: Note;
+  /** Is told how many characters of text a row has: the values of a dictionary are the same text in memory, until rows are copied. Throws if it is too much. */
+  readonly spend: (characters: number) => void;
+}
+
 /** Makes plain data of a value that was read, and puts it into `holder` as `name`. Throws what a column must be refused for. */
 export type Place = (value: unknown, holder: Record<string | number, unknown>, name: string | number) => void;
 
@@ -32,25 +39,25 @@ export class ColumnRefused extends Error {
  * `ColumnRefused` for bytes and other values that no row can hold.
  * @param arrow what Arrow says of it
  */
-export function placing(tree: SchemaTree, arrow: ArrowField | undefined, note: Note): Place {
+export function placing(tree: SchemaTree, arrow: ArrowField | undefined, making: Making): Place {
   const { element, children } = tree;
-  if (children.length === 0) return leaf(element, tree.path.join('.'), arrow, note);
+  if (children.length === 0) return leaf(element, tree.path.join('.'), arrow, making);
   if (element.logical_type?.type === 'VARIANT') throw refused(tree, 'values of type variant');
   if (isListLike(tree)) {
     const [repeated] = children as [SchemaTree];
     const item = repeated.children.length === 1 ? repeated.children[0]! : repeated;
-    return placeList(placing(item, arrow?.children[0]?.[1], note));
+    return placeList(placing(item, arrow?.children[0]?.[1], making));
   }
   if (isMapLike(tree)) {
     const [key, value] = children[0]!.children as [SchemaTree, SchemaTree];
     asTextKey(key);
-    const every = placing(value, arrow?.children[0]?.[1].children[1]?.[1], note);
+    const every = placing(value, arrow?.children[0]?.[1].children[1]?.[1], making);
     return placeFields(() => every);
   }
   const fields = new Map(
     children.map((child, i) => {
       const known = arrow?.children[i]?.[0] === child.element.name ? arrow.children[i]![1] : undefined;
-      return [child.element.name, placing(child, known, note)] as const;
+      return [child.element.name, placing(child, known, making)] as const;
     }),
   );
   const place = placeFields((name) => fields.get(name) ?? placeNull);
@@ -92,7 +99,7 @@ function asTextKey({ element }: SchemaTree): void {
 }
 
 /** Undefined is null, everything else is given to `read`. */
-function leaf(element: SchemaElement, path: string, arrow: ArrowField | undefined, note: Note): Place {
+function leaf(element: SchemaElement, path: string, arrow: ArrowField | undefined, making: Making): Place {
   const read = reader(element, path, arrow);
   delete element.converted_type;
   delete element.logical_type;
@@ -104,9 +111,10 @@ function leaf(element: SchemaElement, path: string, arrow: ArrowField | undefine
     } catch (error) {
       throw new ColumnRefused(path, `holds ${(error as Error).message}`);
     }
+    if (typeof found === 'string') making.spend(found.length);
     if (typeof found !== 'object') return define(holder, name, found);
     define(holder, name, found.shown);
-    if (found.exact) note(holder, name, found.shown, found.exact);
+    if (found.exact) making.note(holder, name, found.shown, found.exact);
   };
   return element.repetition_type === 'REPEATED' ? placeList(place) : place;
 }
@@ -174,9 +182,17 @@ function floatValue(value: number): Read {
   if (!Number.isFinite(value)) {
     return { shown: String(value), exact: { type: 'float', value: value < 0 ? '-inf' : 'inf' } };
   }
-  if (!Number.isInteger(value)) return value;
-  const text = Object.is(value, -0) ? '-0' : String(value);
-  return { shown: value, exact: { number: /e/.test(text) ? text : `${text}.0` } };
+  const number = pythonFloat(value);
+  return number === String(value) ? value : { shown: value, exact: { number } };
+}
+
+/** What Python's repr() makes of a float. */
+function pythonFloat(value: number): string {
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const exponential = value.toExponential();
+  const exponent = Number(exponential.slice(exponential.indexOf('e') + 1));
+  if (exponent < -4 || exponent >= 16) return exponential.replace(/e([+-])(\d)$/, 'e$10$2');
+  return Number.isInteger(value) ? `${value}.0` : String(value);
 }
 
 function halfOf(bytes: Uint8Array): number {

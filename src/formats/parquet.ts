@@ -10,8 +10,8 @@ import {
 import { compressors as libraryCodecs } from 'hyparquet-compressors';
 import { arrowSchema } from './arrow-schema.ts';
 import { FormatError } from './format-error.ts';
-import { assertBounds } from './parquet-bounds.ts';
-import { ColumnRefused, type Note, type Place, placing } from './parquet-values.ts';
+import { assertBounds, tooLarge } from './parquet-bounds.ts';
+import { ColumnRefused, type Making, type Note, type Place, placing } from './parquet-values.ts';
 
 /** Every file begins and ends with it. */
 const MAGIC = 'PAR1';
@@ -23,8 +23,8 @@ export interface ReadParquetOptions {
   readonly memory?: number;
   /** Codecs in place of the library's, some of which do not keep to the length that they are given. @default none */
   readonly codecs?: Compressors;
-  /** Is told of values that are something else to Python. @default they are forgotten */
-  readonly note?: Note;
+  /** Is told of values that are something else to Python, in the row of a number. @default they are forgotten */
+  readonly note?: (...noted: [...Parameters<Note>, row: number]) => void;
 }
 
 /** The library makes moments of these by itself. */
@@ -64,10 +64,22 @@ export async function readParquet(
     if (unknown !== undefined) throw new ColumnRefused(unknown, `is not there; there are: ${names.join(', ')}`);
     const columns = names.filter((name) => !without.includes(name));
     assertBounds(bytes, metadata, { columns, memory });
-    const places = columnPlaces(metadata, columns, note);
+    let made = 0;
+    let characters = 0;
+    const making: Making = {
+      note: (holder, name, shown, exact) => note(holder, name, shown, exact, made),
+      spend: (more) => {
+        characters += more;
+        if (characters > memory) throw tooLarge(`its first ${made} rows have`, memory);
+      },
+    };
+    const places = columnPlaces(metadata, columns, making);
     const compressors = exactly({ ...libraryCodecs, ...codecs });
     const rows = await parquetReadObjects({ file, metadata, compressors, parsers, utf8: false, columns });
-    return rows.map((row) => placedRow(row, places));
+    return rows.map((row, i) => {
+      made = i;
+      return placedRow(row, places);
+    });
   } catch (error) {
     failed = true;
     if (error instanceof FormatError) throw error;
@@ -85,13 +97,13 @@ function columnNames({ schema }: FileMetaData): string[] {
   return parquetSchema({ schema } as FileMetaData).children.map(({ element }) => element.name);
 }
 
-function columnPlaces(metadata: FileMetaData, columns: readonly string[], note: Note): ReadonlyMap<string, Place> {
+function columnPlaces(metadata: FileMetaData, columns: readonly string[], making: Making): ReadonlyMap<string, Place> {
   const described = metadata.key_value_metadata?.find(({ key }) => key === 'ARROW:schema')?.value;
   const arrow = described === undefined ? undefined : arrowSchema(described);
   const fields = new Map(arrow?.children);
   const { children } = parquetSchema(metadata);
   const wanted = children.filter(({ element }) => columns.includes(element.name));
-  return new Map(wanted.map((tree) => [tree.element.name, placing(tree, fields.get(tree.element.name), note)]));
+  return new Map(wanted.map((tree) => [tree.element.name, placing(tree, fields.get(tree.element.name), making)]));
 }
 
 function placedRow(

@@ -1,0 +1,44 @@
+// Parquet of every type that pyarrow writes: shown as str() shows it, and to Python the values that pyarrow gives.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { loadRows } from '../src/data/data-files.ts';
+import { formatPrompt } from '../src/envs/prompt-template.ts';
+import { weightedRewards } from '../src/rewards/weighted-rewards.ts';
+import { givenCompletion } from '../src/user-code/rewards/given-completion.ts';
+import { loadPythonReward } from '../src/user-code/rewards/python-reward.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { oraclePython } from './trl-python.ts';
+
+const oracle = join(import.meta.dirname, '..', 'python', 'oracles', 'parquet_types.py');
+const folder = temporaryFolder('parquet-types');
+const FILES = 5;
+execFileSync(oraclePython, [oracle, folder, String(FILES)]);
+
+/** JSON has a spelling of its own for these, and prompts show lists and objects in it. */
+const isJson = (name: string) => name === 'bool' || /^(list|lists|struct|map)_/.test(name);
+
+for (let seed = 0; seed < FILES; seed++) {
+  test(`table ${seed}`, async () => {
+    const path = join(folder, `${seed}.parquet`);
+    const shown: Record<string, string | null>[] = JSON.parse(readFileSync(path.replace(/parquet$/, 'json'), 'utf8'));
+    const rows = await loadRows(path);
+    assert.equal(rows.length, shown.length);
+    const reward = await loadPythonReward(`${oracle}:compare`, { interpreter: oraclePython });
+    const model = weightedRewards([{ name: 'compare', score: reward }]);
+    for (const [i, row] of rows.entries()) {
+      assert.deepEqual(Object.keys(row), Object.keys(shown[i]!));
+      for (const [name, text] of Object.entries(shown[i]!)) {
+        if (isJson(name)) continue;
+        if (text === null) assert.equal(row[name], null, name);
+        else if (/^-?(nan|inf)$/.test(text)) assert.ok(row[name] === null || /^-?Infinity$/.test(String(row[name])));
+        else assert.equal(formatPrompt(`{${name}}`, row), text, name);
+      }
+      const asked = givenCompletion([{ role: 'user', content: 'x' }], { role: 'assistant', content: path });
+      const [verdict] = await model.score(row, [asked]);
+      assert.deepEqual([verdict!.errors, verdict!.extra], [undefined, { wrong: '' }]);
+    }
+  });
+}
