@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
-import { GradusError } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { API_VERSION, cApi } from './c-api.ts';
 import koffi from './koffi.ts';
 import { libraryPath } from './library-path.ts';
@@ -45,7 +45,7 @@ export class OnnxRuntime {
   constructor(path: string) {
     // Otherwise creating the environment writes events and an id of the machine into the user's cache, to be sent to Microsoft.
     process.env.ORT_DISABLE_TELEMETRY ??= '1';
-    this.#library = koffi.load(path);
+    this.#library = openLibrary(path);
     const base = koffi.decode(this.#library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [
       Pointer,
       Pointer,
@@ -148,6 +148,14 @@ function readTable(api: Pointer): Record<FunctionName, NativeFunction> {
     koffi.decode(table[index], koffi.proto(prototype)),
   ]);
   return Object.fromEntries(functions);
+}
+
+function openLibrary(path: string): LibraryHandle {
+  try {
+    return koffi.load(path);
+  } catch (error) {
+    throw missing(`${path} cannot be loaded: ${messageOf(error)}`, error); // a damaged file, or too little memory
+  }
 }
 
 function missing(message: string, cause?: unknown): GradusError {
