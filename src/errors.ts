@@ -44,7 +44,7 @@ export class GradusError extends Error {
 
 /** No word that people or programs write on purpose is as long; keys and values in damaged files are. */
 const longWord = /\S{1001,}/g;
-const MOST_MESSAGE = 8192;
+const MOST_MESSAGE = 16_384;
 
 /** A text whose parts were quoted from files, as one that can be read. */
 function inShort(text: string): string {
