@@ -56,7 +56,7 @@ function limitsTable(): string {
   return ['| backend | refuses |', '|---|---|', ...rows, ''].join('\n');
 }
 
-/** Keys that become and refuse the same share a row. */
+/** Keys that become and refuse the same share a row. Keys without a row in the table have none here. */
 function handoffTable(mapping: Readonly<Record<string, HandoffRow>>): string {
   const rows = new Map<string, string[]>();
   for (const [key, row] of Object.entries(mapping)) {

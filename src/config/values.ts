@@ -32,6 +32,19 @@ export function leafPaths(value: Readonly<Record<string, unknown>>): string[][] 
   );
 }
 
+/**
+ * The dotted paths of the keys that a table has no row for. A table has a row for a key, or rows for the keys of its section: where it has one of
+ * these, the others are looked for one by one.
+ */
+export function unlistedPaths(config: Readonly<Record<string, unknown>>, table: Readonly<object>): string[] {
+  const listed = Object.keys(table);
+  return Object.entries(config).flatMap(([key, value]) => {
+    const isSplit = listed.some((other) => other.startsWith(`${key}.`));
+    const paths = isSplit ? Object.keys(isObject(value) ? value : {}).map((inner) => `${key}.${inner}`) : [key];
+    return paths.filter((path) => !listed.includes(path));
+  });
+}
+
 export function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
   return prefix.every((key, i) => String(key) === String(path[i]));
 }

@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 
 type Section = 'lora' | 'eval' | 'save';
 
-/** Every key, as a path with dots. A new key without a row in the table is a compile error. */
+/** Every key, as a path with dots. A key without a row in a table is refused unless it has its default. */
 export type HandoffKey =
   | Exclude<keyof Config, Section>
   | { [S in Section]: `${S}.${keyof NonNullable<Config[S]> & string}` }[Section];
@@ -56,6 +56,23 @@ export function none(why: string): HandoffRow {
 /** The same row, but configurations for which `why` gives a reason are refused. */
 export function unless(row: HandoffRow, refuses: string, why: (config: Config) => string | undefined): HandoffRow {
   return { ...row, refuses, refusal: why };
+}
+
+/** A row: trackers are written by the names that the system has for them, and refused where it has none. */
+export function trackersOf(
+  system: string,
+  key: string,
+  names: Readonly<Partial<Record<string, string>>>,
+  always: readonly string[] = [],
+): HandoffRow {
+  return unless(
+    to(key, ({ config }) => [...always, ...config.trackers.flatMap((name) => names[name] ?? [])]),
+    'trackers that it does not have',
+    ({ trackers }) => {
+      const unknown = trackers.filter((name) => name !== 'jsonl' && names[name] === undefined);
+      return unknown.length > 0 ? `${system} has no tracker ${unknown.join(', ')}` : undefined;
+    },
+  );
 }
 
 /** Why the model cannot be handed over to a system that reads folders of transformers and ids on the hub. */

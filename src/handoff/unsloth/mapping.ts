@@ -1,5 +1,5 @@
-// What becomes of each key of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
-// hand-off, or a refusal. The table of docs/backends.md is made of it.
+// What becomes of the keys of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
+// hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table of docs/backends.md is made of it.
 import { batchSizes, type MappedKey, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
@@ -14,15 +14,18 @@ import {
   notFolder,
   type Override,
   to,
+  trackersOf,
   unless,
 } from '../folder/handoff-row.ts';
+
+/** The names of trackers in transformers. */
+const trackerNames = { tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' };
 
 /** Every key, including those of the section `trl`, which TRL's trainer reads here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | Extract<MappedKey, `trl.${string}`>;
 
-const episodes = none('TRL samples single turns here, from texts');
-const onePolicy = none('TRL trains on every group, whatever its rewards');
 const noAdaptation = none('Unsloth’s loss has no entropy bonus that adapts');
+const onePolicy = none('TRL trains on every group, whatever its rewards');
 const noPattern = none('Unsloth’s get_peft_model has one rank and one alpha');
 const oneProcess = none('one process trains, on one GPU');
 const noServer = none('Unsloth runs vLLM in the process that trains');
@@ -51,7 +54,7 @@ const everyUpdates = (every: number | null | undefined, given: Given) => updates
 const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Override): HandoffRow =>
   to(`get_peft_model.${name}`, ({ config: { lora } }) => lora && value(lora));
 
-export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
+export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> = {
   ...same,
   backend: by('nothing: Unsloth trains, whatever it says'),
   compute: unless(
@@ -92,12 +95,7 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   curriculum: none('TRL draws problems without regard to how often they were solved'),
 
   adaptive_reward_scaling: none('`gradus rewards serve` keeps no deviation of the values so far'),
-  environment: episodes,
-  environment_config: episodes,
-  environment_column: episodes,
-  max_turns: episodes,
-  max_episode_tokens: episodes,
-  rollout: episodes,
+  environment: none('TRL samples single turns here, from texts'),
   max_error_fraction: none('TRL does not stop where rewards fail'),
 
   prompts_per_step: trlField('prompts_per_step'),
@@ -120,6 +118,7 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   kl_estimator: none('TRL’s KL divergence is k3'),
   // Unsloth takes 0.28 for null.
   epsilon_high: to('GRPOConfig.epsilon_high', ({ config }) => config.epsilon_high ?? config.epsilon),
+  // TRL has these, but Unsloth's loss does not read them.
   use_adaptive_entropy: noAdaptation,
   entropy_coef_min: noAdaptation,
   entropy_coef_max: noAdaptation,
@@ -196,7 +195,7 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
   'save.best': by('nothing: the last checkpoints are kept, none for being the best, which the hand-off tells'),
   'save.total_limit': to('GRPOConfig.save_total_limit', ({ config }) => config.save.total_limit),
   sample_every_steps: to('GRPOConfig.log_completions', ({ config }) => config.sample_every_steps !== null),
-  trackers: to('GRPOConfig.report_to', ({ config }) => config.trackers.filter((name) => name !== 'jsonl')),
+  trackers: trackersOf('TRL', 'GRPOConfig.report_to', trackerNames),
 
   'trl.bf16': trlField('trl.bf16'),
   'trl.gradient_checkpointing': {

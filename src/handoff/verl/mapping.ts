@@ -1,4 +1,5 @@
-// What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
+// What becomes of the keys of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal with
+// its reason. Keys without a row are refused unless they have their defaults.
 // The table of docs/backends.md is made of it.
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { leastFraction } from '../../grpo/schedules.ts';
@@ -13,6 +14,7 @@ import {
   notFolder,
   type Override,
   to,
+  trackersOf,
   unless,
 } from '../folder/handoff-row.ts';
 import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './losses.ts';
@@ -24,9 +26,6 @@ const CORRECTION = 'algorithm.rollout_correction';
 
 const engine = by('its engine alone');
 
-const episodes = none('verl plays single turns here; its agent loops cannot run these episodes');
-const noVespo = none('verl has no VESPO');
-const noAdaptation = none('verl has no entropy bonus that adapts');
 const noPattern = none('verl gives all its adapters one rank and one alpha');
 
 const lossOf = ({ config }: Given) => verlLoss(config)!;
@@ -41,9 +40,10 @@ const NEVER = -1;
 /** `every`, or all steps of the run if it is null, for what happens only at the end. */
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
 
-const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' } as const;
+/** verl’s names of trackers. */
+const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' };
 
-export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
+export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   backend: by('nothing: verl trains, whatever it says'),
   compute: unless(
     by('nothing: you start verl yourself'),
@@ -77,12 +77,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   curriculum: none('verl draws problems without regard to how often they were solved'),
 
   adaptive_reward_scaling: none('each of verl’s reward workers sees only some of the completions'),
-  environment: episodes,
-  environment_config: episodes,
-  environment_column: episodes,
-  max_turns: episodes,
-  max_episode_tokens: episodes,
-  rollout: episodes,
+  environment: none('verl plays single turns here; its agent loops cannot run these episodes'),
   max_error_fraction: none('verl does not stop where rewards fail'),
 
   loss_type: {
@@ -153,12 +148,6 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   ),
   sapo_temperature_pos: to(`${ACTOR}.tau_pos`, ({ config }) => config.sapo_temperature_pos),
   sapo_temperature_neg: to(`${ACTOR}.tau_neg`, ({ config }) => config.sapo_temperature_neg),
-  vespo_k_pos: noVespo,
-  vespo_lambda_pos: noVespo,
-  vespo_k_neg: noVespo,
-  vespo_lambda_neg: noVespo,
-  off_policy_mask_threshold: none('verl does not leave out sequences by how far they are from the policy'),
-  top_entropy_quantile: none('verl trains on all tokens'),
   entropy_coef: unless(
     to(`${ACTOR}.entropy_coeff`, ({ config }) => config.entropy_coef),
     'a bonus with losses that do not take the mean over tokens',
@@ -167,11 +156,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
         ? 'verl averages the entropy as it does the loss, which here is not the mean over tokens'
         : undefined,
   ),
-  use_adaptive_entropy: noAdaptation,
-  entropy_coef_min: noAdaptation,
-  entropy_coef_max: noAdaptation,
-  entropy_coef_delta: noAdaptation,
-  entropy_target: noAdaptation,
+  use_adaptive_entropy: none('verl has no entropy bonus that adapts'),
   mask_truncated_completions: none('verl trains on completions that were cut off'),
   importance_sampling_correction: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
   importance_sampling_mode: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
@@ -273,7 +258,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   'save.best': by('nothing: verl keeps the last checkpoints, none for being the best, which the hand-off tells'),
   'save.total_limit': to('trainer.max_actor_ckpt_to_keep', ({ config }) => config.save.total_limit),
   sample_every_steps: by('`run.sh`: verl writes what it samples in every step to `rollouts/`; with null it does not'),
-  trackers: to('trainer.logger', ({ config }) => ['console', ...config.trackers.map((name) => trackerNames[name])]),
+  trackers: trackersOf('verl', 'trainer.logger', trackerNames, ['console']),
 
   native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
   trl: engine,
