@@ -6,14 +6,14 @@
 //   node examples/tic-tac-toe.ts --model-name MODEL --eval-on-start
 import {
   type Example,
-  type Generator,
   type Message,
   multiTurn,
   type Renderer,
+  type RolloutSource,
   randomStream,
-  type Step,
   streamSeed,
   type Trajectory,
+  type Turn,
 } from '../src/index.ts';
 import { trainExample } from './shared/train-example.ts';
 
@@ -50,11 +50,11 @@ function question(moves: string, messages: readonly Message[]): Message {
 /** One side of a game. */
 interface Side {
   readonly messages: Message[];
-  readonly steps: Step[];
+  readonly turns: Turn[];
 }
 
 /** Plays games of the policy against itself. Each makes two trajectories, one of each side, so that a group must be even. */
-function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
+function selfPlay(renderer: Renderer, maxTokens: number): RolloutSource<Opening> {
   return {
     async generate(openings, policy, { samplesPerExample, seed, signal }) {
       const games = openings.flatMap(({ moves }) =>
@@ -73,10 +73,10 @@ function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
         const completions = await policy.sample(requests, sampling);
         for (const [i, { ids, logprobs, finishReason }] of completions.entries()) {
           const game = moving[i]![1];
-          const { messages, steps } = game.sides[game.moves.length % 2]!;
+          const { messages, turns } = game.sides[game.moves.length % 2]!;
           const action = renderer.parse(ids);
           const tokens = { promptIds: requests[i]!.promptIds, completionIds: ids, logprobs };
-          steps.push({ state: { messages: [...messages] }, action, tokens });
+          turns.push({ state: { messages: [...messages] }, action, tokens });
           messages.push(action.message);
           // A turn that was cut off is no move, as in evaluations.
           game.moves += finishReason === 'stop' ? moveIn(action.message.content) : '0';
@@ -84,9 +84,9 @@ function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
       }
       const stopReason = signal?.aborted ? 'cancelled' : 'completed';
       const trajectories = games.flatMap(({ moves, sides }) =>
-        sides.map(({ steps }, side): Trajectory => {
+        sides.map(({ turns }, side): Trajectory => {
           const won = points(moves) ?? 0;
-          return { steps, stopReason, scores: { won: side === 0 ? won : -won } };
+          return { turns, stopReason, scores: { won: side === 0 ? won : -won } };
         }),
       );
       return openings.map((_, i) => trajectories.slice(i * samplesPerExample, (i + 1) * samplesPerExample));
@@ -94,7 +94,7 @@ function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
   };
 }
 
-const newSide = (): Side => ({ messages: [], steps: [] });
+const newSide = (): Side => ({ messages: [], turns: [] });
 
 /** The policy as X, against a player who moves at random. */
 const againstChance = multiTurn<Opening>({

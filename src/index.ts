@@ -32,9 +32,9 @@ export {
 } from './loop/grpo-trainer.ts';
 export {
   type GenerateOptions,
-  type Generator,
   RolloutGenerator,
   type RolloutOptions,
+  type RolloutSource,
 } from './loop/rollout-generator.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './loop/supervised-trainer.ts';
 export { trainingSequence } from './loop/training-sequence.ts';
@@ -67,9 +67,9 @@ export {
   type GroupReason,
   type Reward,
   type State,
-  type Step,
   type StopReason,
   type Trajectory,
+  type Turn,
   type TurnTokens,
   wasPlayed,
 } from './rl.ts';

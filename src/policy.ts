@@ -89,7 +89,7 @@ export interface TextLogprobsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A sequence of requests to a policy: yields a request, receives its completion, may yield another request, and returns a result. */
+/** An episode as its policy sees it: yields a request, receives its completion, may yield another request, and returns a result. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
 /** What samples completions: a model with its current weights. */

@@ -87,7 +87,7 @@ export function assertUpdated(result: UpdateResult, count: number): void {
 /** Throws `GENERATOR_INVALID` unless there are `count` groups of `size` trajectories. */
 export function assertGroups(groups: readonly (readonly Trajectory[])[], count: number, size: number): void {
   const fault = (what: string) =>
-    invalid('GENERATOR_INVALID', `the generator returned ${what}`, 'generator', 'see the protocol Generator');
+    invalid('GENERATOR_INVALID', `the generator returned ${what}`, 'generator', 'see the protocol RolloutSource');
   if (!Array.isArray(groups)) throw fault(kindOf(groups));
   if (groups.length !== count) throw fault(`${groups.length} groups for ${count} examples`);
   const wrong = groups.find((group) => !Array.isArray(group) || group.length !== size);

@@ -98,8 +98,8 @@ export function assertContinues({ promptIds, completionIds }: TurnTokens, next: 
   );
 }
 
-/** One turn of an episode. Elsewhere, a step is an optimiser update. */
-export interface Step {
+/** One turn of the policy in an episode: what it read, what it did and the tokens of both. */
+export interface Turn {
   readonly state: State;
   readonly action: Action;
   readonly tokens: TurnTokens;
@@ -110,7 +110,7 @@ export interface Step {
 /** The record of one episode. */
 export interface Trajectory {
   /** The turns of the policy, in order. */
-  readonly steps: readonly Step[];
+  readonly turns: readonly Turn[];
   readonly stopReason: StopReason;
   /** What went wrong, if the stop reason is `error` or `timeout`. */
   readonly error?: { readonly message: string; readonly stack?: string };
@@ -123,8 +123,8 @@ export interface Trajectory {
 }
 
 /** Whether an episode was played to its end: the policy acted, and there was no error, timeout or cancellation. */
-export function wasPlayed({ steps, stopReason }: Trajectory): boolean {
-  return steps.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
+export function wasPlayed({ turns, stopReason }: Trajectory): boolean {
+  return turns.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
 }
 
 /** The reward of one trajectory. */
@@ -184,19 +184,19 @@ export interface GroupOutcome<E extends Example = Example> extends Group<E> {
 }
 
 /** The conversation of an episode after its first prompt: the policy's turns and the answers to them. */
-export function exchange({ steps }: Trajectory): Message[] {
-  const last = steps.at(-1);
-  return last ? [...last.state.messages.slice(steps[0]!.state.messages.length), last.action.message] : [];
+export function exchange({ turns }: Trajectory): Message[] {
+  const last = turns.at(-1);
+  return last ? [...last.state.messages.slice(turns[0]!.state.messages.length), last.action.message] : [];
 }
 
 /** The exchange where the final text does not tell all that the policy said: it had several turns, or called tools. */
 export function longerExchange(trajectory: Trajectory): Message[] | undefined {
-  const { steps } = trajectory;
-  const calls = steps.at(-1)?.action.message.toolCalls ?? [];
-  return steps.length > 1 || calls.length > 0 ? exchange(trajectory) : undefined;
+  const { turns } = trajectory;
+  const calls = turns.at(-1)?.action.message.toolCalls ?? [];
+  return turns.length > 1 || calls.length > 0 ? exchange(trajectory) : undefined;
 }
 
 /** The text of a trajectory's last action. */
 export function finalText(trajectory: Trajectory): string {
-  return trajectory.steps.at(-1)?.action.message.content ?? '';
+  return trajectory.turns.at(-1)?.action.message.content ?? '';
 }

@@ -92,7 +92,7 @@ export async function assertMasksSelectSampled(given: RandomEpisodes): Promise<v
     assert.equal(episode.error, undefined);
     const { promptIds, completionIds, mask, samplerLogprobs } = trainingSequence(episode, 1);
     assert.deepEqual([mask.length, samplerLogprobs!.length], [completionIds.length, completionIds.length]);
-    const turns = episode.steps.map(({ tokens }) => tokens);
+    const turns = episode.turns.map(({ tokens }) => tokens);
     const learnt = <T>(values: readonly T[]) => values.filter((_, i) => mask[i]);
     assert.deepEqual(
       learnt(completionIds),
@@ -106,6 +106,6 @@ export async function assertMasksSelectSampled(given: RandomEpisodes): Promise<v
     assert.deepEqual([...promptIds, ...completionIds], [...last.promptIds, ...last.completionIds]);
     assert.deepEqual(promptIds, turns[0]!.promptIds);
   }
-  const turnCounts = new Set(episodes.map(({ steps }) => steps.length));
+  const turnCounts = new Set(episodes.map(({ turns }) => turns.length));
   assert.ok(turnCounts.has(1) && turnCounts.has(4), 'there are episodes of one turn and of four');
 }

@@ -18,7 +18,7 @@ import type { Metrics } from '../src/logging.ts';
 import { GrpoTrainer } from '../src/loop/grpo-trainer.ts';
 import { RewardWeights } from '../src/loop/reward-weights.ts';
 import type { Message } from '../src/message.ts';
-import type { Example, Reward, Step, Trajectory } from '../src/rl.ts';
+import type { Example, Reward, Trajectory, Turn } from '../src/rl.ts';
 import type { Model } from '../src/training-model.ts';
 import { startWorker, type Worker } from '../src/workers/worker.ts';
 import { readTensors } from './read-tensors.ts';
@@ -178,7 +178,7 @@ async function train(model: TrainableModel, { steps, weights }: Training, config
 /** A completion as a conversation: where its mask is 0 an environment answers. */
 function episode({ prompt }: GivenGroup): (completion: Completion) => Trajectory {
   return ({ ids, mask, logprobs, truncated }) => {
-    const steps: Step[] = [];
+    const turns: Turn[] = [];
     const messages: Message[] = [{ role: 'user', content: '' }];
     for (let from = 0; from < ids.length; ) {
       const ends = mask.indexOf(0, from);
@@ -186,12 +186,12 @@ function episode({ prompt }: GivenGroup): (completion: Completion) => Trajectory
       const action = { message: { role: 'assistant', content: '' } as const };
       const promptIds = [...prompt, ...ids.slice(0, from)];
       const tokens = { promptIds, completionIds: ids.slice(from, to), logprobs: logprobs.slice(from, to) };
-      steps.push({ state: { messages: [...messages] }, action, tokens });
+      turns.push({ state: { messages: [...messages] }, action, tokens });
       messages.push(action.message, { role: 'user', content: '' });
       const next = mask.indexOf(1, to);
       from = next === -1 ? ids.length : next;
     }
-    return { steps, stopReason: truncated ? 'max_tokens' : 'completed' };
+    return { turns, stopReason: truncated ? 'max_tokens' : 'completed' };
   };
 }
 

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import {
   type Environment,
   environmentScores,
-  type Generator,
   GrpoTrainer,
   obtainModel,
   openNativeModel,
   openRenderer,
   type Renderer,
   RolloutGenerator,
+  type RolloutSource,
   shuffledExamples,
   type WeightedReward,
   weightedRewards,
@@ -23,7 +23,7 @@ export interface TrainingProgram {
   /** An environment that brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
   readonly environment: Environment | ((flags: TrainingFlags) => Environment);
   /** Makes the rollouts of training; evaluations play the environment. @default episodes of the environment */
-  readonly generator?: (renderer: Renderer, flags: TrainingFlags) => Generator;
+  readonly generator?: (renderer: Renderer, flags: TrainingFlags) => RolloutSource;
   /** Rewards that are added to the environment's scores. */
   readonly rewards?: readonly WeightedReward[];
   /** The weights of the environment's scores; 1 for scores that are not named. */

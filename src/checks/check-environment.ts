@@ -197,7 +197,7 @@ function report(played: readonly Played[]): PlayerReport {
     score: scores.length > 0 ? mean(scores) : null,
     rewards: meanMetrics(parts),
     stop_reasons: Object.fromEntries(tally(played.map(({ trajectory }) => trajectory.stopReason))),
-    turns: played.length > 0 ? mean(played.map(({ trajectory }) => trajectory.steps.length)) : 0,
+    turns: played.length > 0 ? mean(played.map(({ trajectory }) => trajectory.turns.length)) : 0,
     errors: [...tally(played.flatMap(faults))].map(([message, count]) => ({ message, count })),
   };
 }

@@ -58,7 +58,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const samplesPerExample = Math.min(SAMPLES_PER_PROMPT, config.num_generations);
   const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
   if (!groups) return undefined;
-  const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
+  const trajectories = groups.flatMap((group) => group.trajectories).filter(({ turns }) => turns.length > 0);
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);

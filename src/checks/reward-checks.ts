@@ -54,7 +54,7 @@ function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
   const { example, trajectories } = groups.find(({ rewards }) => rewards.some(({ score }) => score !== null))!;
   const [first] = trajectories;
   const said = ending(finalText(first!));
-  const asked = JSON.stringify(opening(first!.steps[0]?.state.messages.at(-1)?.content ?? ''));
+  const asked = JSON.stringify(opening(first!.turns[0]?.state.messages.at(-1)?.content ?? ''));
   const answer = rewards[0] && answerOf(example, rewards[0]);
   return `${said} to ${asked}${answer === undefined ? '' : `, whose answer is ${ending(answer)}`}`;
 }
@@ -99,7 +99,7 @@ function groupsCheck(
 }
 
 function saysTheSame({ trajectories }: Group): boolean {
-  const said = trajectories.map(({ steps }) => steps.map(({ tokens }) => tokens.completionIds.join()).join(';'));
+  const said = trajectories.map(({ turns }) => turns.map(({ tokens }) => tokens.completionIds.join()).join(';'));
   return new Set(said).size === 1;
 }
 

@@ -10,7 +10,7 @@ import { learningRateCheck, toolCallsCheck, truncationCheck } from './sampling-c
 function checked(...calls: readonly (number | undefined)[]) {
   const trajectories = calls.map(
     (count): Trajectory => ({
-      steps: [],
+      turns: [],
       stopReason: 'completed',
       ...(count !== undefined && { metrics: { 'tools/calls': count } }),
     }),
@@ -28,7 +28,7 @@ test('nothing is said of tools where there are none', () => {
 });
 
 test('a turn that is cut off ends its episode, which is told where there are several turns', () => {
-  const cut: Trajectory[] = [{ steps: [], stopReason: 'max_tokens' }];
+  const cut: Trajectory[] = [{ turns: [], stopReason: 'max_tokens' }];
   const hint = (changes: object) => truncationCheck(cut, { ...configDefaults, ...changes }).hint ?? '';
   assert.match(hint({ environment: 'game.ts' }), /the last of its episode$/);
   assert.doesNotMatch(hint({}), /episode/);

@@ -95,7 +95,7 @@ export function masksCheck(
 ): Check {
   const id = 'masks';
   const wrong = sequences.filter(({ completionIds, mask }, i) => {
-    const trained = trajectories[i]!.steps.filter(({ state }) => state.trained !== false);
+    const trained = trajectories[i]!.turns.filter(({ state }) => state.trained !== false);
     const sampled = trained.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const lengths = [mask.length, logprobs[i]!.length, completionIds.length];
     return new Set(lengths).size > 1 || mask.filter(Boolean).length !== sampled;

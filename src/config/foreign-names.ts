@@ -166,7 +166,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'tools',
   ),
   ...aliases(
-    'what happens between the turns of the model is an environment, environment: FILE:CLASS; a program may bring a Generator of its own',
+    'what happens between the turns of the model is an environment, environment: FILE:CLASS; a program may bring a RolloutSource of its own',
     'rollout_func',
   ),
   ...aliases(

@@ -105,7 +105,7 @@ function promptAndAnswer(
   { answer }: EvaluationOptions,
 ): Pick<EvaluatedPart, 'prompt' | 'answer' | 'example'> {
   const right = answer?.(example);
-  const first = trajectories.find(({ steps }) => steps.length > 0)?.steps[0];
+  const first = trajectories.find(({ turns }) => turns.length > 0)?.turns[0];
   return { prompt: first?.state.messages ?? [], ...(right !== undefined && { answer: right }), example };
 }
 
@@ -117,7 +117,7 @@ function completionsOf(
 }
 
 function evaluatedCompletion(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
-  const { steps, stopReason, error, metrics } = trajectory;
+  const { turns, stopReason, error, metrics } = trajectory;
   const messages = longerExchange(trajectory);
   return {
     text: finalText(trajectory),
@@ -132,7 +132,7 @@ function evaluatedCompletion(trajectory: Trajectory, reward: Reward, decisive: s
     ...(metrics && { metrics }),
     stop_reason: stopReason,
     ...(error && { error: error.message, ...(error.stack !== undefined && { stack: error.stack }) }),
-    turns: steps.length,
+    turns: turns.length,
     tokens: sampledTokens(trajectory),
   };
 }

@@ -1,14 +1,14 @@
 // Evaluation of a policy whose answers are known, figure by figure.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Generator, RolloutOptions } from '../loop/rollout-generator.ts';
+import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import type { EvaluatedPart } from '../runs/records.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
 /** Answers problem `{ samples: ['right', 'wrong', …] }` with those samples, and greedily with the first. */
-function scripted({ temperature }: Partial<RolloutOptions>): Generator {
+function scripted({ temperature }: Partial<RolloutOptions>): RolloutSource {
   return {
     generate: async (examples, _, { samplesPerExample }) =>
       examples.map(({ samples }) =>
@@ -16,7 +16,7 @@ function scripted({ temperature }: Partial<RolloutOptions>): Generator {
           const action = { message: { role: 'assistant' as const, content: text } };
           const tokens = { promptIds: [1], completionIds: [...text].map(() => 2), logprobs: [...text].map(() => -1) };
           const stopReason = text === 'endless' ? 'max_tokens' : 'completed';
-          return { steps: [{ state: { messages: [] }, action, tokens }], stopReason };
+          return { turns: [{ state: { messages: [] }, action, tokens }], stopReason };
         }),
       ),
   };
@@ -33,7 +33,7 @@ const options: EvaluationOptions = {
   policy: { contextLength: 9, sample: async () => [] },
   generator: scripted,
   rewardModel: {
-    score: async (_, trajectories) => trajectories.map(({ steps }) => verdicts[steps[0]!.action.message.content]!),
+    score: async (_, trajectories) => trajectories.map(({ turns }) => verdicts[turns[0]!.action.message.content]!),
   },
   rewardNames: ['match', 'format'],
   k: [1, 2],
@@ -80,7 +80,7 @@ test('rewards that are all 0 or 1 have the interval of a proportion: none right 
     wrong: { score: 0, parts: { match: 0 } },
   };
   const rewardModel: EvaluationOptions['rewardModel'] = {
-    score: async (_, trajectories) => trajectories.map(({ steps }) => binary[steps[0]!.action.message.content]!),
+    score: async (_, trajectories) => trajectories.map(({ turns }) => binary[turns[0]!.action.message.content]!),
   };
   for (const samples of [['wrong'], ['right']]) {
     const rows = Array.from({ length: 8 }, () => ({ samples }));
@@ -111,7 +111,7 @@ test('a call of a tool is an answer, too', async () => {
       examples.map(({ id }): Trajectory[] => {
         const message = { role: 'assistant' as const, content: '', toolCalls: calls(id as number) };
         const tokens = { promptIds: [1], completionIds: [2], logprobs: [-1] };
-        return [{ steps: [{ state: { messages: [] }, action: { message }, tokens }], stopReason: 'max_turns' }];
+        return [{ turns: [{ state: { messages: [] }, action: { message }, tokens }], stopReason: 'max_turns' }];
       }),
   });
   const rewardModel = {

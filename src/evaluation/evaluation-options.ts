@@ -1,6 +1,6 @@
 // How problems are evaluated, and what keeps the completions.
 
-import type { Generator, RolloutOptions } from '../loop/rollout-generator.ts';
+import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
 import type { Example } from '../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
@@ -20,7 +20,7 @@ export interface EvaluationLog {
 
 export interface EvaluationOptions {
   readonly policy: Policy;
-  readonly generator: (options: Partial<RolloutOptions>) => Generator;
+  readonly generator: (options: Partial<RolloutOptions>) => RolloutSource;
   readonly rewardModel: RewardModel;
   /** The names of the reward functions. A completion is correct if the first of them gives it at least 1. */
   readonly rewardNames: readonly string[];

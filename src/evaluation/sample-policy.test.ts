@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Trajectory } from '../rl.ts';
 import { type SamplePolicyOptions, samplePolicy } from './sample-policy.ts';
 
-const trajectory: Trajectory = { steps: [], stopReason: 'completed' };
+const trajectory: Trajectory = { turns: [], stopReason: 'completed' };
 
 const options: SamplePolicyOptions = {
   policy: { contextLength: 9, sample: async () => [] },

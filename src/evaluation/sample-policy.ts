@@ -1,6 +1,6 @@
 // Samples completions of a policy, with their rewards, for people to read.
 import { unlessAborted } from '../common/cancellation.ts';
-import type { Generator } from '../loop/rollout-generator.ts';
+import type { RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
 import { type Example, finalText, longerExchange, type Reward, type Trajectory } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
@@ -8,7 +8,7 @@ import type { Progress, RewardModel } from '../scoring.ts';
 
 export interface SamplePolicyOptions {
   readonly policy: Policy;
-  readonly generator: Generator;
+  readonly generator: RolloutSource;
   readonly rewardModel: RewardModel;
   readonly samplesPerProblem: number;
   readonly seed: number;
@@ -43,7 +43,7 @@ export function sampleRecord(step: number, example: Example, trajectory: Traject
   const messages = longerExchange(trajectory);
   return {
     step,
-    prompt: trajectory.steps[0]?.state.messages ?? [],
+    prompt: trajectory.turns[0]?.state.messages ?? [],
     completion: finalText(trajectory),
     ...(messages && { messages }),
     stop_reason: trajectory.stopReason,

@@ -107,8 +107,8 @@ function trajectoryOf({ prompt, prompt_ids }: RolloutRecord, completion: Rollout
   const { text, opening, token_ids, logprobs, stop_reason } = completion;
   const tokens = { promptIds: prompt_ids, completionIds: token_ids, logprobs };
   const action = { message: { role: 'assistant' as const, content: text } };
-  const step = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
-  return { steps: [step], stopReason: stop_reason };
+  const turn = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
+  return { turns: [turn], stopReason: stop_reason };
 }
 
 function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' | 'reward'> {

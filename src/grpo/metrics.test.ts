@@ -8,7 +8,7 @@ import { rolloutMetrics, tokensSeen } from './metrics.ts';
 function trajectory(stopReason: StopReason, ...turnLengths: number[]): Trajectory {
   return {
     stopReason,
-    steps: turnLengths.map((length) => ({
+    turns: turnLengths.map((length) => ({
       state: { messages: [] },
       action: { message: { role: 'assistant', content: '' } },
       tokens: { promptIds: [1, 2, 3], completionIds: Array(length).fill(4), logprobs: Array(length).fill(-1) },

@@ -49,7 +49,7 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
 
 /** The metrics of `rolloutMetrics` under `completions/`. */
 function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
-  const acted = trajectories.filter(({ steps }) => steps.length > 0);
+  const acted = trajectories.filter(({ turns }) => turns.length > 0);
   if (acted.length === 0) return {};
   const terminated = acted.filter((trajectory) => !isTruncated(trajectory));
   return {
@@ -62,7 +62,7 @@ function completionMetrics(trajectories: readonly Trajectory[]): Record<string, 
 /** The metrics of `rolloutMetrics` about turns, ends and retries. */
 function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   if (trajectories.length === 0) return {};
-  const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));
+  const turns = trajectories.flatMap(({ turns }) => (turns.length > 0 ? turns.length : []));
   const retries = trajectories.flatMap(({ retries: count }) => count ?? []);
   const ended = Object.fromEntries(stopReasons.map((reason) => [reason, 0])) as Record<StopReason, number>;
   for (const { stopReason } of trajectories) ended[stopReason]++;
@@ -102,11 +102,11 @@ export function isTruncated({ stopReason }: Pick<Trajectory, 'stopReason'>): boo
 
 /** The tokens of prompts and of what was sampled for them, as TRL counts them: what an environment answers between turns is left out. */
 export function tokensSeen(trajectories: readonly Trajectory[]): number {
-  const inPrompt = ({ steps }: Trajectory) => steps[0]?.tokens.promptIds.length ?? 0;
+  const inPrompt = ({ turns }: Trajectory) => turns[0]?.tokens.promptIds.length ?? 0;
   return trajectories.reduce((sum, trajectory) => sum + inPrompt(trajectory) + sampledTokens(trajectory), 0);
 }
 
 /** The tokens that the policy sampled in all turns of a trajectory. */
-export function sampledTokens({ steps }: Trajectory): number {
-  return steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+export function sampledTokens({ turns }: Trajectory): number {
+  return turns.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
 }

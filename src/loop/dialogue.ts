@@ -1,4 +1,4 @@
-// Runs many dialogues with a policy at the same time; a dialogue is a sequence of requests for completions.
+// Runs many dialogues with a policy at the same time; a dialogue asks for one completion after another.
 import type { ConverseOptions, Dialogue, Policy, SampleRequest } from '../policy.ts';
 import { assertCompletions } from '../protocol-checks.ts';
 

@@ -11,9 +11,9 @@ import {
   type EnvBuilder,
   type Example,
   type State,
-  type Step,
   type StopReason,
   type Trajectory,
+  type Turn,
   type TurnTokens,
 } from '../rl.ts';
 import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
@@ -36,7 +36,7 @@ export class Episode {
   readonly seed: number;
   readonly #limits: EpisodeLimits;
   readonly #signal: AbortSignal | undefined;
-  readonly #steps: Step[] = [];
+  readonly #turns: Turn[] = [];
   /** Milliseconds spent in calls of the environment. */
   #spent = 0;
   #env: Env | undefined;
@@ -85,7 +85,7 @@ export class Episode {
       if (characters < MOST_CHARACTERS_PER_TOKEN * limit) {
         const { ids, opening } = renderer.render(this.#state!);
         this.#opening = opening;
-        const last = this.#steps.at(-1);
+        const last = this.#turns.at(-1);
         if (last) assertContinues(last.tokens, ids);
         if (characters === 0 && ids.length === 0) {
           throw new GradusError('PROMPT_EMPTY', 'its prompt has no text', { hint: 'take such rows out of the data' });
@@ -104,7 +104,7 @@ export class Episode {
     return this.#attempt(() => {
       const opening = this.#opening;
       const action = renderer.parse(tokens.completionIds, this.#state!.tools, opening);
-      this.#steps.push({ state: this.#state!, action, tokens, ...(opening && { opening }) });
+      this.#turns.push({ state: this.#state!, action, tokens, ...(opening && { opening }) });
       if (cut === 'cancelled') {
         this.#stopReason = cut;
         return;
@@ -133,7 +133,7 @@ export class Episode {
 
   trajectory(): Trajectory {
     return {
-      steps: this.#steps,
+      turns: this.#turns,
       stopReason: this.#stopReason!,
       ...(this.#error && { error: this.#error }),
       ...(this.#scores && { scores: this.#scores }),

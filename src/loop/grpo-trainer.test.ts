@@ -4,12 +4,12 @@ import { test } from 'node:test';
 import { sampleDeviation } from '../common/statistics.ts';
 import { sequentialExamples, shuffledExamples } from '../data-loader.ts';
 import type { GroupPolicy } from '../grpo/group-policy.ts';
-import type { Example, Reward, Step, StopReason, Trajectory } from '../rl.ts';
+import type { Example, Reward, StopReason, Trajectory, Turn } from '../rl.ts';
 import type { Progress } from '../scoring.ts';
 import type { Model, TrainingSequence, UpdateResult } from '../training-model.ts';
 import { GrpoTrainer, type GrpoTrainerOptions, type StepReport, type StepsOptions } from './grpo-trainer.ts';
 import { RewardWeights } from './reward-weights.ts';
-import type { GenerateOptions, Generator } from './rollout-generator.ts';
+import type { GenerateOptions, RolloutSource } from './rollout-generator.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 interface Problem extends Example {
@@ -18,14 +18,14 @@ interface Problem extends Example {
 
 const problems: Problem[] = Array.from({ length: 6 }, (_, id) => ({ id }));
 
-function turn(promptIds: readonly number[], completionIds: readonly number[]): Step {
+function turn(promptIds: readonly number[], completionIds: readonly number[]): Turn {
   const message = { role: 'assistant', content: '' } as const;
   const tokens = { promptIds, completionIds, logprobs: completionIds.map(() => -1) };
   return { state: { messages: [] }, action: { message }, tokens };
 }
 
-const trajectory = (steps: readonly Step[], stopReason: StopReason = 'completed'): Trajectory => ({
-  steps,
+const trajectory = (turns: readonly Turn[], stopReason: StopReason = 'completed'): Trajectory => ({
+  turns,
   stopReason,
 });
 
@@ -60,7 +60,7 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
       return { metrics: { loss: updates.length }, logprobs: rows(sequences, -updates.length) };
     },
   };
-  const generator: Generator<Problem> = {
+  const generator: RolloutSource<Problem> = {
     async generate(examples, _, { onGroup, ...generateOptions }) {
       calls.push('generate');
       generated.push({ ids: examples.map(({ id }) => id), options: generateOptions });
@@ -551,7 +551,7 @@ test('what a generator returns is checked before anything is scored', async () =
 
 test('a group that was reported while it was sampled is the one that is returned: its scores are for no other', async () => {
   const [one, other] = [trajectory([turn([1], [2])]), trajectory([turn([1], [3])])];
-  const report = (given: readonly Trajectory[][], returned: Trajectory[][]): Generator<Problem> => ({
+  const report = (given: readonly Trajectory[][], returned: Trajectory[][]): RolloutSource<Problem> => ({
     async generate(_, __, { onGroup }) {
       for (const [i, group] of given.entries()) onGroup?.(i, group);
       return returned;

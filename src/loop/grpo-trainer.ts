@@ -29,14 +29,14 @@ import type { RewardModel } from '../scoring.ts';
 import type { Model, TrainingSequence } from '../training-model.ts';
 import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
-import type { Generator } from './rollout-generator.ts';
+import type { RolloutSource } from './rollout-generator.ts';
 import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
   readonly dataLoader: DataLoader<E>;
-  readonly generator: Generator<E>;
+  readonly generator: RolloutSource<E>;
   readonly rewardModel: RewardModel<E>;
   readonly logger?: MetricsLogger;
   readonly maxSteps: number;
@@ -304,7 +304,7 @@ export class GrpoTrainer<E extends Example = Example> {
     return kept.flatMap(({ trajectories, advantages }) =>
       trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
-        const isTrained = trajectory.steps.some(({ state }) => state.trained !== false);
+        const isTrained = trajectory.turns.some(({ state }) => state.trained !== false);
         return wasPlayed(trajectory) && isTrained && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
       }),
     );

@@ -92,7 +92,7 @@ function play(names: string[], options: PlayOptions): Promise<Trajectory[][]> {
   return generator.generate(problems(...names), policy, { samplesPerExample, seed, ...(signal && { signal }) });
 }
 
-const said = ({ steps }: Trajectory) => steps.map(({ action }) => action.message.content);
+const said = ({ turns }: Trajectory) => turns.map(({ action }) => action.message.content);
 
 test('trajectories come back by example, with what the policy read and sampled', async () => {
   const { policy, calls } = scripted((prompt) => `${prompt}!`);
@@ -106,7 +106,7 @@ test('trajectories come back by example, with what the policy read and sampled',
     ],
   );
   assert.equal(calls.length, 1);
-  const { tokens, state } = groups[1]![0]!.steps[0]!;
+  const { tokens, state } = groups[1]![0]!.turns[0]!;
   assert.deepEqual(tokens, { promptIds: idsOf('b'), completionIds: [...idsOf('b!'), 0], logprobs: [-0.98, -0.33, -0] });
   assert.deepEqual(state, question('b'));
   assert.ok(groups.flat().every(({ stopReason, error }) => stopReason === 'completed' && error === undefined));
@@ -154,7 +154,7 @@ test('an episode that would go on ends after the most turns', async () => {
   const { policy, calls } = scripted(() => 'go on');
   const [[trajectory]] = (await play(['a'], { builder: conversation, policy, maxTurns: 3 })) as [[Trajectory]];
   assert.equal(trajectory.stopReason, 'max_turns');
-  assert.equal(trajectory.steps.length, 3);
+  assert.equal(trajectory.turns.length, 3);
   assert.equal(calls.length, 3);
 });
 
@@ -208,7 +208,7 @@ test('what environments throw ends their own episode and no other', async () => 
   assert.match(build!.error!.stack!, /no build\n\s+at .*rollout-generator\.test\.ts/);
   assert.equal(text!.error!.stack, undefined);
   assert.deepEqual(
-    [build, start, state].map((one) => one!.steps.length),
+    [build, start, state].map((one) => one!.turns.length),
     [0, 0, 0],
   );
   assert.deepEqual(
@@ -254,7 +254,7 @@ test('a prompt that fills the context is not asked of the policy', async () => {
     groups.flat().map(({ stopReason }) => stopReason),
     ['context_overflow', 'completed', 'context_overflow'],
   );
-  assert.equal(groups[0]![0]!.steps.length, 0);
+  assert.equal(groups[0]![0]!.turns.length, 0);
   // The completion may fill what the prompt leaves.
   assert.deepEqual(
     calls[0]!.requests.map(({ promptIds, maxTokens }) => [textOf(promptIds), maxTokens]),
@@ -488,9 +488,9 @@ test('an environment cannot change its example, nor what was read', async () => 
   };
   assert.match((await play(true)).error!.message, /read only/);
   assert.deepEqual(examples, problems('a'));
-  const { steps } = await play(false);
+  const { turns } = await play(false);
   assert.deepEqual(
-    steps.map(({ state }) => state.messages.length),
+    turns.map(({ state }) => state.messages.length),
     [1, 3],
   );
 });

@@ -1,4 +1,4 @@
-// Rollouts: the `Generator` interface, and the generator that plays episodes with a policy.
+// Rollouts: the `RolloutSource` interface, and the generator that plays episodes with a policy.
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { assertMet, assertOptions, type Demand } from '../common/option-checks.ts';
 import { streamSeed } from '../common/random.ts';
@@ -26,7 +26,7 @@ export interface GenerateOptions {
 }
 
 /** Makes the rollouts of a step: groups of trajectories, one group for each example. */
-export interface Generator<E extends Example = Example> {
+export interface RolloutSource<E extends Example = Example> {
   /** Returns one group of trajectories per example, in order. */
   generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]>;
 }
@@ -66,7 +66,7 @@ const optionDemands: Readonly<Record<keyof RolloutOptions, Demand>> = {
  * Plays every episode as a dialogue with the policy, which holds all of them at once. What is sampled depends only on the seed.
  * Environments receive frozen copies of their examples.
  */
-export class RolloutGenerator<E extends Example = Example> implements Generator<E> {
+export class RolloutGenerator<E extends Example = Example> implements RolloutSource<E> {
   readonly #builder: EnvBuilder<E>;
   readonly #renderer: Renderer;
   readonly #options: RolloutOptions;

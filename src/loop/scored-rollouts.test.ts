@@ -3,15 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Policy } from '../policy.ts';
 import type { Trajectory } from '../rl.ts';
-import type { Generator } from './rollout-generator.ts';
+import type { RolloutSource } from './rollout-generator.ts';
 import { scoredRollouts } from './scored-rollouts.ts';
 
 const policy: Policy = { contextLength: 10, sample: async () => [] };
 const examples = [{ id: 0 }, { id: 1 }, { id: 2 }];
-const groups = examples.map((): Trajectory[] => [{ steps: [], stopReason: 'completed' }]);
+const groups = examples.map((): Trajectory[] => [{ turns: [], stopReason: 'completed' }]);
 
 /** Reports the first groups while it samples. */
-function reporting(count: number): Generator {
+function reporting(count: number): RolloutSource {
   return {
     async generate(_, __, { onGroup }) {
       for (const [i, group] of groups.slice(0, count).entries()) onGroup?.(i, group);
@@ -56,9 +56,9 @@ test('an abort ends the wait for scores', async () => {
 test('a failed score is the error, and other groups than those reported are refused', async () => {
   const options = { samplesPerExample: 1, seed: 0, score: async () => assert.fail('no score') };
   await assert.rejects(scoredRollouts(reporting(3), examples, policy, options), /no score/);
-  const liar: Generator = {
+  const liar: RolloutSource = {
     async generate(_, __, { onGroup }) {
-      onGroup?.(0, [{ steps: [], stopReason: 'error' }]);
+      onGroup?.(0, [{ turns: [], stopReason: 'error' }]);
       return groups;
     },
   };

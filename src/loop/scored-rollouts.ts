@@ -3,7 +3,7 @@ import { unlessAborted } from '../common/cancellation.ts';
 import type { Policy } from '../policy.ts';
 import { assertGroups, assertReported } from '../protocol-checks.ts';
 import type { Example, Trajectory } from '../rl.ts';
-import type { GenerateOptions, Generator } from './rollout-generator.ts';
+import type { GenerateOptions, RolloutSource } from './rollout-generator.ts';
 
 export interface ScoredRolloutsOptions<Scores> extends Omit<GenerateOptions, 'onGroup'> {
   /** Scores the group of an example, which is given by its index. */
@@ -23,7 +23,7 @@ export interface ScoredGroup<Scores> {
  * were not asked for, or that differ from those reported.
  */
 export async function scoredRollouts<E extends Example, Scores>(
-  generator: Generator<E>,
+  generator: RolloutSource<E>,
   examples: readonly E[],
   policy: Policy,
   { score, onSampled, ...options }: ScoredRolloutsOptions<Scores>,

@@ -7,13 +7,13 @@ import type { TrainingSequence } from '../training-model.ts';
  * One sequence per trajectory: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and the tokens between
  * them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the previous turn.
  */
-export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
-  const { promptIds } = steps[0]!.tokens;
+export function trainingSequence({ turns }: Trajectory, advantage: number): TrainingSequence {
+  const { promptIds } = turns[0]!.tokens;
   const completionIds: number[] = [];
   const mask: boolean[] = [];
   const samplerLogprobs: number[] = [];
-  for (const [turn, { state, tokens }] of steps.entries()) {
-    if (turn > 0) assertContinues(steps[turn - 1]!.tokens, tokens.promptIds);
+  for (const [turn, { state, tokens }] of turns.entries()) {
+    if (turn > 0) assertContinues(turns[turn - 1]!.tokens, tokens.promptIds);
     const { trained = true } = state;
     for (let i = promptIds.length + completionIds.length; i < tokens.promptIds.length; i++) {
       completionIds.push(tokens.promptIds[i]!);

@@ -102,12 +102,12 @@ async function playAtRandom(tokenizer: Tokenizer, renderer: Renderer): Promise<v
   const generator = new RolloutGenerator({ build: env }, renderer, { maxTokens: 10, maxTurns: 3 });
   const [episodes] = await generator.generate([{}], policy, { samplesPerExample: 20, seed: 0 });
   for (const episode of episodes!) {
-    assert.deepEqual([episode.error, episode.stopReason, episode.steps.length], [undefined, 'max_turns', 3]);
+    assert.deepEqual([episode.error, episode.stopReason, episode.turns.length], [undefined, 'max_turns', 3]);
     const { completionIds, mask } = trainingSequence(episode, 1);
     const learnt = completionIds.filter((_, i) => mask[i]);
     assert.deepEqual(
       learnt,
-      episode.steps.flatMap(({ tokens }) => tokens.completionIds),
+      episode.turns.flatMap(({ tokens }) => tokens.completionIds),
     );
   }
 }

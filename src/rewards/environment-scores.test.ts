@@ -8,8 +8,8 @@ import { weightedRewards } from './weighted-rewards.ts';
 
 function played(scores?: EpisodeScore, stopReason: StopReason = 'completed'): Trajectory {
   const tokens = { promptIds: [1], completionIds: [2], logprobs: [-1] };
-  const step = { state: { messages: [] }, action: { message: { role: 'assistant', content: 'hi' } as const }, tokens };
-  return { steps: [step], stopReason, ...(scores && { scores }) };
+  const turn = { state: { messages: [] }, action: { message: { role: 'assistant', content: 'hi' } as const }, tokens };
+  return { turns: [turn], stopReason, ...(scores && { scores }) };
 }
 
 const build: Environment['build'] = () => {

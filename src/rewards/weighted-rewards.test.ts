@@ -16,7 +16,7 @@ function trajectory(completion: string, stopReason: StopReason = 'completed'): T
     completionIds: [...completion].map((_, i) => i),
     logprobs: [...completion].map(() => -1),
   };
-  return { steps: [{ state, action, tokens }], stopReason };
+  return { turns: [{ state, action, tokens }], stopReason };
 }
 
 const two = [trajectory('2'), trajectory('three')];
@@ -340,7 +340,7 @@ test('functions cannot change what later ones, or the loop, see', async () => {
   await model.score(example, two);
   assert.deepEqual(seen, ['2', 'three']);
   assert.deepEqual({ example, two }, before);
-  assert.ok(!Object.isFrozen(two[0]!.steps) && !Object.isFrozen(example.nested.list));
+  assert.ok(!Object.isFrozen(two[0]!.turns) && !Object.isFrozen(example.nested.list));
 });
 
 test('trajectories that failed or were cancelled are not shown to rewards and have no score', async () => {
@@ -355,7 +355,7 @@ test('trajectories that failed or were cancelled are not shown to rewards and ha
     },
   ]);
   const unscored = { score: null, parts: { length: null } };
-  const overflow: Trajectory = { steps: [], stopReason: 'context_overflow' };
+  const overflow: Trajectory = { turns: [], stopReason: 'context_overflow' };
   const failed = trajectory('ab', 'error');
   const cancelled = trajectory('ab', 'cancelled');
   const cut = trajectory('abc', 'max_tokens');

@@ -54,10 +54,10 @@ export function weightedRewards<E extends Example = Example>(
 
 function inputOf(example: Example, trajectories: readonly Trajectory[], progress?: Progress): RewardData {
   return frozenCopy({
-    prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
+    prompts: trajectories.map(({ turns }) => turns.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
-    completionIds: trajectories.map(({ steps }) => steps.at(-1)!.tokens.completionIds),
-    openings: trajectories.map(({ steps }) => steps.at(-1)!.opening ?? ''),
+    completionIds: trajectories.map(({ turns }) => turns.at(-1)!.tokens.completionIds),
+    openings: trajectories.map(({ turns }) => turns.at(-1)!.opening ?? ''),
     columns: Object.fromEntries(
       Object.keys(example).map((name) => [name, repeated(example, name, trajectories.length)]),
     ),

@@ -3,7 +3,7 @@ import { finalText, type Group, type GroupOutcome, longerExchange, type Trajecto
 import type { RolloutCompletion, RolloutRecord } from './records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
-  const first = group.trajectories.find(({ steps }) => steps.length > 0)?.steps[0];
+  const first = group.trajectories.find(({ turns }) => turns.length > 0)?.turns[0];
   return {
     id: group.id,
     fate: group.fate,
@@ -21,10 +21,10 @@ export function rolloutRecord(group: GroupOutcome): RolloutRecord {
 function completionRecord(trajectory: Trajectory, group: Group, i: number, advantage: number): RolloutCompletion {
   const { score, parts, errors, stacks, extra } = group.rewards[i]!;
   const { error } = trajectory;
-  const tokens = trajectory.steps.at(-1)?.tokens;
+  const tokens = trajectory.turns.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
-    opening: trajectory.steps.at(-1)?.opening,
+    opening: trajectory.turns.at(-1)?.opening,
     messages: longerExchange(trajectory),
     reward: score,
     rewards: parts,

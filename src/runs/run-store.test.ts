@@ -104,8 +104,8 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', async
   const tokens = { promptIds: [1, 2], completionIds: [3, 0], logprobs: [-0.12345678901, -1] };
   const action = { message: { role: 'assistant' as const, content: '4' } };
   const trajectories = [
-    { steps: [{ state, action, tokens }], stopReason: 'completed' as const },
-    { steps: [], stopReason: 'error' as const, error: { message: 'no' } },
+    { turns: [{ state, action, tokens }], stopReason: 'completed' as const },
+    { turns: [], stopReason: 'error' as const, error: { message: 'no' } },
   ];
   const rewards = [
     { score: 1, parts: { exact: 1 } },

@@ -13,7 +13,7 @@ import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
 import { countStageSteps } from '../data/stage-steps.ts';
 import { GradusError } from '../errors.ts';
-import { type Generator, RolloutGenerator, type RolloutOptions } from '../loop/rollout-generator.ts';
+import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
@@ -34,7 +34,7 @@ export interface Setup extends Task {
   /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
   /** Plays episodes as training does, except for `options`. */
-  generator(options?: Partial<RolloutOptions>): Generator;
+  generator(options?: Partial<RolloutOptions>): RolloutSource;
   /**
    * The setup of a stage. Its model is opened again with the settings and the initial weights; load a checkpoint to continue from one. The stage
    * does not train on problems that this setup holds out. Throws `CANCELLED` as opening does.

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import type { Group, Reward, Trajectory } from '../rl.ts';
 import { errorBudget } from './error-budget.ts';
 
-const played: Trajectory = { steps: [], stopReason: 'completed' };
-const crashed: Trajectory = { steps: [], stopReason: 'error', error: { message: 'the\nroof fell' } };
+const played: Trajectory = { turns: [], stopReason: 'completed' };
+const crashed: Trajectory = { turns: [], stopReason: 'error', error: { message: 'the\nroof fell' } };
 const fine: Reward = { score: 1, parts: { a: 1 } };
 const failed: Reward = { score: null, parts: { a: null }, errors: { a: 'no' } };
 

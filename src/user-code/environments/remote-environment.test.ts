@@ -72,7 +72,7 @@ export const counts = { ...honest, build: (row: Row) => { const env = talk(forev
 export const groups = {
   ...honest,
   scores: ['turns', 'first'],
-  scoreGroup: (row: Row, trajectories: { steps: object[] }[]) => trajectories.map((t, i) => ({ first: Object.isFrozen(t.steps) ? Number(i === 0) : -1 })),
+  scoreGroup: (row: Row, trajectories: { turns: object[] }[]) => trajectories.map((t, i) => ({ first: Object.isFrozen(t.turns) ? Number(i === 0) : -1 })),
   buildDataset: ({ seed }: { seed: number }) => ({ train: [{ seed }] }),
   gold: () => ['a', 'b'],
 };
@@ -140,7 +140,7 @@ test('episodes in a child process are the same as in this one', async () => {
   assert.deepEqual(asData(there), asData(here));
   assert.deepEqual(there[0]!.scores, { turns: 7 });
   // The conversation holds the very message that was sampled.
-  assert.equal(there[0]!.steps[2]!.state.messages[1], there[0]!.steps[0]!.action.message);
+  assert.equal(there[0]!.turns[2]!.state.messages[1], there[0]!.turns[0]!.action.message);
 });
 
 const faults: Record<string, [stopReason: string, message: RegExp]> = {

@@ -15,6 +15,6 @@ export function givenCompletion(
   { completionIds = [], opening }: GivenTurn = {},
 ): Trajectory {
   const tokens = { promptIds: [], completionIds, logprobs: [] };
-  const step = { state: { messages: prompt }, action: { message }, tokens, ...(opening !== undefined && { opening }) };
-  return { steps: [step], stopReason: 'completed' };
+  const turn = { state: { messages: prompt }, action: { message }, tokens, ...(opening !== undefined && { opening }) };
+  return { turns: [turn], stopReason: 'completed' };
 }
