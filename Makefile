@@ -13,9 +13,9 @@ node_modules/.package-lock.json: package-lock.json
 demo: setup
 	$(run) gradus -- demo
 
-# All tests but *.engine.test.ts; needs no Python.
+# All tests but *.engine.test.ts; needs no Python. `npm test` runs the quick ones alone, all but *.slow.test.ts.
 test: setup
-	$(run) test
+	$(run) test:all
 
 # *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp.
 test-engines: setup
@@ -52,7 +52,7 @@ resume-matrix: setup
 
 # The README's marked blocks, exactly as they are written; `make test` runs them too.
 readme: setup
-	node --test test/readme.test.ts
+	node --test test/readme.slow.test.ts
 
 # Damaged and hostile files of every kind, or of those that are named: make fuzz cases=500 kinds='parquet jsonl'. `make test` tries 300 of each.
 fuzz: setup

@@ -36,7 +36,7 @@ export class GradusError extends Error {
       details.cause === undefined ? undefined : { cause: details.cause },
     );
     this.code = code;
-    this.hint = details.hint === undefined ? undefined : inShort(redacted(details.hint));
+    this.hint = details.hint === undefined ? undefined : inShort(redacted(details.hint), MOST_HINT);
     this.path = details.path === undefined ? undefined : inShort(details.path);
     this.kind = details.kind ?? 'invalid';
   }
@@ -44,13 +44,15 @@ export class GradusError extends Error {
 
 /** No word that people or programs write on purpose is as long; keys and values in damaged files are. */
 const longWord = /\S{1001,}/g;
-const MOST_MESSAGE = 16_384;
+const MOST_MESSAGE = 8192;
+/** A hint may translate a thousand keys of another system. */
+const MOST_HINT = 16_384;
 
 /** A text whose parts were quoted from files, as one that can be read. */
-function inShort(text: string): string {
+function inShort(text: string, most = MOST_MESSAGE): string {
   return shortened(
     text.replaceAll(longWord, (word) => `${word.slice(0, 80)}…${word.slice(-20)}`),
-    MOST_MESSAGE,
+    most,
   );
 }
 

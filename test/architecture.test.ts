@@ -1,6 +1,6 @@
 // Holds every source file to the house rules: who may import whom, no `node:` in what must run in a browser, headers, lengths.
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 
@@ -264,6 +264,27 @@ function circleThrough(start: string): readonly string[] | undefined {
 test('no file imports itself in a circle, not for types either', () => {
   const circles = sources.map(circleThrough).filter((circle) => circle !== undefined);
   assert.deepEqual(circles, []);
+});
+
+test('quick tests start no process and load no native library; those that do are called *.slow.test.ts', () => {
+  const quick = globSync('{src,test}/**/*.test.ts', { cwd: root }).filter(
+    (file) => !/\.(slow|engine)\.test\.ts$/.test(file),
+  );
+  const offences = quick.filter((file) => {
+    const reached = new Set<string>();
+    const visit = (path: string): boolean => {
+      if (reached.has(path) || !existsSync(join(root, path))) return false;
+      reached.add(path);
+      const text = read(path).replaceAll(/^(import|export) type .*$/gm, '');
+      return importsOf(text).some((specifier) =>
+        specifier.startsWith('.')
+          ? !text.includes(`import('${specifier}')`) && visit(resolveImport(path, specifier))
+          : /^(koffi|onnxruntime-node)$/.test(specifier) || (path === file && specifier === 'node:child_process'),
+      );
+    };
+    return visit(file);
+  });
+  assert.deepEqual(offences, []);
 });
 
 test('a folder may import only what it does import', () => {

@@ -331,8 +331,8 @@ function graphOf(operands: readonly Given[], call: Call) {
   };
 }
 
-// Two operators are tested elsewhere: quantizedMatmul, whose kernel rounds more than these cases allow, in models/quantized.test.ts, and stored,
-// which needs files' formats, in models/stored-weights.test.ts.
+// Two operators are tested elsewhere: quantizedMatmul, whose kernel rounds more than these cases allow, in models/quantized.slow.test.ts, and stored,
+// which needs files' formats, in models/stored-weights.slow.test.ts.
 const covered = new Set<string>(['quantizedMatmul', 'stored']);
 
 const fixtures: Fixture[] = JSON.parse(readFileSync(new URL('fixtures/operators.json', import.meta.url), 'utf8'));
@@ -352,7 +352,7 @@ for (const { name, op, inputs, attributes, output, outputGradient, inputGradient
     for (const [i, result] of interpret(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-6, i === 0 ? 'interpreter, output' : `interpreter, gradient ${i - 1}`);
     }
-    // Two operators need our custom operators: see segment-attention.test.ts and token-scores.test.ts.
+    // Two operators need our custom operators: see segment-attention.slow.test.ts and token-scores.slow.test.ts.
     if (op === 'segmentAttention' || op === 'tokenScores') return;
     for (const [i, result] of runOnnx(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-5, i === 0 ? 'ONNX Runtime, output' : `ONNX Runtime, gradient ${i - 1}`);

@@ -90,7 +90,7 @@ function randomSequences(lengths: readonly number[], seed: number): LossSequence
   });
 }
 
-// In ONNX Runtime they are compared in test/conformance.test.ts.
+// In ONNX Runtime they are compared in test/conformance.slow.test.ts.
 test("losses, metrics and gradients are TRL's, whatever padding holds", () => {
   for (const vector of vectors) {
     const batch = batches[vector.batch]!;
