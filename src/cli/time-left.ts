@@ -1,5 +1,5 @@
 // The time that a run still takes, as the end of a line about its step.
-import type { Pace } from '../runs/pace.ts';
+import type { Pace } from '../runs/records.ts';
 import { duration } from './formatting.ts';
 
 /** Empty if the run is over or has made no step yet. */

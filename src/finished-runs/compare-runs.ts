@@ -9,8 +9,7 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { isObject } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
-import type { Pace } from '../runs/pace.ts';
-import type { EvaluationRecord } from '../runs/records.ts';
+import type { EvaluationRecord, Pace } from '../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../runs/verdict.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 

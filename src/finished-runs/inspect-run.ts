@@ -1,9 +1,9 @@
 // Reads the state of a run from its directory; the run may still be training.
 import type { Config } from '../config/schema.ts';
-import { type DiagnosedAlert, healthMonitor, openAlerts } from '../runs/health.ts';
-import { type Pace, readPace } from '../runs/pace.ts';
+import { healthMonitor, openAlerts } from '../runs/health.ts';
+import { readPace } from '../runs/pace.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../runs/read-run.ts';
-import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, Pace, RunRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict, metricWindows } from '../runs/verdict.ts';
 import { healthSettings } from '../training/health-settings.ts';
 

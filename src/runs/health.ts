@@ -1,13 +1,7 @@
 // Checks a run for signs of trouble, with the same rules and results while it trains and afterwards.
 import { healthRules } from './health-rules.ts';
 import { type HealthSettings, History } from './history.ts';
-import type { Alert, AlertLevel, EvaluationRecord, MetricsRecord } from './records.ts';
-
-/** An alert, and whether it has ended. */
-export interface DiagnosedAlert extends Alert {
-  /** The step at which the alert ended; absent if it has not. */
-  readonly resolved_step?: number;
-}
+import type { Alert, AlertLevel, DiagnosedAlert, EvaluationRecord, MetricsRecord } from './records.ts';
 
 /** An alert ends when its rule has not held for this many steps, so that a rule that holds intermittently causes one alert, not many. */
 const QUIET_STEPS = 10;

@@ -1,17 +1,7 @@
 // How long the steps of a run take, and those that are left.
 import { mean } from '../common/statistics.ts';
 import { isActive, readTimings } from './read-run.ts';
-import type { RunRecord } from './records.ts';
-
-/** Seconds of training, without what comes between steps: evaluations, samples and checkpoints. */
-export interface Pace {
-  /** Of all steps together. */
-  readonly steps: number;
-  /** The mean of the last ones. */
-  readonly per_step: number;
-  /** What the remaining steps will take at that pace; absent if the run is over. */
-  readonly left?: number;
-}
+import type { Pace, RunRecord } from './records.ts';
 
 const RECENT_STEPS = 10;
 

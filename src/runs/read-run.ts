@@ -8,16 +8,9 @@ import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout
 import { relocated } from './moved.ts';
 import { isAlive } from './processes.ts';
 import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './read-lines.ts';
-import {
-  type Alert,
-  type EvaluationRecord,
-  type MetricsRecord,
-  type RolloutRecord,
-  type RunRecord,
-  runStatuses,
-  type SampleRecord,
-} from './records.ts';
+import type { Alert, EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './records.ts';
 import { rolloutFault } from './rollout-fault.ts';
+import { runStatuses } from './run-status.ts';
 import { systemError } from './system-faults.ts';
 
 /**

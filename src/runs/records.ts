@@ -1,187 +1,241 @@
-// The types of the lines and files in a run directory.
-import type { TrackedPlace } from '../logging.ts';
-import type { Message } from '../message.ts';
-import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
+// The lines and files of a run directory, and what is told of them: each a schema, from which its type is inferred. Who imports the type alone loads nothing.
+import { z } from 'zod';
+import { type Message, roles, type ToolCall } from '../message.ts';
+import { type Example, type GroupFate, type GroupReason, stopReasons } from '../rl.ts';
+import { runStatuses } from './run-status.ts';
 
-export const runStatuses = ['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'] as const;
+/** What a schema describes, as its readers have it: nothing of a record is changed. */
+export type Recorded<S extends z.ZodType> = DeepReadonly<z.infer<S>>;
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
-/**
- * `starting` until the first file is written; `stopped` by a signal, with a checkpoint. Readers report `interrupted` if the process is gone without
- * a recorded end, because it was killed or ran out of memory; such a run can be resumed, like one that was stopped.
- */
-export type RunStatus = (typeof runStatuses)[number];
+/** Numbers by name. */
+export const numbers = z.record(z.string(), z.number());
 
-/** run.json */
-export interface RunRecord {
-  /** The name of the directory. */
-  readonly id: string;
-  readonly backend: string;
-  readonly status: RunStatus;
-  /** The process that writes, or wrote, the run. */
-  readonly pid: number;
-  /** Distinguishes the process from others with the same id; absent if the system does not provide it. */
-  readonly pid_start?: string;
-  /** The absolute path of the directory when the run was last trained: if it has another now, its project has been moved. */
-  readonly trained_in?: string;
-  readonly versions: Readonly<Record<string, string>>;
-  /** The SHA-256 hashes of the user's files that it runs or reads, by path. */
-  readonly code?: Readonly<Record<string, string>>;
-  /** The files that had changed when the run was resumed, now or before: what it measured is not all of the same kind. */
-  readonly changed_files?: readonly string[];
-  /** What was wrong with the latest checkpoints when the run was resumed from an earlier step. */
-  readonly damaged_checkpoints?: readonly string[];
-  /** ISO 8601. */
-  readonly started: string;
-  readonly ended?: string;
-  /** The number of steps so far, and of all steps. */
-  readonly step: number;
-  readonly max_steps: number;
-  /** The steps of each stage, if some have their length in epochs. */
-  readonly stage_steps?: readonly number[];
-  /** Why it was stopped: the name of a signal, or the caller's reason. */
-  readonly stop_reason?: string;
-  readonly verdict?: Verdict;
-  /** Where trackers show the run, by their names. */
-  readonly trackers?: Readonly<Record<string, TrackedPlaceRecord>>;
-  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
-}
+const texts = z.record(z.string(), z.string());
 
-export interface TrackedPlaceRecord extends TrackedPlace {
-  /** Why a part of the run has not arrived at the tracker. */
-  readonly fault?: string;
-}
+/** The values of rewards by their names; `null` for those that do not apply or failed. */
+const scores = z.record(z.string(), z.number().nullable());
+
+export const interval = z.tuple([z.number(), z.number()]).describe('the 95 % interval: low, high');
+
+export const status = z.enum(runStatuses).describe('interrupted: the process ended without reporting a reason');
 
 /**
  * What the 95 % interval of a difference shows, given a margin within which differences do not matter: `improved` and `regressed`, it lies
  * beyond the margin; `flat`, it lies within; `inconclusive`, neither.
  */
-export type Learning = 'improved' | 'flat' | 'regressed' | 'inconclusive';
+export const learning = z.enum(['improved', 'flat', 'regressed', 'inconclusive']);
+export type Learning = z.infer<typeof learning>;
 
 /** The change of a quantity between the beginning and the end. */
-export interface Change {
-  readonly learning: Learning;
-  readonly before: number;
-  readonly after: number;
-  readonly difference: number;
-  /** The 95 % interval of the difference. */
-  readonly interval: readonly [low: number, high: number];
-  readonly margin: number;
-}
+const change = z.strictObject({
+  learning,
+  before: z.number(),
+  after: z.number(),
+  difference: z.number(),
+  interval: interval.describe('the 95 % interval of the difference'),
+  margin: z.number().describe('differences within the margin do not count as a change'),
+});
+export type Change = Recorded<typeof change>;
 
 /** The change from the first to the last evaluation, compared problem by problem. */
-export interface HeldOutChange extends Change {
-  readonly metric: 'eval/sampled_accuracy' | 'eval/sampled_reward';
-  readonly problems: number;
-  readonly steps: readonly [first: number, last: number];
-}
+const heldOutChange = change.extend({
+  metric: z.enum(['eval/sampled_accuracy', 'eval/sampled_reward']),
+  problems: z.int(),
+  steps: z.tuple([z.int(), z.int()]).describe('the steps of the first and the last evaluation'),
+});
+export type HeldOutChange = Recorded<typeof heldOutChange>;
 
 /** The mean reward of the first steps and of as many last ones. */
-export interface RewardChange extends Change {
-  /** The number of steps in the first and in the last window. */
-  readonly window: number;
-}
+const rewardChange = change.extend({
+  window: z.int().describe('the number of steps in the first and in the last window'),
+});
+export type RewardChange = Recorded<typeof rewardChange>;
 
 /** Whether the run has learnt: decided by held-out problems if they were evaluated at least twice, otherwise by the training reward. */
-export interface Verdict {
-  readonly learning: Learning;
-  readonly basis: 'held_out' | 'training_reward' | 'none';
-  /** One line with the numbers. */
-  readonly reason: string;
-  readonly held_out?: HeldOutChange;
-  readonly training_reward?: RewardChange;
-}
+export const verdict = z.strictObject({
+  learning,
+  basis: z.enum(['held_out', 'training_reward', 'none']).describe('what the verdict is based on'),
+  reason: z.string().describe('one line with the numbers'),
+  held_out: heldOutChange.exactOptional(),
+  training_reward: rewardChange.exactOptional(),
+});
+export type Verdict = Recorded<typeof verdict>;
+
+const trackedPlace = z.strictObject({
+  url: z.string().describe('a folder or an address'),
+  id: z.string().exactOptional().describe('what the tracker calls the run'),
+  fault: z.string().exactOptional().describe('why not everything has arrived there'),
+});
+export type TrackedPlaceRecord = Recorded<typeof trackedPlace>;
+
+/** run.json */
+export const runRecord = z.strictObject({
+  id: z.string().describe('the name of the directory'),
+  backend: z.string(),
+  status,
+  pid: z.int().describe('the process that writes or wrote the run'),
+  // Absent if the system does not provide it.
+  pid_start: z.string().exactOptional().describe('distinguishes the process from a later one with the same id'),
+  trained_in: z
+    .string()
+    .exactOptional()
+    .describe('the absolute path of dir when the run was last trained; another one, if its project has been moved'),
+  versions: z.record(z.string(), z.string()),
+  code: texts
+    .exactOptional()
+    .describe('the SHA-256 hashes of files of rewards, environments, data and models, by path'),
+  changed_files: z
+    .array(z.string())
+    .exactOptional()
+    .describe('the files that had changed when the run was resumed, now or before'),
+  damaged_checkpoints: z
+    .array(z.string())
+    .exactOptional()
+    .describe('what was wrong with the latest checkpoints when the run was resumed from an earlier step'),
+  started: z.iso.datetime(),
+  ended: z.iso.datetime().exactOptional(),
+  step: z.int().describe('the number of steps so far'),
+  max_steps: z.int(),
+  stage_steps: z.array(z.int()).exactOptional().describe('of each stage, if some have their length in epochs'),
+  // The name of a signal, or the caller's reason.
+  stop_reason: z.string().exactOptional(),
+  verdict: verdict.exactOptional(),
+  trackers: z.record(z.string(), trackedPlace).exactOptional().describe('where trackers show the run, by their names'),
+  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string().exactOptional() }).exactOptional(),
+});
+export type RunRecord = Recorded<typeof runRecord>;
 
 /** A line of metrics.jsonl or timings.jsonl: the step, then numbers by name. */
-export type MetricsRecord = { readonly step: number } & Readonly<Record<string, number>>;
+export const stepRecord = z.object({ step: z.int() }).catchall(z.number());
+export type MetricsRecord = Recorded<typeof stepRecord>;
 
 /** A line of evals.jsonl */
-export interface EvaluationRecord {
-  /** The number of steps that the policy was trained for; 0 is the untrained policy. */
-  readonly step: number;
-  /** How many were asked: what accuracy and pass@k divide by. */
-  readonly problems: number;
-  /** How many greedy answers the first reward could judge; others are not correct. Absent in older records, which left such answers out of accuracy. */
-  readonly judged?: number;
-  readonly samples_per_problem: number;
-  /** How many samples of all problems together it could judge. */
-  readonly judged_samples?: number;
-  /** The temperature of sampled completions. */
-  readonly temperature: number;
-  readonly metrics: Readonly<Record<string, number>>;
-  /** 95 % intervals of some of the metrics. */
-  readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
-  /** The fraction of correct samples of each problem; `null` if no completion of the evaluation could be judged. */
-  readonly per_problem: readonly (number | null)[];
-  /** The mean reward of each problem's samples. */
-  readonly per_problem_reward?: readonly (number | null)[];
-}
+export const evaluationRecord = z.strictObject({
+  step: z.int().describe('the number of steps that the policy was trained for; 0 is the untrained policy'),
+  problems: z.int().describe('how many were asked: what accuracy and pass@k divide by'),
+  // Absent in older records, which left other answers out of accuracy.
+  judged: z
+    .int()
+    .exactOptional()
+    .describe('how many greedy answers the first reward could judge; others are not correct'),
+  samples_per_problem: z.int(),
+  judged_samples: z.int().exactOptional().describe('how many samples of all problems together it could judge'),
+  temperature: z.number(),
+  metrics: numbers,
+  intervals: z.record(z.string(), interval),
+  per_problem: z
+    .array(z.number().nullable())
+    .describe('for each problem the fraction of correct samples; null if no completion could be judged'),
+  per_problem_reward: z
+    .array(z.number().nullable())
+    .exactOptional()
+    .describe('for each problem the mean reward of its samples'),
+});
+export type EvaluationRecord = Recorded<typeof evaluationRecord>;
 
-/** The completions of a problem in an evaluation: one that always takes the likeliest token, and those that were sampled. */
-export type EvaluationPass = 'greedy' | 'samples';
-
-/** A line of a file in evals/: a problem of an evaluation, with all completions. */
-export interface EvaluatedProblem {
-  /** The number of steps that the policy was trained for. */
-  readonly step: number;
-  /** The number of the problem in the evaluation, from 0. */
-  readonly problem: number;
-  /** The beginning of the SHA-256 hash of the problem's row: the same in every evaluation. */
-  readonly id: string;
-  readonly prompt: readonly Message[];
-  /** The right answer, if the row has one. */
-  readonly answer?: string;
-  readonly example: Example;
-  readonly greedy: EvaluatedCompletion;
-  readonly samples: readonly EvaluatedCompletion[];
-}
-
-/** A line of an evaluation that is not finished: the completions of one pass. */
-export type EvaluatedPart = Omit<EvaluatedProblem, EvaluationPass> & Partial<Pick<EvaluatedProblem, EvaluationPass>>;
-
-export interface EvaluatedCompletion
-  extends Omit<RolloutCompletion, 'opening' | 'advantage' | 'token_ids' | 'logprobs'> {
-  /** 1 if the first reward gave it at least 1, else 0; `null` if that did not apply or failed. */
-  readonly correct: number | null;
-  /** The turns of the policy, and the tokens that it sampled in all of them. */
-  readonly turns: number;
-  readonly tokens: number;
-  /** What rewards and the environment logged. */
-  readonly reward_metrics?: Readonly<Record<string, number>> | undefined;
-  readonly metrics?: Readonly<Record<string, number>> | undefined;
-}
-
-export type AlertLevel = 'error' | 'warning' | 'info';
+const alertLevel = z.enum(['error', 'warning', 'info']);
+export type AlertLevel = z.infer<typeof alertLevel>;
 
 /** A line of alerts.jsonl: a rule of run health that began to hold. */
-export interface Alert {
-  /** The step at which the rule began to hold. */
-  readonly step: number;
-  readonly level: AlertLevel;
-  /** The id of the rule in docs/health.md. */
-  readonly rule: string;
-  /** The observation, with numbers. */
-  readonly text: string;
-  readonly why: string;
-  /** What to change. */
-  readonly suggestion: string;
-}
+export const alert = z.strictObject({
+  step: z.int().describe('the step at which the rule began to hold'),
+  level: alertLevel,
+  rule: z.string().describe('the name of the rule in docs/health.md'),
+  text: z.string().describe('the observation, with numbers'),
+  why: z.string(),
+  // What to change.
+  suggestion: z.string(),
+});
+export type Alert = Recorded<typeof alert>;
+
+/** An alert, and whether it has ended. */
+export const diagnosedAlert = alert.extend({
+  resolved_step: z.int().exactOptional().describe('the step at which the alert ended; absent if it has not'),
+});
+export type DiagnosedAlert = Recorded<typeof diagnosedAlert>;
+
+/** How long the steps of a run take. */
+export const pace = z
+  .strictObject({
+    steps: z.number().describe('all steps together'),
+    per_step: z.number().describe('the mean of the last ones'),
+    left: z.number().exactOptional().describe('what the remaining steps will take; absent if the run is over'),
+  })
+  .describe(
+    'seconds of training, without evaluations, samples and checkpoints between steps; absent before the first step',
+  );
+export type Pace = Recorded<typeof pace>;
+
+/** A field for each key of a type of the protocols, which know no schemas. */
+type FieldsOf<T> = { readonly [K in keyof Required<T>]: z.ZodType };
+
+const toolCall: z.ZodType<ToolCall> = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  argumentsText: z
+    .string()
+    .exactOptional()
+    .describe('the arguments as JSON with the numbers that the model wrote, where JavaScript would write others'),
+} satisfies FieldsOf<ToolCall>);
+
+export const message: z.ZodType<Message> = z.strictObject({
+  role: z.enum(roles),
+  content: z.string(),
+  name: z.string().exactOptional(),
+  reasoningContent: z.string().exactOptional(),
+  toolCalls: z.array(toolCall).exactOptional(),
+  toolCallId: z.string().exactOptional(),
+} satisfies FieldsOf<Message>);
+
+const stopReason = z.enum(stopReasons);
+
+const EXCHANGE = 'all messages after the prompt, if the policy had several turns or called tools';
+
+const example = z.record(z.string(), z.unknown()).describe('the row of the data set');
+
+const reward = z.number().nullable().describe('the weighted sum; null if no reward applied or one failed');
 
 /** A line of samples.jsonl */
-export interface SampleRecord {
-  readonly step: number;
-  readonly prompt: readonly Message[];
-  readonly completion: string;
-  /** All messages after the prompt, if the policy had several turns or called tools. */
-  readonly messages?: readonly Message[];
-  readonly stop_reason: StopReason;
-  /** The error of the environment, where the stop reason is `error` or `timeout`. */
-  readonly error?: string;
-  /** The weighted sum; `null` if no reward applied or one failed. */
-  readonly reward: number | null;
-  readonly rewards: Readonly<Record<string, number | null>>;
-  readonly errors?: Readonly<Record<string, string>>;
-  readonly example: Example;
-}
+export const sampleRecord = z.strictObject({
+  step: z.int(),
+  prompt: z.array(message),
+  completion: z.string(),
+  messages: z.array(message).exactOptional().describe(EXCHANGE),
+  stop_reason: stopReason,
+  error: z.string().exactOptional().describe('of the environment, where the stop reason is error or timeout'),
+  reward,
+  rewards: scores,
+  errors: texts.exactOptional(),
+  example,
+});
+export type SampleRecord = Recorded<typeof sampleRecord>;
+
+/** Of one group, in a line of a step's rollouts. What is undefined, JSON leaves out. */
+export const rolloutCompletion = z.strictObject({
+  text: z.string().describe('of the last turn'),
+  opening: z
+    .string()
+    .optional()
+    .describe('what the prompt had already written of that turn, such as <think>; absent if it opened no tag'),
+  messages: z.array(message).optional().describe(EXCHANGE),
+  reward,
+  rewards: scores,
+  errors: texts.optional(),
+  stacks: texts.describe('stack traces of failed rewards, by the name of the reward').optional(),
+  extra: z.record(z.string(), z.unknown()).describe('what rewards saved with it').optional(),
+  advantage: z.number(),
+  stop_reason: stopReason,
+  // Of the environment, as its stack.
+  error: z.string().optional(),
+  stack: z.string().describe('the stack trace, if the environment failed').optional(),
+  token_ids: z.array(z.int()).describe('of the last turn'),
+  logprobs: z
+    .array(z.number())
+    .describe('of each token at the temperature of sampling, before filters, with 7 significant digits'),
+});
+export type RolloutCompletion = Recorded<typeof rolloutCompletion>;
 
 /** A line of a step's rollouts: one group. */
 export interface RolloutRecord {
@@ -196,29 +250,46 @@ export interface RolloutRecord {
   readonly completions: readonly RolloutCompletion[];
 }
 
-export interface RolloutCompletion {
-  /** The text of the last turn; tokens are also those of the last turn. */
-  readonly text: string;
-  /** What the prompt had already written of that turn, such as `<think>\n`; absent if it opened no tag. */
-  readonly opening?: string | undefined;
-  /** All messages after the prompt, if the policy had several turns or called tools. */
-  readonly messages?: readonly Message[] | undefined;
-  readonly reward: number | null;
-  readonly rewards: Readonly<Record<string, number | null>>;
-  readonly errors?: Readonly<Record<string, string>> | undefined;
-  /** Stack traces of failed rewards in the user's code, by the name of the reward. */
-  readonly stacks?: Readonly<Record<string, string>> | undefined;
-  /** What rewards saved with the completion. */
-  readonly extra?: Readonly<Record<string, unknown>> | undefined;
-  readonly advantage: number;
-  readonly stop_reason: StopReason;
-  /** The error of the environment, and its stack trace. */
-  readonly error?: string | undefined;
-  readonly stack?: string | undefined;
-  readonly token_ids: readonly number[];
-  /** The log-probability of each token at the temperature of sampling, before filters, with 7 significant digits. */
-  readonly logprobs: readonly number[];
-}
+const { text, messages, errors, stacks, extra, error, stack } = rolloutCompletion.shape;
+
+const evaluatedCompletion = z.strictObject({
+  text,
+  messages,
+  correct: z.number().nullable().describe('1 if the first reward is at least 1, else 0; null if it was not judged'),
+  reward,
+  rewards: scores,
+  errors,
+  stacks,
+  extra,
+  reward_metrics: numbers.optional().describe('what rewards logged'),
+  metrics: numbers.optional().describe('what the environment logged'),
+  stop_reason: stopReason,
+  error,
+  stack,
+  turns: z.int(),
+  tokens: z.int().describe('sampled in all turns'),
+});
+export type EvaluatedCompletion = Recorded<typeof evaluatedCompletion>;
+
+/** A line of a file in evals/: a problem of an evaluation, with all completions. */
+export const evaluatedProblem = z.strictObject({
+  step: z.int().describe('0 is the policy that training started from'),
+  problem: z.int().describe('the number of the problem, from 0'),
+  // The same in every evaluation.
+  id: z.string().describe('a hash of the row'),
+  prompt: z.array(message),
+  answer: z.string().exactOptional().describe('the right answer, if the row has one'),
+  example,
+  greedy: evaluatedCompletion,
+  samples: z.array(evaluatedCompletion),
+});
+export type EvaluatedProblem = Recorded<typeof evaluatedProblem>;
+
+/** The completions of a problem in an evaluation: one that always takes the likeliest token, and those that were sampled. */
+export type EvaluationPass = 'greedy' | 'samples';
+
+/** A line of an evaluation that is not finished: the completions of one pass. */
+export type EvaluatedPart = Omit<EvaluatedProblem, EvaluationPass> & Partial<Pick<EvaluatedProblem, EvaluationPass>>;
 
 export interface FileFingerprint {
   readonly bytes: number;

@@ -1,9 +1,8 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
 import { shellWord } from '../common/shell-word.ts';
 import { mean } from '../common/statistics.ts';
-import type { DiagnosedAlert } from '../runs/health.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { type PreflightWarning, preflightWarnings } from './preflight-warnings.ts';

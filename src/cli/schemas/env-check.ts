@@ -1,9 +1,9 @@
 // env.check.result/1: the results of playing an environment without a model.
 import { z } from 'zod';
 import type { PlayerReport } from '../../checks/check-environment.ts';
+import { numbers } from '../../runs/records.ts';
 import { check } from './checks.ts';
 import { outcomeSchema } from './envelope.ts';
-import { numbers } from './records.ts';
 
 const player: z.ZodType<PlayerReport> = z.strictObject({
   episodes: z.int(),

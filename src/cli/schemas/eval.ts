@@ -1,7 +1,8 @@
 // eval.result/1: how good a policy is on held-out problems, compared with the policy that training started from.
 import { z } from 'zod';
+import { evaluationRecord, verdict } from '../../runs/records.ts';
 import { resultSchema } from './envelope.ts';
-import { changedFiles, evaluationRecord, openedRun, verdict } from './records.ts';
+import { changedFiles, openedRun } from './records.ts';
 
 export const evalSchema = resultSchema(
   'eval.result/1',

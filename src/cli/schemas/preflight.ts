@@ -1,8 +1,8 @@
 // preflight.result/1: whether anything would prevent learning.
 import { z } from 'zod';
+import { numbers, sampleRecord } from '../../runs/records.ts';
 import { check } from './checks.ts';
 import { outcomeSchema } from './envelope.ts';
-import { numbers, sampleRecord } from './records.ts';
 
 export const preflightSchema = outcomeSchema(
   'preflight.result/1',

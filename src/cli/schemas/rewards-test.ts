@@ -1,7 +1,7 @@
 // rewards.test.result/1: the scores that a reward gives to given completions.
 import { z } from 'zod';
+import { numbers } from '../../runs/records.ts';
 import { outcomeSchema } from './envelope.ts';
-import { numbers } from './records.ts';
 
 const index = z.int().nonnegative().describe('the index, starting at 0');
 const score = z.number().nullable();

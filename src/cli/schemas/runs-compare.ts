@@ -1,7 +1,8 @@
 // runs.compare.result/1: several runs side by side.
 import { z } from 'zod';
+import { interval } from '../../runs/records.ts';
 import { resultSchema } from './envelope.ts';
-import { comparedRun, interval } from './records.ts';
+import { comparedRun } from './records.ts';
 
 const heldOut = z.strictObject({
   run: z.string(),

@@ -1,7 +1,8 @@
 // runs.diagnose.result/1: what the rules of run health find.
 import { z } from 'zod';
+import { diagnosedAlert, verdict } from '../../runs/records.ts';
 import { outcomeSchema } from './envelope.ts';
-import { diagnosedAlert, preflightWarnings, runWithDirectory, verdict } from './records.ts';
+import { preflightWarnings, runWithDirectory } from './records.ts';
 
 export const runsDiagnoseSchema = outcomeSchema(
   'runs.diagnose.result/1',

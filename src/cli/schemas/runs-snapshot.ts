@@ -1,34 +1,12 @@
 // runs.snapshot.result/1: what happened around a step.
 import { z } from 'zod';
+import { alert, evaluationRecord, message, rolloutCompletion, sampleRecord, stepRecord } from '../../runs/records.ts';
 import { resultSchema } from './envelope.ts';
-import {
-  alert,
-  evaluationRecord,
-  exchanged,
-  message,
-  runWithDirectory,
-  sampleRecord,
-  stepRecord,
-  stopReason,
-} from './records.ts';
+import { runWithDirectory } from './records.ts';
 
-const completion = z.strictObject({
-  text: z.string(),
-  messages: exchanged,
-  reward: z.number().nullable(),
-  rewards: z.record(z.string(), z.number().nullable()),
-  errors: z.record(z.string(), z.string()).exactOptional(),
-  stacks: z
-    .record(z.string(), z.string())
-    .describe('stack traces of failed rewards, by the name of the reward')
-    .exactOptional(),
-  extra: z.record(z.string(), z.unknown()).describe('what rewards saved with it').exactOptional(),
-  advantage: z.number(),
-  stop_reason: stopReason,
-  error: z.string().exactOptional(),
-  stack: z.string().describe('the stack trace, if the environment failed').exactOptional(),
-  tokens: z.int(),
-});
+const completion = rolloutCompletion
+  .omit({ opening: true, token_ids: true, logprobs: true })
+  .extend({ tokens: z.int() });
 
 export const runsSnapshotSchema = resultSchema(
   'runs.snapshot.result/1',

@@ -1,8 +1,9 @@
 // train.event/2: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
 import { z } from 'zod';
+import { alert as alertRecord, evaluationRecord, numbers, sampleRecord } from '../../runs/records.ts';
 import { check } from './checks.ts';
 import { errorSchema } from './error.ts';
-import { alertFields, changedFiles, damagedCheckpoints, evaluationFields, numbers, sampleRecord } from './records.ts';
+import { changedFiles, damagedCheckpoints } from './records.ts';
 import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
@@ -61,9 +62,9 @@ const step = z.strictObject({
   tokens: z.int().describe('tokens sampled in this step'),
 });
 
-const evaluation = z.strictObject({ time, type: z.literal('evaluation'), ...evaluationFields });
+const evaluation = z.strictObject({ time, type: z.literal('evaluation'), ...evaluationRecord.shape });
 
-const alert = z.strictObject({ time, type: z.literal('alert'), ...alertFields });
+const alert = z.strictObject({ time, type: z.literal('alert'), ...alertRecord.shape });
 
 const samples = z.strictObject({ time, type: z.literal('samples'), step: z.int(), samples: z.array(sampleRecord) });
 

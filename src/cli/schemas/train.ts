@@ -1,16 +1,8 @@
 // train.result/1: a training run that ended, or was stopped; also what result.json of its directory holds.
 import { z } from 'zod';
+import { diagnosedAlert, evaluationRecord, numbers, verdict } from '../../runs/records.ts';
 import { outcomeSchema } from './envelope.ts';
-import {
-  changedFiles,
-  damagedCheckpoints,
-  diagnosedAlert,
-  evaluationRecord,
-  numbers,
-  preflightWarnings,
-  runSummary,
-  verdict,
-} from './records.ts';
+import { changedFiles, damagedCheckpoints, preflightWarnings, runSummary } from './records.ts';
 
 export const trainSchema = outcomeSchema(
   'train.result/1',

@@ -2,10 +2,10 @@
 import type { Interval } from '../../common/intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';
-import type { DiagnosedAlert } from '../../runs/health.ts';
 import type { KeptEvaluation } from '../../runs/read-evaluation.ts';
 import type {
   Alert,
+  DiagnosedAlert,
   EvaluatedCompletion,
   Learning,
   RolloutCompletion,

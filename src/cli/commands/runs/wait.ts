@@ -1,8 +1,7 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
-import type { Pace } from '../../../runs/pace.ts';
-import type { RunRecord } from '../../../runs/records.ts';
+import type { Pace, RunRecord } from '../../../runs/records.ts';
 import { resumeCommand } from '../../../training/resume-command.ts';
 import type { TrainResult } from '../../../training/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
