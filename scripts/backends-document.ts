@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
-import { limitations } from '../src/config/support.ts';
+import { backendTable } from '../src/config/backend-table.ts';
+import { ownKeys } from '../src/config/support.ts';
 import type { HandoffRow } from '../src/handoff/folder/handoff-row.ts';
 import { unslothMapping } from '../src/handoff/unsloth/mapping.ts';
 import { verlMapping } from '../src/handoff/verl/mapping.ts';
@@ -16,7 +17,7 @@ const parts: Readonly<Record<Mapping['to'], string>> = {
   BitsAndBytesConfig: 'fields of `BitsAndBytesConfig`',
   GRPOTrainer: 'arguments of `GRPOTrainer`',
   accelerate: 'arguments of `accelerate launch`',
-  gradus: 'what Gradus does itself, in the same way for all backends',
+  backend: 'what TRL has no such field for: the worker and the backend act on it',
 };
 
 function keyTable(): string {
@@ -25,7 +26,7 @@ function keyTable(): string {
     return [
       `**${what}**`,
       '',
-      part === 'gradus' ? '| key | read by |' : '| key | becomes |',
+      part === 'backend' ? '| key | read by |' : '| key | becomes |',
       '|---|---|',
       ...lines,
       '',
@@ -37,18 +38,26 @@ function keyTable(): string {
 /** The rows of a table; keys with the same target share a row. */
 function rowsOf(part: string): [keys: string[], target: string][] {
   const rows = new Map<string, string[]>();
-  for (const [key, { to, name, unmeasured }] of Object.entries(trlMapping)) {
+  for (const [key, { to, name, unmeasured }] of Object.entries<Mapping>(trlMapping)) {
     if (to !== part) continue;
-    const text = to === 'gradus' ? name : `\`${name}\``;
+    const text = to === 'backend' ? name : `\`${name}\``;
     const target = unmeasured ? `${text} (unmeasured)` : text;
     rows.set(target, [...(rows.get(target) ?? []), key]);
   }
   return [...rows].map(([target, keys]) => [keys, target]);
 }
 
+/** The keys that Gradus acts on itself, whatever the backend. */
+function ownTable(): string {
+  const rows = Object.entries(ownKeys).map(
+    ([part, keys]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${part} |`,
+  );
+  return ['| key | read by |', '|---|---|', ...rows, ''].join('\n');
+}
+
 function limitsTable(): string {
-  const rows = Object.entries(limitations).map(([backend, limits]) => {
-    const keys = Object.keys(limits)
+  const rows = Object.entries(backendTable).map(([backend, { refuses }]) => {
+    const keys = Object.keys(refuses)
       .toSorted()
       .map((key) => `\`${key}\``);
     return `| \`${backend}\` | ${keys.join(', ')} |`;
@@ -75,6 +84,7 @@ function handoffTarget({ writes = {}, by }: HandoffRow): string {
 const tables: Readonly<Record<string, () => string>> = {
   keys: keyTable,
   limits: limitsTable,
+  own: ownTable,
   unsloth: () => handoffTable(unslothMapping),
   verl: () => handoffTable(verlMapping),
 };

@@ -369,6 +369,8 @@ test('the values that a source file exports are imported somewhere', () => {
       const values = read(file).matchAll(/^export (?:async )?(?:function\*?|class|const|let) (\w+)/gm);
       return Array.from(values, ([, name]) => `${file} ${name}`);
     })
+    // `backends.ts` imports them by the names of backends.
+    .filter((value) => !/^src\/backends\/([\w-]+)\/\1-backend\.ts backend$/.test(value))
     .filter((value) => !imported.has(value) && !imported.has(`${value.split(' ')[0]} *`));
   assert.deepEqual(unused, []);
 });

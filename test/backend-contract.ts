@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { OpenBackend } from '../src/backends/backend.ts';
-import { backends } from '../src/backends/backends.ts';
+import { backendNamed } from '../src/backends/backends.ts';
+import type { BackendName } from '../src/config/backend-table.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
-import type { SupportedBackend } from '../src/config/support.ts';
 import type { GradusError } from '../src/errors.ts';
 import { evaluate } from '../src/evaluation/evaluate.ts';
 import { sample } from '../src/evaluation/sample.ts';
@@ -17,7 +17,7 @@ import type { Completion, SampledToken, SampleRequest } from '../src/policy.ts';
 import type { TrainingSequence } from '../src/training-model.ts';
 
 export interface ContractOptions {
-  readonly backend: SupportedBackend;
+  readonly backend: BackendName;
   /** Trains in seconds, evaluates at the start and at the end, and earns more at the end. `folder` is for whatever files it needs. */
   readonly config: (folder: string) => ConfigInput | Promise<ConfigInput>;
   /** Settings that the backend would ignore, as `a.b=VALUE`. */
@@ -47,7 +47,7 @@ export function backendContract({ backend, config, ignored, untold = [], roundin
     });
     after(() => opened.model.dispose());
 
-    const open = async () => (await backends[backend]()).open(loadConfigObject(input).config);
+    const open = async () => (await backendNamed(backend)).open(loadConfigObject(input).config);
     const promptIds = () => opened.renderer.render({ messages: [{ role: 'user', content: '2+3=' }] }).ids;
     const sampleSeeds = (seeds: readonly number[]): Promise<Completion[]> =>
       opened.model.policy().sample(
@@ -70,7 +70,7 @@ export function backendContract({ backend, config, ignored, untold = [], roundin
     });
 
     test('describes, without reading weights, a model as large as the one that it opens', async () => {
-      const { parameters } = await (await backends[backend]()).describe(loadConfigObject(input).config);
+      const { parameters } = await (await backendNamed(backend)).describe(loadConfigObject(input).config);
       assert.deepEqual(parameters, opened.model.parameters);
     });
 

@@ -41,6 +41,18 @@ function assertFailure(
   return error as Record<string, string>;
 }
 
+test('a system that is taken for a backend is told of, with the hand-off', async () => {
+  for (const args of [
+    ['doctor', '--backend', 'verl'],
+    ['handoff', writeConfig('verl.yaml', { backend: 'verl' }), '--to', 'verl', '--out', 'verl-run'],
+    ['train', writeConfig('verl.yaml', { backend: 'verl' }), '--dry-run'],
+  ]) {
+    const { message, hint } = assertFailure(await run([...args, '--json']), 2, 'CONFIG_UNSUPPORTED');
+    assert.match(message!, /backend verl does not train within Gradus/);
+    assert.match(hint!, /^set backend to builtin or native or trl or tinker; .*handoff CONFIG --to verl/);
+  }
+});
+
 describe('bad input is one line, a code, a hint and exit 2', () => {
   const copyOf = (name: string) => {
     const path = join(folder, name);

@@ -6,7 +6,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nativeBackend } from '../src/backends/native/native-backend.ts';
+import { backend as nativeBackend } from '../src/backends/native/native-backend.ts';
 import { loadConfigFile } from '../src/config/load.ts';
 import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
 import { most } from './difference.ts';

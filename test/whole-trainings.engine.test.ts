@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { TrainableModel } from '../src/backends/backend.ts';
-import { nativeBackend } from '../src/backends/native/native-backend.ts';
+import { backend as nativeBackend } from '../src/backends/native/native-backend.ts';
 import { workerOptions } from '../src/backends/trl/python-environment.ts';
 import { openArguments } from '../src/backends/trl/trl-backend.ts';
 import { openTrlModel } from '../src/backends/trl/trl-model.ts';

@@ -1,16 +1,20 @@
-// The table of backends, by the names in configurations. A run loads only its own, since native libraries take a while.
+// Opens the module of a backend: `<name>/<name>-backend.ts`, by the names in configurations. A run loads only its own, since native libraries
+// take a while.
+import type { BackendName } from '../config/backend-table.ts';
 import type { Config } from '../config/schema.ts';
-import type { SupportedBackend } from '../config/support.ts';
 import type { Backend } from './backend.ts';
 
-export const backends: Readonly<Record<SupportedBackend, () => Promise<Backend>>> = {
-  builtin: async () => (await import('./builtin/builtin-backend.ts')).builtinBackend,
-  native: async () => (await import('./native/native-backend.ts')).nativeBackend,
-  tinker: async () => (await import('./tinker/tinker-backend.ts')).tinkerBackend,
-  trl: async () => (await import('./trl/trl-backend.ts')).trlBackend,
-};
+/** What the module of a backend exports. */
+interface BackendModule {
+  readonly backend: Backend;
+}
 
-/** The backend of a configuration. Unsupported ones were refused when the configuration was loaded. */
+export async function backendNamed(name: BackendName): Promise<Backend> {
+  const { backend }: BackendModule = await import(`./${name}/${name}-backend.ts`);
+  return backend;
+}
+
+/** The backend of a configuration. */
 export function backendOf({ backend }: Config): Promise<Backend> {
-  return backends[backend as SupportedBackend]();
+  return backendNamed(backend);
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { keepSecretsIn } from '../common/redaction.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
+import { assertNoOtherSystem } from './backend-table.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
@@ -14,7 +15,7 @@ import { isProgramReference, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
-import { assertEngine, assertSupported } from './support.ts';
+import { assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
 export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
@@ -30,7 +31,7 @@ export interface LoadedConfig {
 }
 
 export interface LoadConfigOptions {
-  /** Accept backends and keys that this version does not support, for callers that only inspect a configuration. @default false */
+  /** Accept keys that the backend does not act on, for callers that only inspect a configuration. @default false */
   readonly anyBackend?: boolean;
 }
 
@@ -95,11 +96,11 @@ function resolveConfig(
     return preset && isStated(preset.values, path.map(String)) ? `preset ${preset.name}` : name;
   };
 
+  // If the engine does not exist, other errors do not matter.
+  assertNoOtherSystem(valueAt(value, ['backend']), placeOf(['backend']));
   const parsed = configSchema.safeParse(value, uncompiled);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
-  // If the engine does not exist, other errors do not matter.
-  if (!anyBackend) assertEngine(config, placeOf);
   assertConsistent(config, placeOf);
   assertStages(config, placeOf);
   if (!anyBackend) assertSupported(config, placeOf);

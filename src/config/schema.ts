@@ -5,6 +5,7 @@ import { groupPolicies } from '../grpo/group-policy.ts';
 import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
 import { learningRateSchedules } from '../grpo/schedules.ts';
 import { roles } from '../message.ts';
+import { backendNames } from './backend-table.ts';
 import { presetNames } from './preset-names.ts';
 import { curriculum, evaluation, lora, modal, native, rewardEntries, rollout, save, tinker, trl } from './sections.ts';
 import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
@@ -42,10 +43,7 @@ const LEAST_OF_USE = 1e-6;
 
 /** Every key except `stages`. */
 const keys = {
-  backend: z
-    .enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker'])
-    .default('native')
-    .describe('the engine that samples and trains'),
+  backend: z.enum(backendNames).default('native').describe('the engine that samples and trains'),
   compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
   seed: z.int().nonnegative().default(0).describe('decides every random choice of the run'),
 

@@ -44,14 +44,11 @@ export interface DoctorResult {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
-/** The checks that every backend requires, and those that each requires in addition. */
+/** The checks that every backend requires, and those that some require in addition. */
 const always: readonly CheckId[] = ['node', 'disk'];
-const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
-  builtin: [],
+const neededBy: Readonly<Partial<Record<Backend, readonly CheckId[]>>> = {
   native: ['hardware', 'memory', 'onnxruntime'],
   trl: ['trl'],
-  unsloth: ['unsloth', 'uv'],
-  verl: ['verl', 'uv'],
   tinker: ['tinker'],
 };
 const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token'];
@@ -93,7 +90,7 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
   if (compute === 'modal') return new Set([...always, 'uv', 'modal_token']);
   return new Set([
     ...always,
-    ...neededBy[backend],
+    ...(neededBy[backend] ?? []),
     ...(backend === 'trl' && config && needsGpu(config) ? (['gpu'] as const) : []),
     ...(backend === 'trl' && config?.trl.use_vllm ? (['vllm'] as const) : []),
     ...(backend === 'native' && (device === 'webgpu' || device === 'cuda') ? [device] : []),

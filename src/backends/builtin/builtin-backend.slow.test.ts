@@ -12,7 +12,7 @@ import { readNpz } from '../../formats/npz.ts';
 import { train } from '../../launch/train.ts';
 import { readMetrics, readRun } from '../../runs/read-run.ts';
 import type { TrainResult } from '../../training/train-result.ts';
-import { backends } from '../backends.ts';
+import { backendNamed } from '../backends.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const toy = join(root, 'configs', 'toy-grpo.yaml');
@@ -147,7 +147,7 @@ describe('what the table would ignore is refused, with the reason', () => {
       code: 'CONFIG_UNSUPPORTED',
     });
     const { config } = loadConfigFile(toy, ['taskset=arithmetic', 'taskset_config={}', 'reward=numeric_match']);
-    await assert.rejects((await backends.builtin()).open(config), { code: 'CONFIG_UNSUPPORTED', path: 'taskset' });
+    await assert.rejects((await backendNamed('builtin')).open(config), { code: 'CONFIG_UNSUPPORTED', path: 'taskset' });
   });
 
   test('but settings under another backend’s key are accepted', () => {

@@ -14,7 +14,7 @@ import { TabularModel } from './tabular-model.ts';
 const NODE_BYTES = 120 * 2 ** 20;
 const SECONDS_PER_NUMBER = 3e-6;
 
-export const builtinBackend: Backend = {
+export const backend: Backend = {
   async describe(config) {
     const { length, vocabulary } = answersOf(config);
     const size = length * vocabulary;

@@ -16,7 +16,7 @@ import { type NativeModel, openNativeModel } from './native-model.ts';
 import { memoryPlan } from './planning/memory-plan.ts';
 import { describeNativeModel } from './planning/native-description.ts';
 
-export const nativeBackend: Backend = {
+export const backend: Backend = {
   // Configurations without a model were refused when they were loaded.
   async describe(config) {
     const { path, place } = await describableModel(config.model!);

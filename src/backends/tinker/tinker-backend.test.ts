@@ -8,7 +8,7 @@ import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { train } from '../../launch/train.ts';
 import { planTraining } from '../../planning/plan.ts';
-import { tinkerBackend } from './tinker-backend.ts';
+import { backend as tinkerBackend } from './tinker-backend.ts';
 
 const folder = temporaryFolder('tinker');
 

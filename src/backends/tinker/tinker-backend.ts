@@ -17,7 +17,7 @@ const PROCESS_BYTES = 250 * 2 ** 20;
 /** Numbers of 8 bytes for each token of a step: log-probabilities, masks and derivatives, and what the loss computes between. */
 const NUMBERS_PER_TOKEN = 100;
 
-export const tinkerBackend: Backend = {
+export const backend: Backend = {
   check: (config) => void baseUrl(config),
   async describe(config) {
     const { path, place } = await describableModel(config.model!);

@@ -9,7 +9,7 @@ import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
-import { nativeBackend } from '../native/native-backend.ts';
+import { backend as nativeBackend } from '../native/native-backend.ts';
 import { workerOptions } from './python-environment.ts';
 import { openArguments } from './trl-backend.ts';
 import { openTrlModel, type TrlModel } from './trl-model.ts';

@@ -1,22 +1,20 @@
-// Where each key of a configuration goes when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, or Gradus itself.
+// Where the keys that concern engines go when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, the worker.
 // docs/backends.md is generated from this table.
+import { isDeepStrictEqual } from 'node:util';
 import { type Config, configDefaults } from '../../config/schema.ts';
-import { valueAt } from '../../config/values.ts';
+import { engineKeys } from '../../config/support.ts';
+import { short, unlistedPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 
-type Trl = Config['trl'];
 type Lora = NonNullable<Config['lora']>;
 
-/** All keys that may concern a backend, as paths with dots. A new key without a row is a compile error. */
-export type MappedKey =
-  | Exclude<keyof Config, 'lora' | 'native' | 'trl' | 'tinker' | 'modal' | 'eval' | 'save' | 'rollout'>
-  | `lora.${keyof Lora}`
-  | `trl.${keyof Trl}`;
+/** The keys that TRL may read, as paths with dots. */
+type EngineKey = Exclude<keyof Config, 'lora' | 'trl'> | `lora.${keyof Lora}` | `trl.${keyof Config['trl']}`;
 
 export interface Mapping {
-  /** Which part of TRL reads the key; `gradus`: Gradus acts on it itself. */
-  readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'gradus';
-  /** The name of the field or argument, or the part of Gradus that acts on it. */
+  /** Which part of TRL reads the key; `backend`: TRL has no such field, and our worker or the backend acts on it. */
+  readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'backend';
+  /** The name of the field or argument, or what acts on it. */
   readonly name: string;
   /** @default the key's own value */
   readonly value?: (config: Config) => unknown;
@@ -26,16 +24,10 @@ export interface Mapping {
 
 const grpo = (name: string, value?: Mapping['value']): Mapping => ({ to: 'GRPOConfig', name, ...(value && { value }) });
 const lora = (name: string): Mapping => ({ to: 'LoraConfig', name });
-const gradus = (name: string): Mapping => ({ to: 'gradus', name });
+const backend = (name: string): Mapping => ({ to: 'backend', name });
+const text = backend('the renderer; TRL gets token ids');
+const sampling = backend('each request to sample');
 const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
-
-const data = gradus('the data and the prompts');
-const text = gradus('the renderer; TRL gets token ids');
-const rewards = gradus('the rewards; TRL gets the advantages');
-const episodes = gradus('the rollouts; TRL gets token ids, log-probabilities and masks through `rollout_func`');
-const advantages = gradus('the training loop; TRL gets advantages');
-const loop = gradus('the training loop; TRL gets one step at a time');
-const runs = gradus('the run');
 
 /** Fields of GRPOConfig that have the key's name. */
 export const sameNames = [
@@ -70,13 +62,14 @@ export const sameNames = [
   'adam_epsilon',
   'max_grad_norm',
   'seed',
-] as const satisfies readonly MappedKey[];
+] as const satisfies readonly EngineKey[];
 const same = Object.fromEntries(sameNames.map((name) => [name, grpo(name)])) as Record<
   (typeof sameNames)[number],
   Mapping
 >;
 
-export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
+/** Keys without a row are refused unless they have their defaults, or Gradus acts on them itself. */
+export const trlMapping = {
   ...same,
   importance_sampling_correction: grpo('vllm_importance_sampling_correction'),
   importance_sampling_mode: grpo('vllm_importance_sampling_mode'),
@@ -92,8 +85,8 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   'lora.alpha_pattern': lora('alpha_pattern'),
   'lora.use_rslora': lora('use_rslora'),
   'lora.modules_to_save': lora('modules_to_save'),
-  adapter: gradus('the worker, which loads it, and keeps a copy as PEFT’s adapter `ref`, the reference'),
-  trainable: gradus('the worker, which freezes all other parameters and leaves them out of the optimiser'),
+  adapter: backend('the worker, which loads it, and keeps a copy as PEFT’s adapter `ref`, the reference'),
+  trainable: backend('the worker, which freezes all other parameters and leaves them out of the optimiser'),
 
   'trl.bf16': onGpu(grpo('bf16')),
   'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
@@ -110,69 +103,42 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: '--num_processes, less these' }),
 
   model: { to: 'GRPOTrainer', name: 'model' },
-  learning_rate: loop,
-  lr_scheduler_type: loop,
-  lr_scheduler_kwargs: loop,
-  warmup_ratio: loop,
-  max_steps: loop,
-  num_train_epochs: loop,
-  mask_truncated_completions: loop,
-  group_policy: loop,
-  resample_limit: loop,
 
-  advantage_baseline: advantages,
-  scale_rewards: advantages,
-  multi_objective_aggregation: advantages,
-  kl_estimator: gradus('the worker: k3 is TRL’s own; for k1 and k2 the worker adds the penalty to the loss'),
-  log_kl: gradus('the backend, from log-probabilities that TRL computes'),
+  kl_estimator: backend('the worker: k3 is TRL’s own; for k1 and k2 the worker adds the penalty to the loss'),
+  log_kl: backend('the backend, from log-probabilities that TRL computes'),
 
-  reward: rewards,
-  reward_fn: rewards,
-  reward_timeout: rewards,
-  adaptive_reward_scaling: rewards,
-  overlong_buffer: rewards,
-  environment: episodes,
-  environment_config: episodes,
-  environment_column: episodes,
-  max_turns: episodes,
-  max_episode_tokens: episodes,
-  max_error_fraction: episodes,
-  top_p: episodes,
-  top_k: episodes,
-  min_p: episodes,
-  stop: gradus('the renderer, and the worker, which ends completions there'),
+  top_p: sampling,
+  top_k: sampling,
+  min_p: sampling,
+  stop: backend('the renderer, and the worker, which ends completions there'),
 
   chat_template: text,
   chat_template_kwargs: text,
-  system_prompt: data,
-  few_shot: data,
-  dataset: data,
-  dataset_config: data,
-  dataset_split: data,
-  columns: data,
-  remove_columns: data,
-  filter: data,
-  train_limit: data,
-  eval_dataset: data,
-  eval_split: data,
-  eval_fraction: data,
-  taskset: data,
-  taskset_config: data,
-  curriculum: data,
-  prompt_column: data,
-  drop_last_turn: data,
-  answer_column: data,
-  prompt_template: data,
-  overlong_prompts: data,
-  max_prompt_tokens: data,
+} satisfies Readonly<Partial<Record<EngineKey, Mapping>>>;
 
-  backend: runs,
-  compute: runs,
-  preset: runs,
-  stages: runs,
-  sample_every_steps: runs,
-  trackers: runs,
-};
+export type MappedKey = keyof typeof trlMapping;
+
+/** Throws `CONFIG_UNSUPPORTED` for a key of an engine that has no row, unless it has its default. */
+function assertMapped(config: Config): void {
+  const keys = [...Object.values(engineKeys).flat(), 'trl'] as const;
+  const ofEngine = Object.fromEntries(keys.map((key) => [key, config[key]]));
+  for (const key of unlistedPaths(ofEngine, trlMapping)) {
+    const path = key.split('.');
+    const value = valueAt(config, path);
+    const preset = valueAt(configDefaults, path);
+    if (isDeepStrictEqual(value, preset)) continue;
+    throw new GradusError('CONFIG_UNSUPPORTED', `${key}: ${short(value)}: it has no counterpart in TRL`, {
+      hint: `leave ${key} out or set it to ${JSON.stringify(preset)}`,
+      path: key,
+    });
+  }
+}
+
+/** Throws `CONFIG_UNSUPPORTED` for keys that have no counterpart in TRL, and `CONFIG_CONFLICT` for settings that it cannot express. */
+export function assertTrlTrains(config: Config): void {
+  assertMapped(config);
+  assertDivides(config);
+}
 
 /** Fields of GRPOConfig that are the same in every run: those that turn off what Gradus does itself, and those whose defaults depend on the machine. */
 const fixedArguments = {
@@ -256,7 +222,7 @@ export function assertDivides(config: Config): void {
 }
 
 function fields(of: Mapping['to'], config: Config): Record<string, unknown> {
-  const mapped = Object.entries(trlMapping).filter(([, { to }]) => to === of);
+  const mapped = Object.entries<Mapping>(trlMapping).filter(([, { to }]) => to === of);
   return Object.fromEntries(
     mapped.map(([key, { name, value }]) => [name, value ? value(config) : valueAt(config, key.split('.'))]),
   );

@@ -14,7 +14,7 @@ import type { ConfigInput } from '../../config/schema.ts';
 import type { TrainingSequence, UpdateResult } from '../../training-model.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 import type { TrainableModel } from '../backend.ts';
-import { nativeBackend } from '../native/native-backend.ts';
+import { backend as nativeBackend } from '../native/native-backend.ts';
 import { workerOptions } from './python-environment.ts';
 import { openArguments } from './trl-backend.ts';
 import { openTrlModel } from './trl-model.ts';

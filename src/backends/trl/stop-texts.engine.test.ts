@@ -6,7 +6,7 @@ import { tinyConfig } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { trlBackend } from './trl-backend.ts';
+import { backend as trlBackend } from './trl-backend.ts';
 
 useOraclePython();
 const folder = temporaryFolder('trl-stop');

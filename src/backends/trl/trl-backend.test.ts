@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
-import { trlBackend } from './trl-backend.ts';
+import { backend as trlBackend } from './trl-backend.ts';
 
 const folder = temporaryFolder('trl-backend');
 const model = writeTinyModel(folder);

@@ -13,13 +13,13 @@ import { describableModel, nameForOthers, obtainModel } from '../model-files/fin
 import { readConfig } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText, textOptions } from '../open-renderer.ts';
-import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
+import { assertTrlTrains, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 import { describeTrlModel } from './trl-description.ts';
 import { openTrlModel } from './trl-model.ts';
 
-export const trlBackend: Backend = {
-  check: assertDivides,
+export const backend: Backend = {
+  check: assertTrlTrains,
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
     const folder = withoutGguf(path);

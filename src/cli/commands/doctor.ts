@@ -1,7 +1,7 @@
 // gradus doctor: checks whether this machine is ready for a backend or for a configuration.
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
-import type { Config } from '../../config/schema.ts';
+import { assertNoOtherSystem, backendNames } from '../../config/backend-table.ts';
 import type { CheckResult, DoctorOptions, DoctorResult } from '../../machine/doctor.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -12,17 +12,26 @@ const EXAMPLES = `Examples:
   gradus doctor --backend trl --fix
 `;
 
-const backends: readonly Config['backend'][] = ['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker'];
-
 export function doctorCommand(cli: Cli): Command {
   return new Command('doctor')
     .description('check whether this machine is ready: hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
-    .addOption(new Option('--backend <backend>', 'check what this backend needs (default: native)').choices(backends))
+    .addOption(backendOption())
     .option('--config <config>', 'check what this configuration needs')
     .option('--fix', 'install missing requirements where a command can, then check again')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) => examine(cli, flags)));
+}
+
+function backendOption(): Option {
+  const option = new Option('--backend <backend>', 'check what this backend needs (default: native)').choices(
+    backendNames,
+  );
+  const choose = option.parseArg!;
+  return option.argParser((value: string, previous: unknown) => {
+    assertNoOtherSystem(value, '--backend');
+    return choose(value, previous);
+  });
 }
 
 async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) {

@@ -1,6 +1,6 @@
 // What becomes of the keys of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
 // hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table of docs/backends.md is made of it.
-import { batchSizes, type MappedKey, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
+import { batchSizes, type MappedKey, type Mapping, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { folderRows, problems } from '../folder/folder-rows.ts';
@@ -22,7 +22,7 @@ import {
 const trackerNames = { tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' };
 
 /** Every key, including those of the section `trl`, which TRL's trainer reads here, too. */
-type UnslothKey = Exclude<HandoffKey, 'trl'> | Extract<MappedKey, `trl.${string}`>;
+type UnslothKey = Exclude<HandoffKey, 'trl'> | `trl.${keyof Config['trl']}`;
 
 const noAdaptation = none('Unsloth’s loss has no entropy bonus that adapts');
 const onePolicy = none('TRL trains on every group, whatever its rewards');
@@ -32,7 +32,7 @@ const noServer = none('Unsloth runs vLLM in the process that trains');
 
 /** A field of GRPOConfig, under the name and with the value that backend trl gives it. */
 function trlField(key: MappedKey): HandoffRow {
-  const { name, value } = trlMapping[key];
+  const { name, value }: Mapping = trlMapping[key];
   return to(
     `GRPOConfig.${name}`,
     ({ config }) => (value ? value(config) : valueAt(config, key.split('.'))) as Override,

@@ -1,0 +1,16 @@
+// Every backend that configurations can name has a module, and every folder of a backend a name.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { backendNames } from '../config/backend-table.ts';
+import { backendNamed } from './backends.ts';
+
+test('the folders of backends are those that the table names', async () => {
+  const folders = readdirSync(import.meta.dirname, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const named = folders.map(({ name }) => name).filter((name) => name !== 'model-files');
+  assert.deepEqual(named.toSorted(), backendNames.toSorted());
+  for (const name of backendNames) {
+    const { describe, open } = await backendNamed(name);
+    assert.deepEqual([typeof describe, typeof open], ['function', 'function'], name);
+  }
+});

@@ -1,0 +1,156 @@
+// The backends by name: what keys each acts on, and what it refuses. This row is all that configurations know of a backend.
+// No type of the schema is used here, which has the names of backends from this table; `support.ts` holds the rows to its keys.
+import { isDeepStrictEqual } from 'node:util';
+import { GradusError } from '../errors.ts';
+
+export interface Limitation {
+  /** Completes the sentence `backend native …`. */
+  readonly why: string;
+  /** Values that are accepted besides the default. */
+  readonly works?: readonly unknown[];
+  /** Whether a configuration's value is accepted, where the accepted values cannot be listed. */
+  readonly accepts?: (config: Judged, defaults: Judged) => boolean;
+}
+
+/** The parts of configurations that `accepts` looks at. */
+interface Judged {
+  readonly stages: readonly { readonly method: string; readonly keep_optimizer: boolean }[];
+  readonly lora: { readonly r: number } | null;
+}
+
+const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
+const throughTinker = (what: string): Limitation => ({ why: `trains through Tinker’s API, which ${what}` });
+const noDistribution = throughTinker('tells log-probabilities of given tokens alone: entropies need all of them');
+const noSupervision: Limitation = {
+  why: 'has no supervised steps: method sft is for native and trl',
+  accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),
+};
+const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
+const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
+const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
+const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
+const noFilter: Limitation = {
+  why: 'learns from samples of the whole distribution; sample takes --top-p, --top-k and --min-p',
+};
+const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
+const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
+
+/** The parts of an engine, each with keys of its own: `engineKeys` in `support.ts`. */
+const engineParts = ['model', 'sampling', 'loss', 'optimizer'] as const;
+export type EnginePart = (typeof engineParts)[number];
+
+interface BackendRow {
+  /** The parts whose keys it acts on, but for those that it refuses. */
+  readonly acts: readonly EnginePart[];
+  /** Further keys that it acts on. */
+  readonly also?: readonly string[];
+  /** Why it refuses keys, where there is more to say than that it does not act on them; also keys that Gradus acts on itself for others. */
+  readonly refuses: Readonly<Record<string, Limitation>>;
+}
+
+/** Settings of other engines (`trl`, `modal`) are allowed, so that one file serves several. */
+export const backendTable = {
+  builtin: {
+    acts: [],
+    also: ['beta', 'log_kl'],
+    refuses: {
+      compute: inThisProcess,
+      stages: noSupervision,
+      model: noModel,
+      lora: { ...noModel, works: [null] },
+      adapter: noModel,
+      trainable: noModel,
+      chat_template: { ...noModel, works: ['none'] },
+      chat_template_kwargs: noModel,
+      dataset: oneProblem,
+      environment: oneProblem,
+      system_prompt: noPrompt,
+      few_shot: noPrompt,
+      prompt_column: noPrompt,
+      drop_last_turn: noPrompt,
+      prompt_template: noPrompt,
+      overlong_prompts: noPrompt,
+      max_prompt_tokens: noPrompt,
+      temperature: { why: 'learns from samples at temperature 1; sample and eval take --temperature' },
+      top_p: noFilter,
+      top_k: noFilter,
+      min_p: noFilter,
+      stop: { why: 'has completions of one length, without text' },
+      loss_type: noRatio,
+      importance_sampling_level: noRatio,
+      importance_sampling_correction: noRatio,
+      importance_sampling_mode: noRatio,
+      importance_sampling_clip_max: noRatio,
+      importance_sampling_clip_min: noRatio,
+      num_iterations: noRatio,
+      epsilon: noRatio,
+      epsilon_high: noRatio,
+      delta: noRatio,
+      use_bias_correction_kl: noRatio,
+      off_policy_mask_threshold: noRatio,
+      kl_estimator: { why: 'computes the KL divergence exactly: it estimates nothing' },
+      top_entropy_quantile: noEntropy,
+      entropy_coef: noEntropy,
+      use_adaptive_entropy: noEntropy,
+      overlong_buffer: { why: 'has completions of one length: none is longer than others' },
+      mask_truncated_completions: { why: 'has completions of one length: none is cut off' },
+      weight_decay: noOptimizer,
+      adam_beta1: noOptimizer,
+      adam_beta2: noOptimizer,
+      adam_epsilon: noOptimizer,
+      max_grad_norm: noOptimizer,
+    },
+  },
+  native: {
+    acts: engineParts,
+    refuses: { compute: inThisProcess },
+  },
+  trl: { acts: engineParts, refuses: {} },
+  tinker: {
+    acts: engineParts,
+    refuses: {
+      compute: { why: 'trains on a server that is running already: machines are rented for backend trl' },
+      stages: {
+        ...throughTinker('has no way to begin anew with an optimiser that all its servers follow'),
+        accepts: ({ stages }) => stages.slice(1).every(({ keep_optimizer }) => keep_optimizer),
+      },
+      lora: {
+        ...throughTinker(
+          'takes only the rank (lora.r) of adapters: the server decides all else, and trains nothing else',
+        ),
+        accepts: ({ lora }, defaults) => isDeepStrictEqual({ ...lora, r: defaults.lora?.r }, defaults.lora),
+      },
+      adapter: throughTinker('begins with adapters that change nothing'),
+      trainable: throughTinker('trains adapters alone'),
+      temperature: throughTinker('tells the log-probabilities of temperature 1; sample and eval take --temperature'),
+      min_p: throughTinker('has no such filter'),
+      top_entropy_quantile: noDistribution,
+      entropy_coef: noDistribution,
+      use_adaptive_entropy: noDistribution,
+      max_grad_norm: throughTinker('does not clip gradients on all its servers: they are never clipped'),
+    },
+  },
+} as const satisfies Readonly<Record<string, BackendRow>>;
+
+export type BackendName = keyof typeof backendTable;
+
+export const backendNames = Object.keys(backendTable) as [BackendName, ...BackendName[]];
+
+/** Systems that are taken for backends, and why they are none; configurations are handed over to them. */
+const otherSystems: Readonly<Record<string, string>> = {
+  unsloth: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
+  verl: 'it needs GPUs, and samples and trains in a loop of its own',
+};
+
+/** Throws `CONFIG_UNSUPPORTED` for a system that trains elsewhere. @param place where the backend was given */
+export function assertNoOtherSystem(backend: unknown, place: string): void {
+  if (typeof backend !== 'string' || !Object.hasOwn(otherSystems, backend)) return;
+  throw new GradusError(
+    'CONFIG_UNSUPPORTED',
+    `${place}: backend ${backend} does not train within Gradus: ${otherSystems[backend]}`,
+    {
+      hint: `set backend to ${backendNames.join(' or ')}; with that, gradus handoff CONFIG --to ${backend} --out DIR writes what it needs to train the same`,
+      path: 'backend',
+    },
+  );
+}
