@@ -1,4 +1,5 @@
-// OpenAI's client of a model that says given words, so that tests decide what it calls.
+// OpenAI's and Anthropic's clients of a model that says given words, so that tests decide what it calls.
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 import type { Policy } from '../src/policy.ts';
@@ -26,7 +27,10 @@ const rendererOf = (opening: string) => {
  * The model says the same whatever it is asked, and keeps what it was asked.
  * @param opening what its template writes of every answer
  */
-export function scriptedClient(words: string, opening = ''): { client: OpenAI; prompts: string[] } {
+export function scriptedClient(
+  words: string,
+  opening = '',
+): { client: OpenAI; anthropic: Anthropic; prompts: string[] } {
   const renderer = rendererOf(opening);
   const prompts: string[] = [];
   const ids = [...tokenizer.encode(words), tokenizer.eosId!];
@@ -47,5 +51,10 @@ export function scriptedClient(words: string, opening = ''): { client: OpenAI; p
   const app = openAiApp(new ServedModel({ id: 'scripted', policy, renderer, tokenizer }));
   const fetch = (input: string | URL | Request, init?: RequestInit) =>
     Promise.resolve(app.request(input as string, init));
-  return { client: new OpenAI({ baseURL: 'http://here/v1', apiKey: 'none', maxRetries: 0, fetch }), prompts };
+  const options = { apiKey: 'none', maxRetries: 0, fetch };
+  return {
+    client: new OpenAI({ baseURL: 'http://here/v1', ...options }),
+    anthropic: new Anthropic({ baseURL: 'http://here', ...options }),
+    prompts,
+  };
 }

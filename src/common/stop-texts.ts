@@ -41,12 +41,21 @@ export function upToStop(text: string, stops: readonly string[], options: StopOp
   return text.slice(0, endOf(text, stops, options));
 }
 
-/** Where the text that is shown ends: at the stop text that begins first, and is the first given of those; undefined without one. */
-function endOf(text: string, stops: readonly string[], { isShown = false }: StopOptions): number | undefined {
-  let first: { readonly at: number; readonly stop: string } | undefined;
+/** The stop text that begins first, the first given of those that begin there, and where it begins; undefined without one. */
+export function firstStop(
+  text: string,
+  stops: readonly string[],
+): { readonly at: number; readonly stop: string } | undefined {
+  let first: ReturnType<typeof firstStop>;
   for (const stop of stops) {
     const at = text.indexOf(stop);
     if (at >= 0 && at < (first?.at ?? Number.POSITIVE_INFINITY)) first = { at, stop };
   }
+  return first;
+}
+
+/** Where the text that is shown ends; undefined without a stop text. */
+function endOf(text: string, stops: readonly string[], { isShown = false }: StopOptions): number | undefined {
+  const first = firstStop(text, stops);
   return first && first.at + (isShown ? first.stop.length : 0);
 }

@@ -39,6 +39,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
         },
         logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
         finish_reason: finishReason(completion, toolCalls),
+        ...(toolCalls.length === 0 && stopReason(completion)),
         ...(request.return_token_ids && { token_ids: completion.ids }),
       };
     }),
@@ -59,6 +60,8 @@ export interface ChatChunk {
     };
     readonly logprobs: ChatLogprobs | null;
     readonly finish_reason: FinishReason | null;
+    /** The stop text of the request that ended the answer: a field of vLLM's. */
+    readonly stop_reason?: string;
     /** The tokens of the piece, if they are asked for. */
     readonly token_ids?: readonly number[];
   }[];
@@ -81,13 +84,10 @@ export async function chatCompletionChunks(
   const piece = (
     index: number,
     delta: Choice['delta'],
-    finish_reason: Choice['finish_reason'] = null,
-    logprobs: Choice['logprobs'] = null,
-    token_ids?: Choice['token_ids'],
+    { finish_reason = null, logprobs = null, ...rest }: Partial<Omit<Choice, 'index' | 'delta'>> = {},
   ) => {
-    const ids = request.return_token_ids && token_ids ? { token_ids } : {};
     const first = request.return_token_ids && delta.role ? { prompt_token_ids: prompt.ids } : {};
-    send({ ...head, ...first, choices: [{ index, delta, logprobs, finish_reason, ...ids }], ...usage });
+    send({ ...head, ...first, choices: [{ index, delta, logprobs, finish_reason, ...rest }], ...usage });
   };
   const grows = toolsOf(request).length === 0 || (model.renderer.follow !== undefined && !forcesCall(request));
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer, tokenForm(request)));
@@ -95,9 +95,10 @@ export async function chatCompletionChunks(
     piece(
       index,
       { content: text },
-      null,
-      request.logprobs ? logprobsOf[index]!(tokens) : null,
-      tokens.map(({ id }) => id),
+      {
+        logprobs: request.logprobs ? logprobsOf[index]!(tokens) : null,
+        ...(request.return_token_ids && { token_ids: tokens.map(({ id }) => id) }),
+      },
     );
   const sent = logprobsOf.map(() => '');
   let begun = false;
@@ -126,9 +127,20 @@ export async function chatCompletionChunks(
     if (rest.text !== '' || (tellsTokens && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
-    piece(index, {}, finishReason(completion, toolCalls));
+    piece(
+      index,
+      {},
+      {
+        finish_reason: finishReason(completion, toolCalls),
+        ...(toolCalls.length === 0 && stopReason(completion)),
+      },
+    );
   }
   if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt.ids], completions) });
+}
+
+function stopReason({ stopText }: ServedCompletion): { readonly stop_reason?: string } {
+  return stopText === undefined ? {} : { stop_reason: stopText };
 }
 
 /**
@@ -169,8 +181,8 @@ function jobOf(model: ServedModel, prompt: RenderedPrompt, request: ChatRequest,
   };
 }
 
-/** Throws an `ApiError` where the model's chat template does not take the messages. */
-function promptOf(model: ServedModel, request: ChatRequest): RenderedPrompt {
+/** The prompt that a request's messages make. Throws an `ApiError` where the model's chat template does not take them. */
+export function promptOf(model: ServedModel, request: ChatRequest): RenderedPrompt {
   model.assertIs(request.model);
   model.assertChats();
   const tools = toolsOf(request);

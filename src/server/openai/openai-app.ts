@@ -1,4 +1,4 @@
-// A model behind OpenAI's interface: models, chat completions, completions, responses; whole or as a stream of events.
+// A model behind OpenAI's interface (models, chat completions, completions, responses) and Anthropic's (messages); whole or as a stream of events.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -6,6 +6,9 @@ import { cors } from 'hono/cors';
 import { streamSSE } from 'hono/streaming';
 import type { z } from 'zod';
 import { GradusError, messageOf } from '../../errors.ts';
+import { errorBody } from '../anthropic/error-body.ts';
+import { countRequest, messageRequest } from '../anthropic/message-requests.ts';
+import { countTokens, message, messageEvents } from '../anthropic/messages.ts';
 import { ownHost } from '../own-host.ts';
 import { ApiError, parsed } from './api-error.ts';
 import { Buffered } from './buffered.ts';
@@ -70,8 +73,12 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
   app.post('/v1/chat/completions', (c) => answer(c, model, chat, onError));
   app.post('/v1/completions', (c) => answer(c, model, text, onError));
   app.post('/v1/responses', (c) => answer(c, model, responses, onError));
+  const messages = { schema: messageRequest, whole: message, pieces: messageEvents };
+  app.post('/v1/messages', (c) => answer(c, model, messages, onError));
+  app.post('/v1/messages/count_tokens', async (c) => c.json(countTokens(model, parsed(countRequest, await bodyOf(c)))));
   app.notFound((c) => {
-    const known = 'POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, GET /v1/models, GET /health';
+    const known =
+      'POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health';
     return c.json(
       new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known}`).body,
       404,
@@ -80,18 +87,28 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
   app.onError((error, c) => {
     // The client has gone, so the response is never read.
     if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
-    if (error instanceof ApiError) return c.json(error.body, error.status);
-    if (error instanceof GradusError && error.kind === 'invalid') {
-      return c.json(new ApiError(400, error.code.toLowerCase(), error.message).body, 400);
-    }
-    // The request is nested so deeply that no function can walk it.
-    if (error instanceof RangeError && /call stack/.test(error.message)) {
-      return c.json(new ApiError(400, 'invalid_value', 'The request is nested too deeply').body, 400);
-    }
-    onError(error);
-    return c.json(new ApiError(500, 'internal_error', messageOf(error)).body, 500);
+    const refusal = refusalOf(error);
+    if (!refusal) onError(error);
+    const told = refusal ?? new ApiError(500, 'internal_error', messageOf(error));
+    return c.json(bodyFor(c, told), told.status);
   });
   return app;
+}
+
+/** What is wrong with a request; undefined if the failure is not the client's. */
+function refusalOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (error instanceof GradusError && error.kind === 'invalid')
+    return new ApiError(400, error.code.toLowerCase(), error.message);
+  // The request is nested so deeply that no function can walk it.
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return new ApiError(400, 'invalid_value', 'The request is nested too deeply');
+  return undefined;
+}
+
+/** An error as the clients of the interface that was asked read it. */
+function bodyFor(c: Context, error: ApiError): object {
+  return c.req.path.startsWith('/v1/messages') ? errorBody(error) : error.body;
 }
 
 async function answer<R extends { stream?: boolean | null | undefined }>(
@@ -124,7 +141,7 @@ async function answer<R extends { stream?: boolean | null | undefined }>(
       onError(error);
       await send({
         ...(end === undefined && { type: 'error' }),
-        ...new ApiError(500, 'internal_error', messageOf(error)).body,
+        ...bodyFor(c, new ApiError(500, 'internal_error', messageOf(error))),
       });
     }
   });
@@ -141,7 +158,9 @@ async function bodyOf(c: Context): Promise<unknown> {
 
 async function assertKey(c: Context, apiKey: string): Promise<void> {
   const [scheme = '', given = ''] = (c.req.header('authorization') ?? '').split(' ');
+  const keys = [scheme.toLowerCase() === 'bearer' ? given : '', c.req.header('x-api-key') ?? ''];
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(given), digest(apiKey))) return;
-  throw new ApiError(401, 'invalid_api_key', 'The key is missing or wrong: send it as `Authorization: Bearer KEY`');
+  if (keys.some((key) => timingSafeEqual(digest(key), digest(apiKey)))) return;
+  const ways = '`Authorization: Bearer KEY` or `x-api-key: KEY`';
+  throw new ApiError(401, 'invalid_api_key', `The key is missing or wrong: send it as ${ways}`);
 }

@@ -1,7 +1,7 @@
 // A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
 import { randomInt } from 'node:crypto';
 import { streamSeed } from '../../common/random.ts';
-import { stopTexts, upToStop } from '../../common/stop-texts.ts';
+import { firstStop, stopTexts, upToStop } from '../../common/stop-texts.ts';
 import type { ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import type { Renderer } from '../../rendering.ts';
@@ -40,6 +40,8 @@ export interface ServedCompletion extends Pick<Completion, 'ids' | 'finishReason
   readonly spokenIds: readonly number[];
   /** The completion's text, without special tokens, up to the first stop text. */
   readonly text: string;
+  /** The stop text of the request that ended it. */
+  readonly stopText?: string;
   /** The end of the completion, which `onPiece` has not been given. */
   readonly unsent: Piece;
 }
@@ -239,9 +241,13 @@ export class ServedModel {
     const text = textBehind(behind, shown, this.tokenizer, decodingOf(request));
     const stops = this.stopsOf(request);
     // A policy that cannot look for texts while it samples may have gone on behind one.
-    const isStopped = stops.some((stop) => text.includes(stop));
+    const stopped = firstStop(text, stops);
     const cut = upToStop(text, stops, { isShown: request.include_stop_str_in_output ?? false });
-    return { ids, spokenIds, tokens, text: cut, finishReason: isStopped ? 'stop' : finishReason };
+    const stopText = stopsOf(request).find((stop) => stop === stopped?.stop);
+    return {
+      ...{ ids, spokenIds, tokens, text: cut, finishReason: stopped ? 'stop' : finishReason },
+      ...(stopText !== undefined && { stopText }),
+    };
   }
 
   /** The tokens that end a completion, and are no part of its text. */
