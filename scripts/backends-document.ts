@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
-import { backendTable } from '../src/config/backend-table.ts';
-import { ownKeys } from '../src/config/support.ts';
+import { backendTable, isEnginePart } from '../src/config/backend-table.ts';
+import { actingParts } from '../src/config/schema.ts';
 import type { HandoffRow } from '../src/handoff/folder/handoff-row.ts';
 import { unslothMapping } from '../src/handoff/unsloth/mapping.ts';
 import { verlMapping } from '../src/handoff/verl/mapping.ts';
@@ -49,8 +49,9 @@ function rowsOf(part: string): [keys: string[], target: string][] {
 
 /** The keys that Gradus acts on itself, whatever the backend. */
 function ownTable(): string {
-  const rows = Object.entries(ownKeys).map(
-    ([part, keys]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${part} |`,
+  const own = [...actingParts].filter(([, part]) => !isEnginePart(part));
+  const rows = [...Map.groupBy(own, ([, part]) => part)].map(
+    ([part, keys]) => `| ${keys.map(([key]) => `\`${key}\``).join(', ')} | ${part} |`,
   );
   return ['| key | read by |', '|---|---|', ...rows, ''].join('\n');
 }

@@ -1,5 +1,5 @@
 // The backends by name: what keys each acts on, and what it refuses. This row is all that configurations know of a backend.
-// No type of the schema is used here, which has the names of backends from this table; `support.ts` holds the rows to its keys.
+// No type of the schema is used here: it has the names of backends from this table. A test holds the rows to its keys.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 
@@ -35,11 +35,15 @@ const noFilter: Limitation = {
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
-/** The parts of an engine, each with keys of its own: `engineKeys` in `support.ts`. */
+/** The parts of an engine, each with keys of its own in the schema. */
 const engineParts = ['model', 'sampling', 'loss', 'optimizer'] as const;
 export type EnginePart = (typeof engineParts)[number];
 
-interface BackendRow {
+export function isEnginePart(part: string): part is EnginePart {
+  return engineParts.some((engine) => engine === part);
+}
+
+export interface BackendRow {
   /** The parts whose keys it acts on, but for those that it refuses. */
   readonly acts: readonly EnginePart[];
   /** Further keys that it acts on. */
@@ -107,7 +111,11 @@ export const backendTable = {
   },
   trl: { acts: engineParts, refuses: {} },
   tinker: {
-    acts: engineParts,
+    acts: ['loss'],
+    also: [
+      ...['model', 'lora', 'chat_template', 'chat_template_kwargs', 'top_p', 'top_k', 'stop'],
+      ...['weight_decay', 'adam_beta1', 'adam_beta2', 'adam_epsilon'],
+    ],
     refuses: {
       compute: { why: 'trains on a server that is running already: machines are rented for backend trl' },
       stages: {

@@ -5,7 +5,7 @@ import { groupPolicies } from '../grpo/group-policy.ts';
 import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
 import { learningRateSchedules } from '../grpo/schedules.ts';
 import { roles } from '../message.ts';
-import { backendNames } from './backend-table.ts';
+import { backendNames, type EnginePart } from './backend-table.ts';
 import { presetNames } from './preset-names.ts';
 import { curriculum, evaluation, lora, modal, native, rewardEntries, rollout, save, tinker, trl } from './sections.ts';
 import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
@@ -41,309 +41,368 @@ const extraction = z.strictObject({
 /** Smaller limits of ratios or gradients would be lost in rounding, and the run would learn nothing. */
 const LEAST_OF_USE = 1e-6;
 
+/** What acts on keys: a part of Gradus, in the same way for every backend, or a part of an engine, which a backend may lack. */
+export type ActingPart =
+  | 'the data and the prompts'
+  | 'the rewards'
+  | 'the rollouts'
+  | 'the advantages'
+  | 'the training loop'
+  | 'the run'
+  | 'its engine alone'
+  | EnginePart;
+
+const acting = new Map<string, ActingPart>([['stages', 'the run']]);
+
+/** What acts on each key at the top. */
+export const actingParts: ReadonlyMap<string, ActingPart> = acting;
+
+function actedOnBy<Keys extends object>(part: ActingPart, group: Keys): Keys {
+  for (const key of Object.keys(group)) acting.set(key, part);
+  return group;
+}
+
 /** Every key except `stages`. */
 const keys = {
-  backend: z.enum(backendNames).default('native').describe('the engine that samples and trains'),
-  compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
-  seed: z.int().nonnegative().default(0).describe('decides every random choice of the run'),
+  ...actedOnBy('the run', {
+    backend: z.enum(backendNames).default('native').describe('the engine that samples and trains'),
+    compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
+    seed: z.int().nonnegative().default(0).describe('decides every random choice of the run'),
+  }),
+  ...actedOnBy('model', {
+    model: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe(
+        'a path or a Hugging Face id, such as org/name or org/name@revision; required, except by backend builtin',
+      ),
+    chat_template: z
+      .string()
+      .default('auto')
+      .describe(
+        'auto (the one of the model), auto:NAME (the one of this name, of several), none (plain text), or the path of a Jinja file',
+      ),
+    chat_template_kwargs: templateVariables
+      .default({})
+      .describe('variables of the chat template: {enable_thinking: false} for those of Qwen3 and SmolLM3'),
+  }),
+  ...actedOnBy('the data and the prompts', {
+    system_prompt: z
+      .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])
+      .transform((given) => (typeof given === 'string' ? given : systemPrompts[given.preset]))
+      .nullable()
+      .default(null)
+      .describe('a text, or {preset: reasoning_answer}, which asks for <reasoning> and <answer> sections'),
+    few_shot: z.array(message).default([]).describe('messages put before every prompt'),
 
-  model: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe(
-      'a path or a Hugging Face id, such as org/name or org/name@revision; required, except by backend builtin',
-    ),
-  chat_template: z
-    .string()
-    .default('auto')
-    .describe(
-      'auto (the one of the model), auto:NAME (the one of this name, of several), none (plain text), or the path of a Jinja file',
-    ),
-  chat_template_kwargs: templateVariables
-    .default({})
-    .describe('variables of the chat template: {enable_thinking: false} for those of Qwen3 and SmolLM3'),
-  system_prompt: z
-    .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])
-    .transform((given) => (typeof given === 'string' ? given : systemPrompts[given.preset]))
-    .nullable()
-    .default(null)
-    .describe('a text, or {preset: reasoning_answer}, which asks for <reasoning> and <answer> sections'),
-  few_shot: z.array(message).default([]).describe('messages put before every prompt'),
-
-  dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
-  dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
-  dataset_split: z.string().default('train').describe('the split to train on'),
-  columns: z
-    .record(z.string(), z.union([z.string(), extraction]))
-    .default({})
-    .describe(
-      'columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects, {answer: {from: solution, pattern: REGEX}} takes a part of a text',
-    ),
-  remove_columns: z
-    .array(z.string())
-    .default([])
-    .describe('columns that are not read: those of images and other bytes, which no row can hold'),
-  filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
-  train_limit: count
-    .nullable()
-    .default(null)
-    .describe('maximum number of rows to train on, drawn by the seed; null: all'),
-  eval_dataset: z.string().nullable().default(null).describe('another data set to hold out'),
-  eval_split: z.string().nullable().default(null).describe('a split of the data set to hold out'),
-  eval_fraction: z
-    .number()
-    .min(0)
-    .max(0.9)
-    .nullable()
-    .default(null)
-    .describe('fraction of the rows to hold out, if no split or data set is named; null: 0.1'),
-  taskset: z.string().nullable().default(null).describe('a built-in generator of problems, instead of dataset'),
-  taskset_config: plainObject.default({}).describe('settings of the task set'),
-  prompt_column: z.string().default('question').describe('the column with the prompt: a text or messages'),
-  drop_last_turn: z
-    .boolean()
-    .default(false)
-    .describe('leave the turn of the assistant with which a conversation ends out of the prompt: it is the answer'),
-  answer_column: z.string().default('answer').describe('the column with the right answer'),
-  prompt_template: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('a prompt with {column} for the value of a column; null: use prompt_column'),
-  overlong_prompts: z
-    .enum(['error', 'drop', 'truncate_left'])
-    .default('error')
-    .describe('what happens to prompts longer than max_prompt_tokens'),
-  max_prompt_tokens: count.nullable().default(null).describe('null: the context less max_completion_length'),
-
-  reward: rewardEntries
-    .default([])
-    .describe('rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
-  adaptive_reward_scaling: z
-    .boolean()
-    .default(false)
-    .describe('divide each reward by the standard deviation of its values so far'),
-  overlong_buffer: fraction
-    .nullable()
-    .default(null)
-    .describe('penalise completions that end in this last fraction of max_completion_length, by up to 1; null: none'),
-  reward_fn: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('FILE:NAME of a reward function of your own, of weight 1; for weights name it in reward'),
-  reward_timeout: duration
-    .default('30s')
-    .describe('time limit for one call of a reward function, which scores a group'),
-
-  environment: z
-    .union([z.string(), z.record(z.string(), z.string())])
-    .nullable()
-    .default(null)
-    .describe('FILE:NAME of an environment of your own, or several by name'),
-  environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
-  environment_column: z
-    .string()
-    .default('environment')
-    .describe('with several environments: the column with the name of the one to use'),
-  max_turns: count.default(5).describe('maximum turns of the model in an episode'),
-  max_episode_tokens: count
-    .nullable()
-    .default(null)
-    .describe('maximum tokens of an episode, read and sampled; null: the context'),
-  rollout: rollout.prefault({}).describe('what happens to episodes that fail or take too long'),
-  max_error_fraction: fraction
-    .default(0.1)
-    .describe('stop the run if more than this fraction of the rollouts of the last 10 steps failed'),
-
-  preset: z
-    .enum(presetNames)
-    .nullable()
-    .default(null)
-    .describe('a set of settings from a paper or for a purpose: see gradus presets'),
-  loss_type: z.enum(lossTypes).default('dapo').describe('how losses of tokens are clipped and averaged'),
-  importance_sampling_level: z
-    .enum(ratioLevels)
-    .default('token')
-    .describe('one ratio for each token, or for each sequence (GSPO)'),
-  num_generations: z.int().min(2).default(8).describe('completions of each prompt, which form a group'),
-  prompts_per_step: count.default(4).describe('prompts, and so groups, in each step'),
-  num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
-  max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
-  temperature: positive.min(1e-3).default(1).describe('temperature of sampling'),
-  top_p: z
-    .number()
-    .positive()
-    .max(1)
-    .default(1)
-    .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
-  top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
-  min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
-  stop: z
-    .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
-    .default([])
-    .describe('texts that end a turn of the model, which is read up to them: base models seldom end one by a token'),
-  beta: z
-    .number()
-    .nonnegative()
-    .default(0)
-    .describe('weight of the KL divergence from the initial model, its adapter included'),
-  log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
-  kl_estimator: z.enum(klEstimatorNames).default('k3').describe('how the KL divergence of a token is estimated'),
-  use_bias_correction_kl: z
-    .boolean()
-    .default(true)
-    .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
-  epsilon: positive.min(LEAST_OF_USE).default(0.2).describe('ratios are clipped at 1 - epsilon'),
-  epsilon_high: positive
-    .min(LEAST_OF_USE)
-    .nullable()
-    .default(null)
-    .describe(
-      'ratios are clipped at 1 + epsilon_high; null: epsilon. With loss_type cispo the largest ratio itself, required',
-    ),
-  delta: positive
-    .nullable()
-    .default(null)
-    .describe('upper bound of the ratio for negative advantages too (two-sided clipping); null: none'),
-  sapo_temperature_pos: positive.default(1).describe('with sapo: steepness of the gate for positive advantages'),
-  sapo_temperature_neg: positive.default(1.05).describe('with sapo: the same for negative advantages'),
-  vespo_k_pos: z.number().nonnegative().default(2).describe('with vespo: exponent of the ratio, positive advantages'),
-  vespo_lambda_pos: positive.default(3).describe('with vespo: decay of the ratio, positive advantages'),
-  vespo_k_neg: z.number().nonnegative().default(3).describe('with vespo: the same exponent, negative advantages'),
-  vespo_lambda_neg: positive.default(2).describe('with vespo: the same decay, negative advantages'),
-  off_policy_mask_threshold: positive
-    .nullable()
-    .default(null)
-    .describe(
-      'ignore sequences with a negative advantage that are further from the policy, in nats per token; null: never',
-    ),
-  top_entropy_quantile: z
-    .number()
-    .positive()
-    .max(1)
-    .default(1)
-    .describe(
-      'train only on this fraction of tokens, those of the highest entropy; below 1 a step takes one more forward pass',
-    ),
-  entropy_coef: z.number().default(0).describe('weight of the entropy bonus'),
-  use_adaptive_entropy: z
-    .boolean()
-    .default(false)
-    .describe('adjust entropy_coef in each step so that the entropy stays near entropy_target'),
-  entropy_coef_min: z.number().default(0).describe('adaptive: lower bound of entropy_coef'),
-  entropy_coef_max: z.number().default(1).describe('adaptive: upper bound of entropy_coef'),
-  entropy_coef_delta: positive.default(0.005).describe('adaptive: change of entropy_coef in one step'),
-  entropy_target: positive.default(0.2).describe('adaptive: nats per token'),
-  mask_truncated_completions: z
-    .boolean()
-    .default(false)
-    .describe('do not train on completions that a token limit cut off'),
-  importance_sampling_correction: z
-    .boolean()
-    .default(true)
-    .describe(
-      'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
-    ),
-  importance_sampling_mode: z
-    .enum(correctionModes)
-    .default('sequence_mask')
-    .describe('ratios of tokens or sequences; those out of bounds are clipped (truncate) or ignored (mask)'),
-  importance_sampling_clip_max: z
-    .number()
-    .min(1)
-    .default(3)
-    .describe('upper bound of the sampler correction; where sampler and trainer agree the ratio is 1'),
-  importance_sampling_clip_min: positive
-    .max(1)
-    .nullable()
-    .default(null)
-    .describe('lower bound of the sampler correction; null: none'),
-  advantage_baseline: z
-    .enum(advantageBaselines)
-    .default('group')
-    .describe('compare a reward with the mean of its group, or of the other rewards in its group'),
-  scale_rewards: z
-    .enum(rewardScales)
-    .default('group')
-    .describe(
-      'divide advantages by the standard deviation of the group or the batch, by nothing, or by the mean of the group (max-RL)',
-    ),
-  multi_objective_aggregation: z
-    .enum(['sum_then_normalize', 'normalize_then_sum'])
-    .default('sum_then_normalize')
-    .describe('normalise the sum of rewards, or each reward within its group before they are added'),
-  group_policy: z
-    .enum(groupPolicies)
-    .default('keep')
-    .describe('for groups whose rewards are all equal: keep them, drop them, or sample other prompts instead'),
-  resample_limit: count.default(3).describe('with resample: the most times in one step'),
-  curriculum: curriculum
-    .nullable()
-    .default(null)
-    .describe(
-      'choose problems by how often they have been solved so far (first reward at least 1); null: in random order',
-    ),
-  learning_rate: z
-    .number()
-    .nonnegative()
-    .default(1e-5)
-    .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
-  lr_scheduler_type: z
-    .enum(learningRateSchedules)
-    .default('constant')
-    .describe('the learning rate after warm-up: linear and cosine fall to 0'),
-  lr_scheduler_kwargs: z
-    .strictObject({
-      min_lr_rate: fraction.exactOptional().describe('a fraction of learning_rate'),
-      min_lr: z.number().nonnegative().exactOptional().describe('the rate itself'),
-    })
-    .default({})
-    .describe(
-      'with cosine_with_min_lr, where it ends: {min_lr_rate: 0.1}, a fraction of learning_rate, or {min_lr: 1e-7}',
-    ),
-  warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
-  weight_decay: z.number().nonnegative().max(1000).default(0).describe('decoupled weight decay of AdamW'),
-  adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
-  adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
-  adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
-  max_grad_norm: positive
-    .min(LEAST_OF_USE)
-    .default(1)
-    .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
-  max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
-  num_train_epochs: positive
-    .nullable()
-    .default(null)
-    .describe('passes over the data, instead of max_steps; may be fractional'),
-  lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
-  adapter: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe(
-      'a LoRA adapter in PEFT’s format to start from, which lora must describe: a folder, a run, or a Hugging Face id; null: adapters that change nothing',
-    ),
-  trainable: names
-    .nullable()
-    .default(null)
-    .describe(
-      'with lora: null, the parameters to train, by parts of their names (layers.0) or one regular expression; null: all',
-    ),
-
-  eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
-  save: save.prefault({}).describe('checkpoints'),
-  sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
-  trackers: z
-    .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
-    .default(['jsonl'])
-    .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
-
-  native: native.prefault({}).describe('settings of backend native'),
-  trl: trl.prefault({}).describe('settings of backend trl'),
-  tinker: tinker.prefault({}).describe('settings of backend tinker'),
-  modal: modal.prefault({}).describe('settings of compute modal'),
+    dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
+    dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
+    dataset_split: z.string().default('train').describe('the split to train on'),
+    columns: z
+      .record(z.string(), z.union([z.string(), extraction]))
+      .default({})
+      .describe(
+        'columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects, {answer: {from: solution, pattern: REGEX}} takes a part of a text',
+      ),
+    remove_columns: z
+      .array(z.string())
+      .default([])
+      .describe('columns that are not read: those of images and other bytes, which no row can hold'),
+    filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
+    train_limit: count
+      .nullable()
+      .default(null)
+      .describe('maximum number of rows to train on, drawn by the seed; null: all'),
+    eval_dataset: z.string().nullable().default(null).describe('another data set to hold out'),
+    eval_split: z.string().nullable().default(null).describe('a split of the data set to hold out'),
+    eval_fraction: z
+      .number()
+      .min(0)
+      .max(0.9)
+      .nullable()
+      .default(null)
+      .describe('fraction of the rows to hold out, if no split or data set is named; null: 0.1'),
+    taskset: z.string().nullable().default(null).describe('a built-in generator of problems, instead of dataset'),
+    taskset_config: plainObject.default({}).describe('settings of the task set'),
+    prompt_column: z.string().default('question').describe('the column with the prompt: a text or messages'),
+    drop_last_turn: z
+      .boolean()
+      .default(false)
+      .describe('leave the turn of the assistant with which a conversation ends out of the prompt: it is the answer'),
+    answer_column: z.string().default('answer').describe('the column with the right answer'),
+    prompt_template: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('a prompt with {column} for the value of a column; null: use prompt_column'),
+    overlong_prompts: z
+      .enum(['error', 'drop', 'truncate_left'])
+      .default('error')
+      .describe('what happens to prompts longer than max_prompt_tokens'),
+    max_prompt_tokens: count.nullable().default(null).describe('null: the context less max_completion_length'),
+  }),
+  ...actedOnBy('the rewards', {
+    reward: rewardEntries
+      .default([])
+      .describe('rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
+    adaptive_reward_scaling: z
+      .boolean()
+      .default(false)
+      .describe('divide each reward by the standard deviation of its values so far'),
+    overlong_buffer: fraction
+      .nullable()
+      .default(null)
+      .describe('penalise completions that end in this last fraction of max_completion_length, by up to 1; null: none'),
+    reward_fn: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('FILE:NAME of a reward function of your own, of weight 1; for weights name it in reward'),
+    reward_timeout: duration
+      .default('30s')
+      .describe('time limit for one call of a reward function, which scores a group'),
+  }),
+  ...actedOnBy('the rollouts', {
+    environment: z
+      .union([z.string(), z.record(z.string(), z.string())])
+      .nullable()
+      .default(null)
+      .describe('FILE:NAME of an environment of your own, or several by name'),
+    environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
+    environment_column: z
+      .string()
+      .default('environment')
+      .describe('with several environments: the column with the name of the one to use'),
+    max_turns: count.default(5).describe('maximum turns of the model in an episode'),
+    max_episode_tokens: count
+      .nullable()
+      .default(null)
+      .describe('maximum tokens of an episode, read and sampled; null: the context'),
+    rollout: rollout.prefault({}).describe('what happens to episodes that fail or take too long'),
+    max_error_fraction: fraction
+      .default(0.1)
+      .describe('stop the run if more than this fraction of the rollouts of the last 10 steps failed'),
+  }),
+  ...actedOnBy('the run', {
+    preset: z
+      .enum(presetNames)
+      .nullable()
+      .default(null)
+      .describe('a set of settings from a paper or for a purpose: see gradus presets'),
+  }),
+  ...actedOnBy('loss', {
+    loss_type: z.enum(lossTypes).default('dapo').describe('how losses of tokens are clipped and averaged'),
+    importance_sampling_level: z
+      .enum(ratioLevels)
+      .default('token')
+      .describe('one ratio for each token, or for each sequence (GSPO)'),
+  }),
+  ...actedOnBy('the training loop', {
+    num_generations: z.int().min(2).default(8).describe('completions of each prompt, which form a group'),
+    prompts_per_step: count.default(4).describe('prompts, and so groups, in each step'),
+    num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
+  }),
+  ...actedOnBy('the rollouts', {
+    max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
+  }),
+  ...actedOnBy('sampling', {
+    temperature: positive.min(1e-3).default(1).describe('temperature of sampling'),
+    top_p: z
+      .number()
+      .positive()
+      .max(1)
+      .default(1)
+      .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
+    top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
+    min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
+    stop: z
+      .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
+      .default([])
+      .describe('texts that end a turn of the model, which is read up to them: base models seldom end one by a token'),
+  }),
+  ...actedOnBy('loss', {
+    beta: z
+      .number()
+      .nonnegative()
+      .default(0)
+      .describe('weight of the KL divergence from the initial model, its adapter included'),
+    log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
+    kl_estimator: z.enum(klEstimatorNames).default('k3').describe('how the KL divergence of a token is estimated'),
+    use_bias_correction_kl: z
+      .boolean()
+      .default(true)
+      .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
+    epsilon: positive.min(LEAST_OF_USE).default(0.2).describe('ratios are clipped at 1 - epsilon'),
+    epsilon_high: positive
+      .min(LEAST_OF_USE)
+      .nullable()
+      .default(null)
+      .describe(
+        'ratios are clipped at 1 + epsilon_high; null: epsilon. With loss_type cispo the largest ratio itself, required',
+      ),
+    delta: positive
+      .nullable()
+      .default(null)
+      .describe('upper bound of the ratio for negative advantages too (two-sided clipping); null: none'),
+    sapo_temperature_pos: positive.default(1).describe('with sapo: steepness of the gate for positive advantages'),
+    sapo_temperature_neg: positive.default(1.05).describe('with sapo: the same for negative advantages'),
+    vespo_k_pos: z.number().nonnegative().default(2).describe('with vespo: exponent of the ratio, positive advantages'),
+    vespo_lambda_pos: positive.default(3).describe('with vespo: decay of the ratio, positive advantages'),
+    vespo_k_neg: z.number().nonnegative().default(3).describe('with vespo: the same exponent, negative advantages'),
+    vespo_lambda_neg: positive.default(2).describe('with vespo: the same decay, negative advantages'),
+    off_policy_mask_threshold: positive
+      .nullable()
+      .default(null)
+      .describe(
+        'ignore sequences with a negative advantage that are further from the policy, in nats per token; null: never',
+      ),
+    top_entropy_quantile: z
+      .number()
+      .positive()
+      .max(1)
+      .default(1)
+      .describe(
+        'train only on this fraction of tokens, those of the highest entropy; below 1 a step takes one more forward pass',
+      ),
+    entropy_coef: z.number().default(0).describe('weight of the entropy bonus'),
+    use_adaptive_entropy: z
+      .boolean()
+      .default(false)
+      .describe('adjust entropy_coef in each step so that the entropy stays near entropy_target'),
+    entropy_coef_min: z.number().default(0).describe('adaptive: lower bound of entropy_coef'),
+    entropy_coef_max: z.number().default(1).describe('adaptive: upper bound of entropy_coef'),
+    entropy_coef_delta: positive.default(0.005).describe('adaptive: change of entropy_coef in one step'),
+    entropy_target: positive.default(0.2).describe('adaptive: nats per token'),
+  }),
+  ...actedOnBy('the training loop', {
+    mask_truncated_completions: z
+      .boolean()
+      .default(false)
+      .describe('do not train on completions that a token limit cut off'),
+  }),
+  ...actedOnBy('loss', {
+    importance_sampling_correction: z
+      .boolean()
+      .default(true)
+      .describe(
+        'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
+      ),
+    importance_sampling_mode: z
+      .enum(correctionModes)
+      .default('sequence_mask')
+      .describe('ratios of tokens or sequences; those out of bounds are clipped (truncate) or ignored (mask)'),
+    importance_sampling_clip_max: z
+      .number()
+      .min(1)
+      .default(3)
+      .describe('upper bound of the sampler correction; where sampler and trainer agree the ratio is 1'),
+    importance_sampling_clip_min: positive
+      .max(1)
+      .nullable()
+      .default(null)
+      .describe('lower bound of the sampler correction; null: none'),
+  }),
+  ...actedOnBy('the advantages', {
+    advantage_baseline: z
+      .enum(advantageBaselines)
+      .default('group')
+      .describe('compare a reward with the mean of its group, or of the other rewards in its group'),
+    scale_rewards: z
+      .enum(rewardScales)
+      .default('group')
+      .describe(
+        'divide advantages by the standard deviation of the group or the batch, by nothing, or by the mean of the group (max-RL)',
+      ),
+    multi_objective_aggregation: z
+      .enum(['sum_then_normalize', 'normalize_then_sum'])
+      .default('sum_then_normalize')
+      .describe('normalise the sum of rewards, or each reward within its group before they are added'),
+  }),
+  ...actedOnBy('the training loop', {
+    group_policy: z
+      .enum(groupPolicies)
+      .default('keep')
+      .describe('for groups whose rewards are all equal: keep them, drop them, or sample other prompts instead'),
+    resample_limit: count.default(3).describe('with resample: the most times in one step'),
+  }),
+  ...actedOnBy('the data and the prompts', {
+    curriculum: curriculum
+      .nullable()
+      .default(null)
+      .describe(
+        'choose problems by how often they have been solved so far (first reward at least 1); null: in random order',
+      ),
+  }),
+  ...actedOnBy('the training loop', {
+    learning_rate: z
+      .number()
+      .nonnegative()
+      .default(1e-5)
+      .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
+    lr_scheduler_type: z
+      .enum(learningRateSchedules)
+      .default('constant')
+      .describe('the learning rate after warm-up: linear and cosine fall to 0'),
+    lr_scheduler_kwargs: z
+      .strictObject({
+        min_lr_rate: fraction.exactOptional().describe('a fraction of learning_rate'),
+        min_lr: z.number().nonnegative().exactOptional().describe('the rate itself'),
+      })
+      .default({})
+      .describe(
+        'with cosine_with_min_lr, where it ends: {min_lr_rate: 0.1}, a fraction of learning_rate, or {min_lr: 1e-7}',
+      ),
+    warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
+  }),
+  ...actedOnBy('optimizer', {
+    weight_decay: z.number().nonnegative().max(1000).default(0).describe('decoupled weight decay of AdamW'),
+    adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
+    adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
+    adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
+    max_grad_norm: positive
+      .min(LEAST_OF_USE)
+      .default(1)
+      .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
+  }),
+  ...actedOnBy('the training loop', {
+    max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
+    num_train_epochs: positive
+      .nullable()
+      .default(null)
+      .describe('passes over the data, instead of max_steps; may be fractional'),
+  }),
+  ...actedOnBy('model', {
+    lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
+    adapter: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe(
+        'a LoRA adapter in PEFT’s format to start from, which lora must describe: a folder, a run, or a Hugging Face id; null: adapters that change nothing',
+      ),
+    trainable: names
+      .nullable()
+      .default(null)
+      .describe(
+        'with lora: null, the parameters to train, by parts of their names (layers.0) or one regular expression; null: all',
+      ),
+  }),
+  ...actedOnBy('the run', {
+    eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
+    save: save.prefault({}).describe('checkpoints'),
+    sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
+    trackers: z
+      .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
+      .default(['jsonl'])
+      .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
+  }),
+  ...actedOnBy('its engine alone', {
+    native: native.prefault({}).describe('settings of backend native'),
+    trl: trl.prefault({}).describe('settings of backend trl'),
+    tinker: tinker.prefault({}).describe('settings of backend tinker'),
+    modal: modal.prefault({}).describe('settings of compute modal'),
+  }),
 };
 
 /** Keys that are the same in all stages: the identity of the run, and how it is evaluated and saved. */

@@ -6,16 +6,15 @@ import { test } from 'node:test';
 import { assertTrlTrains, trlMapping } from '../backends/trl/mapping.ts';
 import { backendNames, backendTable } from './backend-table.ts';
 import { loadConfigObject } from './load.ts';
-import { type Config, type ConfigInput, configDefaults } from './schema.ts';
-import { assertSupported, engineKeys, ownKeys } from './support.ts';
+import { actingParts, type Config, type ConfigInput, configDefaults } from './schema.ts';
+import { assertSupported } from './support.ts';
 import { leafPaths, withValueAt } from './values.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const placeOf = () => 'run.yaml';
 
-test('every key has one part that acts on it, and no other key has', () => {
-  const acted = [...Object.values(ownKeys).flat(), ...Object.values(engineKeys).flat()].toSorted();
-  assert.deepEqual(acted, Object.keys(configDefaults).toSorted());
+test('every key has a part that acts on it', () => {
+  assert.deepEqual([...actingParts.keys()].toSorted(), Object.keys(configDefaults).toSorted());
 });
 
 test('a key that nothing acts on is refused by every backend, but for its default', () => {

@@ -1,8 +1,8 @@
 // Where the keys that concern engines go when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, the worker.
 // docs/backends.md is generated from this table.
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, configDefaults } from '../../config/schema.ts';
-import { engineKeys } from '../../config/support.ts';
+import { isEnginePart } from '../../config/backend-table.ts';
+import { actingParts, type Config, configDefaults } from '../../config/schema.ts';
 import { short, unlistedPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 
@@ -120,8 +120,8 @@ export type MappedKey = keyof typeof trlMapping;
 
 /** Throws `CONFIG_UNSUPPORTED` for a key of an engine that has no row, unless it has its default. */
 function assertMapped(config: Config): void {
-  const keys = [...Object.values(engineKeys).flat(), 'trl'] as const;
-  const ofEngine = Object.fromEntries(keys.map((key) => [key, config[key]]));
+  const concernsTrl = (key: string) => key === 'trl' || isEnginePart(actingParts.get(key) ?? '');
+  const ofEngine = Object.fromEntries(Object.entries(config).filter(([key]) => concernsTrl(key)));
   for (const key of unlistedPaths(ofEngine, trlMapping)) {
     const path = key.split('.');
     const value = valueAt(config, path);
