@@ -1,5 +1,7 @@
 # Every target sets up what it needs: Node 20 or later and npm to start with (Node 24 comes from npm), Python 3.11 and cc for test-engines.
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+# npm 10 runs install scripts that package.json does not allow: this one would download libraries for CUDA.
+export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
 .PHONY: setup demo test test-engines test-tinker check build bench repro resume-matrix readme summary fuzz
