@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunTensors } from '../backends/native/run-tensors.ts';
+import { weightedSum } from '../common/weighted-sum.ts';
 import { groupAdvantages, multiObjectiveAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
 import { EntropyControl } from '../grpo/entropy-control.ts';
 import { klDivergence } from '../grpo/kl.ts';
@@ -173,14 +174,7 @@ function advantagesOf(vector: AdvantageVector): readonly number[] {
     Array.from({ length: values.length / num_generations }, (_, g) =>
       values.slice(g * num_generations, (g + 1) * num_generations),
     );
-  const scores = grouped(
-    rewards[0]!.map((_, i) => {
-      const parts = rewards.map((values) => values[i]!);
-      return parts.every((part) => part === null)
-        ? null
-        : parts.reduce<number>((sum, part, f) => sum + weights[f]! * (part ?? 0), 0);
-    }),
-  );
+  const scores = grouped(rewards[0]!.map((_, i) => weightedSum(rewards.map((values, f) => [values[i]!, weights[f]!]))));
   if (multi_objective_aggregation === 'sum_then_normalize') {
     return groupAdvantages(scores, { baseline, scaleRewards: scale_rewards }).flat();
   }

@@ -1,4 +1,5 @@
 // Reward weights that change during training: by a schedule, by how often a reward succeeds, or by how much it varies.
+import { weightedParts } from '../common/weighted-sum.ts';
 import type { Reward } from '../rl.ts';
 
 /**
@@ -182,6 +183,5 @@ function afterStep(
 /** The reward with its score replaced by Σ weight · part, over the parts that apply. */
 export function reweighed(reward: Reward, weights: Readonly<Record<string, number>>): Reward {
   if (reward.score === null) return reward;
-  const terms = Object.entries(reward.parts).map(([name, part]) => (part ?? 0) * (weights[name] ?? 1));
-  return { ...reward, score: terms.reduce((sum, term) => sum + term, 0) };
+  return { ...reward, score: weightedParts(reward.parts, weights) ?? 0 };
 }

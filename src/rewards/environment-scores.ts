@@ -2,6 +2,7 @@
 import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
+import { weightedParts, weightedSum } from '../common/weighted-sum.ts';
 import type { Environment } from '../environment.ts';
 import { kindOf } from '../errors.ts';
 import { checkedScore } from '../loop/environment-answers.ts';
@@ -35,10 +36,8 @@ export function environmentScores<E extends Example = Example>(
       ...('error' in group && { scoreGroup: group.error }),
     };
     const parts = Object.fromEntries(names.map((name) => [name, scores[name] ?? null]));
-    const given = Object.entries(parts).flatMap(([name, part]) => (part === null ? [] : (weights[name] ?? 1) * part));
     const failed = Object.keys(errors).length > 0;
-    const score = failed || given.length === 0 ? null : given.reduce((sum, part) => sum + part);
-    return { score, parts, ...(failed && { errors }) };
+    return { score: failed ? null : weightedParts(parts, weights), parts, ...(failed && { errors }) };
   };
   return {
     async score(example, trajectories, progress) {
@@ -80,12 +79,16 @@ async function scoreGroup<E extends Example>(
 
 /** Merges the environment's judgement with the result of the reward functions. */
 function together(own: Reward, others: Reward): Reward {
-  const known = [own, others].flatMap(({ score }) => score ?? []);
   const errors = { ...own.errors, ...others.errors };
   const failed = Object.keys(errors).length > 0;
   return {
     ...others,
-    score: failed || known.length === 0 ? null : known.reduce((sum, score) => sum + score),
+    score: failed
+      ? null
+      : weightedSum([
+          [own.score, 1],
+          [others.score, 1],
+        ]),
     parts: { ...own.parts, ...others.parts },
     ...(failed && { errors }),
   };

@@ -2,6 +2,7 @@
 import { copyExact } from '../common/exact-values.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
+import { weightedSum } from '../common/weighted-sum.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
@@ -139,20 +140,19 @@ function combine(
   const parts: [string, number | null][] = [];
   const errors: [string, string][] = [];
   const stacks: [string, string][] = [];
-  let score: number | null = null;
-  for (const [r, { name, weight = 1 }] of rewards.entries()) {
+  for (const [r, { name }] of rewards.entries()) {
     const verdict = verdicts[r]!.scores[i]!;
     const isFault = typeof verdict === 'object' && verdict !== null;
     parts.push([name, isFault ? null : verdict]);
     if (isFault) {
       errors.push([name, verdict.message]);
       if (verdict.stack !== undefined) stacks.push([name, verdict.stack]);
-    } else if (verdict !== null) score = (score ?? 0) + weight * verdict;
+    }
   }
   const failed = errors.length > 0;
   const kept = verdicts.flatMap(({ extra = {} }) => Object.entries(extra).map(([name, values]) => [name, values[i]]));
   return {
-    score: failed ? null : score,
+    score: failed ? null : weightedSum(rewards.map(({ weight = 1 }, r) => [parts[r]![1], weight])),
     parts: Object.fromEntries(parts),
     ...(failed && { errors: Object.fromEntries(errors) }),
     ...(stacks.length > 0 && { stacks: Object.fromEntries(stacks) }),
