@@ -1,8 +1,8 @@
 // Hands out examples in a random order that depends only on the seed.
+import { count } from './common/option-checks.ts';
 import { shuffled, streamSeed } from './common/random.ts';
 import { GradusError, isObject } from './errors.ts';
 import type { Metrics } from './logging.ts';
-import { assertCount } from './protocol-checks.ts';
 import type { Example, Group } from './rl.ts';
 
 /** Hands out examples without end. */
@@ -64,7 +64,7 @@ export function sequentialExamples<E extends Example>(
     },
     set state(state: unknown) {
       const next = isObject(state) ? (state.position as number) : Number.NaN;
-      assertCount('state.position', next, 0);
+      count(0)('state.position', next);
       position = next;
     },
   };

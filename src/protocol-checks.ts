@@ -6,12 +6,6 @@ import type { Completion } from './policy.ts';
 import type { Example, Group, Reward, Trajectory } from './rl.ts';
 import type { TrainingSequence, UpdateResult } from './training-model.ts';
 
-/** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
-export function assertCount(name: string, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least) return;
-  throw invalid('OPTION_INVALID', `${name}: expected an integer of at least ${least}, got ${String(value)}`, name);
-}
-
 /** What tells a trainer how to compute advantages. */
 interface AdvantageOptions {
   readonly advantages?: unknown;

@@ -1,4 +1,5 @@
-// Looks up names that users write, and suggests the name that they probably meant.
+// Looks up names that users write, refuses those that there are not, and suggests the name that they probably meant.
+import { GradusError } from '../errors.ts';
 
 /**
  * The candidate with the fewest edits from `name`, ignoring case; `undefined` if it has more than `mostEdits`.
@@ -43,6 +44,22 @@ function editDistance(a: string, b: string): number {
 export function existingNames(name: string, candidates: readonly string[]): string {
   const meant = nearest(name, candidates);
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
+}
+
+/** The errors about names that there are not, and how they call them. */
+const unknownNames = { OPTION_INVALID: 'there is no such option', CONFIG_INVALID: 'unknown key' } as const;
+export type UnknownNameCode = keyof typeof unknownNames;
+
+/** Throws for the first key that is not among the names that exist. */
+export function assertKnownNames(
+  given: object,
+  names: readonly string[],
+  { code, within }: { readonly code: UnknownNameCode; readonly within?: string | undefined },
+): void {
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  const path = within === undefined ? unknown : `${within}.${unknown}`;
+  throw new GradusError(code, `${path}: ${unknownNames[code]}`, { hint: existingNames(unknown, names), path });
 }
 
 /** The entry of a table by name; `undefined` for `constructor` and other names that every object inherits. */

@@ -42,6 +42,9 @@ const mistakes: readonly [name: string, call: () => unknown, path: string, messa
   ['a path for a model', trainer({ model: 'a/b' }), 'model', /got "a\/b"/, /openNativeModel/],
   ['no model', trainer({ model: undefined }), 'model', /got undefined/, /openNativeModel/],
   ['a policy of groups', trainer({ groupPolicy: 'resampel' }), 'groupPolicy', /keep, drop/, /"resample"/],
+  ['a text for a seed', trainer({ seed: '1' }), 'seed', /expected a number, got "1"/, /GrpoTrainerOptions/],
+  ['a count of nothing', trainer({ promptsPerStep: 0 }), 'promptsPerStep', /integer of at least 1, got 0/, /./],
+  ['a number for a flag', trainer({ maskTruncated: 1 }), 'maskTruncated', /expected a boolean, got 1/, /./],
   ['no renderer', () => generator(environment, undefined, { maxTokens: 4 }), 'renderer', /render\(\)/, /openRenderer/],
   ['a function for a builder', () => generator(() => ({}), renderer, {}), 'builder', /build\(\)/, /singleTurn/],
   ['no limit on tokens', () => generator(environment, renderer, {}), 'maxTokens', /integer of at least 1/, /./],
@@ -73,6 +76,8 @@ for (const learningRate of [undefined, '1e-4', () => Number.NaN, -1]) {
 const lora = { r: 4, alpha: 8, targetModules: 'all-linear' };
 const wrongModels: readonly [options: object, path: string, hint: RegExp][] = [
   [{ lora }, 'modelPath', /NativeModelOptions/],
+  [{ modelPath: 'a', lora, memory: { recompute: 'yes' } }, 'memory.recompute', /MemoryPlan/],
+  [{ modelPath: 'a', lora: { ...lora, rslora: 1 } }, 'lora.rslora', /LoraSettings/],
   [{ modelPath: 'a' }, 'lora', /targetModules/],
   [{ modelPath: 'a', lora: { r: 4, alpha: 8, target_modules: ['q_proj'] } }, 'lora.target_modules', /"targetModules"/],
   [{ modelPath: 'a', lora: { ...lora, r: 0 } }, 'lora.r', /./],

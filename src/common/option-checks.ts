@@ -1,65 +1,103 @@
 // Checks the options that programs give to trainers, generators and models: without TypeScript, nothing else notices one that is misspelt or missing.
 
 import { GradusError, kindOf } from '../errors.ts';
-import { existingNames } from './nearest.ts';
+import { assertKnownNames, existingNames } from './nearest.ts';
 
-/** A part that is required, by the methods that are called on it, and what makes one. */
-interface PartDemand {
-  readonly methods: readonly string[];
-  readonly made: string;
-}
+/** What is asked of an option of a type. Throws `OPTION_INVALID`. */
+export type Demand = (path: string, value: unknown, type?: string) => void;
 
-/** What is asked of an option: to be such a part, to be one of some names if it is given, or nothing. */
-export type Demand = PartDemand | { readonly names: readonly string[] } | null;
+/** What is asked of each option: all of them, so that any other name is refused. */
+export type Demands<Options> = Readonly<Record<keyof Options, Demand>>;
 
 /**
  * Throws `OPTION_INVALID` for an option that is not in the table, and for a value that is not what the table asks for.
+ * @param type the name of the options' type, for hints
  * @param within the option that holds these
  */
 export function assertOptions<Options extends object>(
   options: Options,
-  table: Readonly<Record<keyof Options, Demand>>,
+  demands: Demands<Options>,
+  type: string,
   within?: string,
 ): void {
-  const pathOf = (name: string) => (within === undefined ? name : `${within}.${name}`);
+  const names = Object.keys(demands);
   if (kindOf(options) !== 'an object') {
-    throw new GradusError('OPTION_INVALID', `${within ?? 'options'}: expected an object, got ${kindOf(options)}`, {
-      hint: `there is: ${Object.keys(table).join(', ')}`,
-      path: within ?? '',
-    });
+    throw unmet(within ?? 'options', 'an object', options, `there is: ${names.join(', ')}`, within ?? '');
   }
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(table, name));
-  if (unknown !== undefined) {
-    throw new GradusError('OPTION_INVALID', `${pathOf(unknown)}: there is no such option`, {
-      hint: existingNames(unknown, Object.keys(table)),
-      path: pathOf(unknown),
-    });
-  }
-  for (const [name, demand] of Object.entries<Demand>(table)) {
-    assertMet(pathOf(name), (options as Readonly<Record<string, unknown>>)[name], demand);
+  assertKnownNames(options, names, { code: 'OPTION_INVALID', within });
+  for (const [name, demand] of Object.entries<Demand>(demands)) {
+    demand(
+      within === undefined ? name : `${within}.${name}`,
+      (options as Readonly<Record<string, unknown>>)[name],
+      type,
+    );
   }
 }
 
-/** Throws `OPTION_INVALID` unless the value is what is asked for. */
-export function assertMet(path: string, value: unknown, demand: Demand): void {
-  if (demand === null) return;
-  if ('names' in demand) {
-    if (value === undefined || demand.names.includes(value as string)) return;
-    throw new GradusError('OPTION_INVALID', `${path}: expected one of ${demand.names.join(', ')}, got ${told(value)}`, {
-      hint: typeof value === 'string' ? existingNames(value, demand.names) : `there is: ${demand.names.join(', ')}`,
-      path,
-    });
-  }
-  const { methods, made } = demand;
-  const part = value as Readonly<Record<string, unknown>> | null | undefined;
-  const missing = methods.find((method) => typeof part?.[method] !== 'function');
-  if (missing === undefined) return;
-  throw new GradusError('OPTION_INVALID', `${path}: expected an object with ${missing}(), got ${told(value)}`, {
-    hint: `${made} makes one`,
-    path,
-  });
+/** A part, by the methods that are called on it, and what makes one. */
+export function part(methods: readonly string[], made: string): Demand {
+  return (path, value) => {
+    const given = value as Readonly<Record<string, unknown>> | null | undefined;
+    const missing = methods.find((method) => typeof given?.[method] !== 'function');
+    if (missing !== undefined) throw unmet(path, `an object with ${missing}()`, value, `${made} makes one`);
+  };
 }
 
-function told(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : kindOf(value);
+/** Nothing, or what is asked of what is given. */
+export function optional(demand: Demand): Demand {
+  return (path, value, type) => {
+    if (value !== undefined) demand(path, value, type);
+  };
+}
+
+/** `null`, or what is asked of what is not. */
+export function orNull(demand: Demand): Demand {
+  return (path, value, type) => {
+    if (value !== null) demand(path, value, type);
+  };
+}
+
+/** An object with options of its own. */
+export function group<Options extends object>(demands: Demands<Options>, type: string): Demand {
+  return (path, value) => assertOptions(value as Options, demands, type, path);
+}
+
+/** One of some names. */
+export function oneOf(names: readonly string[]): Demand {
+  return (path, value) => {
+    if (names.includes(value as string)) return;
+    const hint = typeof value === 'string' ? existingNames(value, names) : `there is: ${names.join(', ')}`;
+    throw unmet(path, `one of ${names.join(', ')}`, value, hint);
+  };
+}
+
+/** An integer of at least `least`. */
+export function count(least: number): Demand {
+  return (path, value, type) => {
+    if (Number.isInteger(value) && (value as number) >= least) return;
+    throw unmet(path, `an integer of at least ${least}`, value, see(type));
+  };
+}
+
+/** A value of one of some kinds, as `kindOf` calls them. */
+export function kind(...kinds: readonly string[]): Demand {
+  return (path, value, type) => {
+    if (!kinds.includes(kindOf(value))) throw unmet(path, kinds.join(' or '), value, see(type));
+  };
+}
+
+export const number = optional(kind('a number'));
+export const text = optional(kind('a string'));
+export const flag = optional(kind('a boolean'));
+
+/** What is checked where it is used. */
+export const anything: Demand = () => {};
+
+function see(type = 'its documentation'): string {
+  return `see ${type}`;
+}
+
+function unmet(path: string, expected: string, value: unknown, hint: string, at = path): GradusError {
+  const got = typeof value === 'string' ? JSON.stringify(value) : typeof value === 'number' ? value : kindOf(value);
+  return new GradusError('OPTION_INVALID', `${path}: expected ${expected}, got ${got}`, { hint, path: at });
 }

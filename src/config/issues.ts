@@ -1,13 +1,12 @@
 // Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
 import { named, nearest } from '../common/nearest.ts';
+import { closestIssue, expectation, type Issue, short } from '../common/schema-check.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
-import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';
-
-type Issue = z.core.$ZodIssue;
+import { dotted, type KeyPath, leafPaths, valueAt } from './values.ts';
 
 export interface IssueContext {
   /** The value that the schema refused. */
@@ -208,48 +207,6 @@ function meaning(path: KeyPath): string | undefined {
   }
   return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
 }
-
-/** The issues of the branch of a union that the value matches best. */
-function closestIssue(issue: Issue): Issue {
-  if (issue.code !== 'invalid_union') return issue;
-  const inside = issue.errors.filter(
-    ([first]) => first !== undefined && (first.path.length > 0 || first.code === 'unrecognized_keys'),
-  );
-  const fewest = Math.min(...inside.map(({ length }) => length));
-  const deepest = inside.findLast(({ length }) => length === fewest)?.[0];
-  if (deepest === undefined) return issue;
-  return closestIssue({ ...deepest, path: [...issue.path, ...deepest.path] } as Issue);
-}
-
-/** `expected a whole number`, `expected one of …`, `expected at least 2`. */
-function expectation(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return `expected ${typeNames[issue.expected] ?? issue.expected}`;
-    case 'invalid_value':
-      return `expected ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
-    case 'too_small':
-      return `expected ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`;
-    case 'too_big':
-      return `expected ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`;
-    case 'invalid_union':
-      return [...new Set(issue.errors.map(([first]) => (first ? expectation(first) : '')))]
-        .join(' or ')
-        .replaceAll(' or expected', ' or');
-    default:
-      return issue.message;
-  }
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'keys and values',
-  record: 'keys and values',
-};
 
 interface JsonSchema {
   readonly type?: string;

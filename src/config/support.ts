@@ -1,9 +1,9 @@
 // Refuses keys that nothing acts on with the backend of a configuration, so that nothing is silently ignored.
 import { isDeepStrictEqual } from 'node:util';
+import { short } from '../common/schema-check.ts';
 import { GradusError } from '../errors.ts';
 import { type BackendName, type BackendRow, backendTable, isEnginePart, type Limitation } from './backend-table.ts';
 import { actingParts, type Config, configDefaults } from './schema.ts';
-import { short } from './values.ts';
 
 type Key = keyof Config;
 

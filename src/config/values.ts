@@ -1,5 +1,5 @@
 // Reads, sets and lists nested values by paths of keys.
-import { isObject, shortened } from '../errors.ts';
+import { isObject } from '../errors.ts';
 
 export type KeyPath = readonly PropertyKey[];
 
@@ -51,16 +51,4 @@ export function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
 
 export function dotted(path: KeyPath): string {
   return path.map(String).join('.');
-}
-
-/** Names a value that JSON cannot write. */
-function nameOf(value: unknown): string {
-  return value === undefined ? 'nothing' : `a ${typeof value}`;
-}
-
-/** A value for a message. */
-export function short(value: unknown): string {
-  // YAML has NaN and infinity, JSON does not.
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? nameOf(value));
-  return shortened(text, 60);
 }

@@ -1,6 +1,17 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
 import { given } from '../common/given.ts';
-import { assertOptions, type Demand } from '../common/option-checks.ts';
+import {
+  anything,
+  assertOptions,
+  count,
+  type Demands,
+  flag,
+  kind,
+  number,
+  oneOf,
+  optional,
+  part,
+} from '../common/option-checks.ts';
 import { streamSeed } from '../common/random.ts';
 import { type Phase, type Stopwatch, stopwatch } from '../common/stopwatch.ts';
 import type { DataLoader } from '../data-loader.ts';
@@ -18,7 +29,6 @@ import { type MetricsLogger, meanMetrics } from '../logging.ts';
 import {
   assertAdvantageOptions,
   assertAdvantages,
-  assertCount,
   assertExamples,
   assertRewards,
   assertUpdated,
@@ -127,28 +137,28 @@ interface RunningStep {
 type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
 /** What each option must be; their values are checked where they are used. */
-const optionDemands: Readonly<Record<keyof GrpoTrainerOptions, Demand>> = {
-  model: { methods: ['policy', 'update'], made: 'openNativeModel({ modelPath, lora })' },
-  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
-  generator: { methods: ['generate'], made: 'new RolloutGenerator(environment, renderer, { maxTokens })' },
-  rewardModel: { methods: ['score'], made: 'weightedRewards([{ name, score }])' },
-  logger: null,
-  maxSteps: null,
-  promptsPerStep: null,
-  numGenerations: null,
-  learningRate: null,
-  numIterations: null,
-  advantageBaseline: { names: advantageBaselines },
-  scaleRewards: { names: rewardScales },
-  advantages: null,
-  rewardWeights: null,
-  multiObjective: null,
-  maskTruncated: null,
-  groupPolicy: { names: groupPolicies },
-  minGroup: null,
-  resampleLimit: null,
-  useReference: null,
-  seed: null,
+const optionDemands: Demands<GrpoTrainerOptions> = {
+  model: part(['policy', 'update'], 'openNativeModel({ modelPath, lora })'),
+  dataLoader: part(['next'], 'shuffledExamples(rows)'),
+  generator: part(['generate'], 'new RolloutGenerator(environment, renderer, { maxTokens })'),
+  rewardModel: part(['score'], 'weightedRewards([{ name, score }])'),
+  logger: optional(part(['log'], 'a MetricsLogger')),
+  maxSteps: count(0),
+  promptsPerStep: optional(count(1)),
+  numGenerations: optional(count(2)),
+  learningRate: anything,
+  numIterations: optional(count(1)),
+  advantageBaseline: optional(oneOf(advantageBaselines)),
+  scaleRewards: optional(oneOf(rewardScales)),
+  advantages: optional(kind('a function')),
+  rewardWeights: optional(part(['at'], 'new RewardWeights(weights)')),
+  multiObjective: flag,
+  maskTruncated: flag,
+  groupPolicy: optional(oneOf(groupPolicies)),
+  minGroup: number,
+  resampleLimit: number,
+  useReference: flag,
+  seed: number,
 };
 
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
@@ -157,12 +167,8 @@ export class GrpoTrainer<E extends Example = Example> {
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
-    assertOptions(options, optionDemands);
+    assertOptions(options, optionDemands, 'GrpoTrainerOptions');
     this.#options = { ...options, ...defaults, ...given(options) };
-    assertCount('maxSteps', this.#options.maxSteps, 0);
-    assertCount('promptsPerStep', this.#options.promptsPerStep, 1);
-    assertCount('numGenerations', this.#options.numGenerations, 2);
-    assertCount('numIterations', this.#options.numIterations, 1);
     assertAdvantageOptions(options);
   }
 

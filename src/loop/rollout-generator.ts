@@ -1,10 +1,9 @@
 // Rollouts: the `RolloutSource` interface, and the generator that plays episodes with a policy.
 import { frozenCopy } from '../common/frozen-copy.ts';
-import { assertMet, assertOptions, type Demand } from '../common/option-checks.ts';
+import { assertOptions, count, type Demands, flag, kind, number, optional, part } from '../common/option-checks.ts';
 import { streamSeed } from '../common/random.ts';
 import { GradusError } from '../errors.ts';
 import type { Dialogue, Policy, SamplingOptions } from '../policy.ts';
-import { assertCount } from '../protocol-checks.ts';
 import type { Renderer } from '../rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from '../rl.ts';
 import { converse } from './dialogue.ts';
@@ -47,19 +46,19 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'stopT
   readonly failFast?: boolean;
 }
 
-const optionDemands: Readonly<Record<keyof RolloutOptions, Demand>> = {
-  maxTokens: null,
-  temperature: null,
-  topK: null,
-  topP: null,
-  minP: null,
-  stopWhen: null,
-  maxTurns: null,
-  maxEpisodeTokens: null,
-  stepTimeout: null,
-  episodeTimeout: null,
-  retries: null,
-  failFast: null,
+const optionDemands: Demands<RolloutOptions> = {
+  maxTokens: count(1),
+  temperature: number,
+  topK: number,
+  topP: number,
+  minP: number,
+  stopWhen: optional(kind('a function')),
+  maxTurns: number,
+  maxEpisodeTokens: number,
+  stepTimeout: number,
+  episodeTimeout: number,
+  retries: number,
+  failFast: flag,
 };
 
 /**
@@ -73,10 +72,9 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
 
   /** Throws `OPTION_INVALID`. */
   constructor(builder: EnvBuilder<E>, renderer: Renderer, options: RolloutOptions) {
-    assertMet('builder', builder, { methods: ['build'], made: 'singleTurn, multiTurn or toolEnvironment' });
-    assertMet('renderer', renderer, { methods: ['render', 'parse'], made: "openRenderer(modelPath, 'auto')" });
-    assertOptions(options, optionDemands);
-    assertCount('maxTokens', options.maxTokens, 1);
+    part(['build'], 'singleTurn, multiTurn or toolEnvironment')('builder', builder);
+    part(['render', 'parse'], "openRenderer(modelPath, 'auto')")('renderer', renderer);
+    assertOptions(options, optionDemands, 'RolloutOptions');
     this.#builder = builder;
     this.#renderer = renderer;
     this.#options = options;

@@ -1,9 +1,9 @@
 // Supervised training on given completions, for policies that cannot solve any problem yet.
 
-import { assertOptions, type Demand } from '../common/option-checks.ts';
+import { anything, assertOptions, count, type Demands, kind, optional, part } from '../common/option-checks.ts';
 import { stopwatch } from '../common/stopwatch.ts';
 import type { DataLoader } from '../data-loader.ts';
-import { assertCount, learningRateAt } from '../protocol-checks.ts';
+import { learningRateAt } from '../protocol-checks.ts';
 import type { Example } from '../rl.ts';
 import type { Model, TrainingSequence } from '../training-model.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
@@ -21,13 +21,13 @@ export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly learningRate: number | ((step: number) => number);
 }
 
-const optionDemands: Readonly<Record<keyof SupervisedTrainerOptions, Demand>> = {
-  model: { methods: ['updateSupervised'], made: 'openNativeModel({ modelPath, lora })' },
-  dataLoader: { methods: ['next'], made: 'shuffledExamples(rows)' },
-  sequence: null,
-  maxSteps: null,
-  promptsPerStep: null,
-  learningRate: null,
+const optionDemands: Demands<SupervisedTrainerOptions> = {
+  model: part(['updateSupervised'], 'openNativeModel({ modelPath, lora })'),
+  dataLoader: part(['next'], 'shuffledExamples(rows)'),
+  sequence: kind('a function'),
+  maxSteps: count(0),
+  promptsPerStep: optional(count(1)),
+  learningRate: anything,
 };
 
 /** Minimises the mean cross-entropy of the tokens of given completions. */
@@ -36,8 +36,7 @@ export class SupervisedTrainer<E extends Example = Example> {
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: SupervisedTrainerOptions<E>) {
-    assertOptions(options, optionDemands);
-    assertCount('maxSteps', options.maxSteps, 0);
+    assertOptions(options, optionDemands, 'SupervisedTrainerOptions');
     this.#options = options;
   }
 

@@ -1,12 +1,22 @@
 // What each option of `openNativeModel` must be: a device that there is not, for one, would end the process.
 
-import { assertMet, assertOptions, type Demand } from '../../common/option-checks.ts';
+import {
+  assertOptions,
+  count,
+  type Demands,
+  flag,
+  group,
+  kind,
+  number,
+  oneOf,
+  optional,
+  orNull,
+  text,
+} from '../../common/option-checks.ts';
 import { devices, matmulPrecisions, rolloutDtypes } from '../../config/sections.ts';
-import { GradusError } from '../../errors.ts';
 import { lossTypes } from '../../grpo/loss-settings.ts';
 import type { LossOptions } from '../../grpo/surrogates.ts';
 import type { LoraSettings } from '../../models/lora.ts';
-import { assertCount } from '../../protocol-checks.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { MemoryPlan } from './planning/memory-estimate.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
@@ -49,63 +59,48 @@ export interface NativeModelOptions {
   readonly memory?: Partial<MemoryPlan>;
 }
 
-const optionDemands: Readonly<Record<keyof NativeModelOptions, Demand>> = {
-  modelPath: null,
-  modelName: null,
-  lora: null,
-  adapter: null,
-  trainable: null,
-  loss: null,
-  temperature: null,
-  optimizer: null,
-  seed: null,
-  device: { names: devices },
-  threads: null,
-  rolloutDtype: { names: rolloutDtypes },
-  matmulPrecision: { names: matmulPrecisions },
-  memory: null,
+const settings = optional(kind('an object'));
+
+const loraDemands: Demands<LoraSettings> = {
+  r: count(1),
+  alpha: number,
+  targetModules: kind('a string', 'an array'),
+  rankPattern: settings,
+  alphaPattern: settings,
+  rslora: flag,
+  dropout: number,
+  modulesToSave: optional(kind('an array')),
 };
 
-const loraDemands: Readonly<Record<keyof LoraSettings, Demand>> = {
-  r: null,
-  alpha: null,
-  targetModules: null,
-  rankPattern: null,
-  alphaPattern: null,
-  rslora: null,
-  dropout: null,
-  modulesToSave: null,
+const optimizerDemands: Demands<AdamWSettings> = {
+  beta1: number,
+  beta2: number,
+  epsilon: number,
+  weightDecay: number,
+  maxGradNorm: number,
 };
 
-const optimizerDemands: Readonly<Record<keyof AdamWSettings, Demand>> = {
-  beta1: null,
-  beta2: null,
-  epsilon: null,
-  weightDecay: null,
-  maxGradNorm: null,
-};
+const memoryDemands: Demands<MemoryPlan> = { limits: settings, recompute: flag, cacheBudget: number };
 
-const memoryDemands: Readonly<Record<keyof MemoryPlan, Demand>> = { limits: null, recompute: null, cacheBudget: null };
+const optionDemands: Demands<NativeModelOptions> = {
+  modelPath: kind('a string'),
+  modelName: text,
+  lora: orNull(group(loraDemands, 'LoraSettings')),
+  adapter: text,
+  trainable: optional(orNull(kind('a string', 'an array'))),
+  loss: settings,
+  temperature: number,
+  optimizer: optional(group(optimizerDemands, 'AdamWSettings')),
+  seed: number,
+  device: optional(oneOf(devices)),
+  threads: number,
+  rolloutDtype: optional(oneOf(rolloutDtypes)),
+  matmulPrecision: optional(oneOf(matmulPrecisions)),
+  memory: optional(group(memoryDemands, 'MemoryPlan')),
+};
 
 /** Throws `OPTION_INVALID`. */
 export function assertNativeOptions(options: NativeModelOptions): void {
-  assertOptions(options, optionDemands);
-  const { modelPath, lora, loss, optimizer, memory } = options;
-  assertText('modelPath', modelPath);
-  if (lora !== null) {
-    assertOptions(lora, loraDemands, 'lora');
-    assertCount('lora.r', lora.r, 1);
-    if (!Array.isArray(lora.targetModules)) assertText('lora.targetModules', lora.targetModules);
-  }
-  if (loss) assertMet('loss.loss_type', loss.loss_type, { names: lossTypes });
-  if (optimizer) assertOptions(optimizer, optimizerDemands, 'optimizer');
-  if (memory) assertOptions(memory, memoryDemands, 'memory');
-}
-
-function assertText(path: string, value: unknown): void {
-  if (typeof value === 'string') return;
-  throw new GradusError('OPTION_INVALID', `${path}: expected a text, got ${String(value)}`, {
-    hint: 'see NativeModelOptions',
-    path,
-  });
+  assertOptions(options, optionDemands, 'NativeModelOptions');
+  optional(oneOf(lossTypes))('loss.loss_type', options.loss?.loss_type);
 }

@@ -1,9 +1,11 @@
 // Where the keys that concern engines go when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, the worker.
 // docs/backends.md is generated from this table.
+
 import { isDeepStrictEqual } from 'node:util';
+import { short } from '../../common/schema-check.ts';
 import { isEnginePart } from '../../config/backend-table.ts';
 import { actingParts, type Config, configDefaults } from '../../config/schema.ts';
-import { short, unlistedPaths, valueAt } from '../../config/values.ts';
+import { unlistedPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 
 type Lora = NonNullable<Config['lora']>;

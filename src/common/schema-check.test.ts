@@ -1,0 +1,44 @@
+// What does not fit a schema is told in one line, the same for settings in files and for options of calls.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { conforming } from './schema-check.ts';
+
+const schema = z.object({
+  count: z.int().min(1),
+  mode: z.enum(['strict', 'soft']).default('soft'),
+  inside: z.object({ rate: z.number() }).exactOptional(),
+  either: z.union([z.number(), z.array(z.string())]).exactOptional(),
+});
+
+const faults: readonly [name: string, value: unknown, message: string, path: string | undefined][] = [
+  ['a misspelt key, which zod would drop', { count: 1, mod: 'soft' }, 'mod: unknown key', 'mod'],
+  ['a number that is too small', { count: 0 }, 'count: expected at least 1, got 0', 'count'],
+  ['a text for a number', { count: '3' }, 'count: expected a number, got "3"', 'count'],
+  ['a fraction', { count: 1.5 }, 'count: expected a whole number, got 1.5', 'count'],
+  ['a name that there is not', { count: 1, mode: 'lax' }, 'mode: expected one of strict, soft, got "lax"', 'mode'],
+  ['a missing key', {}, 'count is missing', 'count'],
+  ['a key inside', { count: 1, inside: { rate: null } }, 'inside.rate: expected a number, got null', 'inside.rate'],
+  ['neither of two', { count: 1, either: true }, 'either: expected a number or a list, got true', 'either'],
+  ['no object', 3, 'expected keys and values, got 3', undefined],
+];
+
+for (const [name, value, message, path] of faults) {
+  test(name, () => {
+    assert.throws(() => conforming(schema, value, { code: 'CONFIG_INVALID' }), {
+      code: 'CONFIG_INVALID',
+      message,
+      path,
+    });
+  });
+}
+
+test('a value is read as its schema says', () => {
+  assert.deepEqual(conforming(schema, { count: 2 }, { code: 'OPTION_INVALID' }), { count: 2, mode: 'soft' });
+});
+
+test('the hint names what is settled, and the keys; for a misspelt one, the nearest', () => {
+  const refusal = (value: object) => () => conforming(schema, value, { code: 'OPTION_INVALID', about: 'Counts' });
+  assert.throws(refusal({}), { hint: 'Counts; its keys: count, mode, inside, either' });
+  assert.throws(refusal({ cuont: 1 }), { hint: /did you mean "count"/ });
+});
