@@ -26,8 +26,8 @@ Every loss is compared with TRL ${oracles.TRL}. \`conformance/vectors\` has what
 rewards and masks (with its scoring, its importance ratios and its \`_compute_loss\`): the loss, all metrics and dL/dlogp of every token.
 \`gradus conformance\` computes the same on your machine, with the graphs that training runs in ONNX Runtime. \`python/fixtures/losses.py\` and
 \`advantages.py\` make the vectors; \`make test-engines\` also tries random batches under random settings (\`python/oracles/random_losses.py\`), and
-whole trainings of random models on given completions (\`python/oracles/whole_trainings.py\`): in every update both engines measure what TRL's \`GRPOTrainer\` logs, from
-\`loss\` and \`grad_norm\` to \`learning_rate\`, \`completions/…\` and \`num_tokens\`, and they leave the weights that it leaves.
+whole trainings of random models on given completions (\`python/oracles/whole_trainings.py\`): in every update both engines log the same values as TRL's \`GRPOTrainer\`, from
+\`loss\` and \`grad_norm\` to \`learning_rate\`, \`completions/…\` and \`num_tokens\`, and they end with the same weights.
 If TRL has no counterpart, the oracle is verl ${oracles.verl} (\`python/verl.sh\` calls its core algorithms) or the
 formula of the paper, written out in PyTorch ${oracles.PyTorch}; the tables say which.
 
@@ -39,8 +39,8 @@ ${checks.length} vectors; up to 1e-4 is allowed.
 ${markdown(lossTable(checks, bound))}
 
 *on-policy*: ratios are 1; *off-policy*: old log-probabilities differ; *masked*: some tokens are the environment's; *truncated*:
-one completion was cut off and is masked; *multi-group*: three groups, one with equal rewards, one with a completion that
-could not be scored. Every loss is tested in each condition, once with default settings and once with all options (KL, off-policy mask, tokens of
+one completion was cut off and is masked; *multi-group*: three groups, one with equal rewards, one with a completion
+without a score. Every loss is tested in each condition, once with default settings and once with all options (KL, off-policy mask, tokens of
 high entropy, entropy bonus, sampling correction). On several groups, it is also tested with:
 
 ${markdown([['settings', 'losses', 'difference'], ...distinct(losses, ({ variant }) => variant).map((variant) => row(losses, variant))])}
@@ -58,28 +58,28 @@ ${markdown([
 
 ## Intended differences
 
-- **A masked row is an absent row.** With \`mask_truncated_completions\` TRL keeps the rows of truncated completions among the sequences that
-  \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out. The
+- **A masked row is an absent row.** With \`mask_truncated_completions\` TRL counts the rows of truncated completions among the sequences that
+  \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so a step with many of them is smaller. Here they are left out. The
   vectors are TRL's results for the remaining rows, and a test shows that this factor is the only difference. Metrics leave such rows out, too
-  (TRL counts them as a ratio of 1 in \`vespo/phi_seq_mean\` and in the sampler's ratios of sequences), and a step without any row makes no update, where
+  (TRL counts them as a ratio of 1 in \`vespo/phi_seq_mean\` and in the sampler's ratios of sequences), and a step without any row makes no update, while
   TRL steps with a gradient of 0.
 - **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, the entropy bonus (\`entropy_coef\`) and the quantile of \`top_entropy_quantile\`, over each
-  micro-batch. Here they are taken over the whole optimiser step, however it is split, so that \`bnpo\` equals \`dapo\`. Tokens of equal entropy,
-  such as the first ones of a group, are selected together; in TRL padding may set them apart by rounding.
-- **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which cuts every ratio to 0.2.
-- \`frac_reward_zero_std\` is always counted by group, of those with two scores or more, for every value of \`scale_rewards\`.
-- **Groups about which no reward says anything** have advantages of exactly 0, also with \`multi_objective_aggregation: normalize_then_sum\`. There TRL keeps what rounding
-  leaves, some 1e-8, whose sign \`clip_ratio/…\`, \`cispo_clip_ratio\` and \`vespo/phi_seq_mean\` count.
-- **A step has one line of metrics**, the means over its \`num_iterations\` updates, where TRL logs each; \`max_steps\` and schedules count steps. What was not measured is
-  absent, where TRL writes 0 (\`completions/…_terminated_length\` without a completion that ended, \`tools/failure_frequency\` without a call).
-  \`sampling/sampling_logp_difference/mean\` is measured without a correction, too.
-- **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores it.
-- **Evaluations** play held-out problems (\`eval/accuracy\`, \`eval/sampled_reward\`, pass@k), where TRL computes its loss on them: there is no \`eval_loss\`, nor metrics of TRL with \`eval_\` before them.
-- **Dropout.** Backend native drops nothing but what \`lora.dropout\` says, where row and column have a random number each, not each value its own; \`attention_dropout\` in a model's config.json, with which TRL and
+  micro-batch. Here they are taken over the whole optimiser step, however it is split, so \`bnpo\` equals \`dapo\`. Tokens of equal entropy,
+  such as the first ones of a group, are selected together; in TRL rounding due to padding may separate them.
+- **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which limits every ratio to 0.2.
+- \`frac_reward_zero_std\` always counts groups, those with at least two scores, for every value of \`scale_rewards\`.
+- **Groups in which every reward is constant** have advantages of exactly 0, also with \`multi_objective_aggregation: normalize_then_sum\`. There TRL keeps rounding
+  errors of about 1e-8, whose sign \`clip_ratio/…\`, \`cispo_clip_ratio\` and \`vespo/phi_seq_mean\` count.
+- **A step has one line of metrics**, the means over its \`num_iterations\` updates, while TRL logs each; \`max_steps\` and schedules count steps. Metrics that were not measured are
+  absent, while TRL writes 0 (\`completions/…_terminated_length\` without a completion that ended, \`tools/failure_frequency\` without a call).
+  \`sampling/sampling_logp_difference/mean\` is also measured without a correction.
+- **\`lr_scheduler_type: constant\`** keeps its warm-up: it is \`constant_with_warmup\` of transformers, whose \`constant\` ignores the warm-up.
+- **Evaluations** play held-out problems (\`eval/accuracy\`, \`eval/sampled_reward\`, pass@k), while TRL computes its loss on them. There is no \`eval_loss\`, nor any other of TRL's \`eval_\` metrics.
+- **Dropout.** Backend native applies only \`lora.dropout\`, with a random number per row and per column instead of one per value. \`attention_dropout\` in a model's config.json, with which TRL and
   backend trl train, has no effect there. The tokens were sampled without it.
-- **Every name of \`lora.target_modules\` must be a layer.** PEFT asks it of one of them. Embeddings and the output layer are trained in full, by \`modules_to_save\`, not by adapters.
-- **Not here**, and refused by name with what stands in their place: updates on parts of what was sampled (\`steps_per_generation\`, \`generation_batch_size\`), a reference that
-  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers but AdamW (\`optim\`), DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
+- **Every name of \`lora.target_modules\` must be a layer.** PEFT requires only one of them to be. Embeddings and the output layer are trained in full, with \`modules_to_save\`, not by adapters.
+- **Not supported**, and refused by name with an alternative: updates on parts of a sampled batch (\`steps_per_generation\`, \`generation_batch_size\`), a reference that
+  follows the policy (\`sync_ref_model\`), \`repetition_penalty\` and other \`generation_kwargs\`, optimisers other than AdamW (\`optim\`), DoRA (\`use_dora\`), reward models in the process (\`reward_processing_classes\`).
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }

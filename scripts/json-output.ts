@@ -26,14 +26,14 @@ const introduction = `# What the command prints under \`--json\`
 
 <!-- Made by scripts/json-output.ts from the schemas in src/cli/schemas. -->
 
-With \`--json\` stdout holds exactly one JSON object on one line, whether the command works or fails, and nothing else; everything for people is
-on stderr. \`ok\` is whether the command did what was asked, \`command\` which it was, and
-\`schema\` names the schema that the object follows: \`gradus schema NAME\` prints it as JSON Schema. A failure has \`ok: false\`, an
-\`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. Later versions may add keys; one that
+With \`--json\` stdout holds exactly one JSON object on one line, whether the command succeeds or fails; everything for people is
+on stderr. \`ok\` says whether the command did what was asked, \`command\` names it, and
+\`schema\` names the object's schema: \`gradus schema NAME\` prints it as JSON Schema. A failure has \`ok: false\`, an
+\`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. Later versions may add keys. A version that
 removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`. The tables
-name the keys of each object; what the objects inside of it hold is in its schema.
+name the keys of each object; its schema has the keys of the objects inside it.
 
-With \`train --events\` stdout holds one object a line while it goes on, each of them a \`train.event/2\`.
+With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.
 
 ## Exit codes
 
