@@ -3,17 +3,10 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { arithmetic } from '../src/entries/environments.ts';
+import { learningRateSchedule, openNativeModel, openRenderer, type TrainingSequence } from '../src/entries/training.ts';
 import { writeSafetensors } from '../src/formats/safetensors.ts';
-import {
-  arithmetic,
-  learningRateSchedule,
-  openNativeModel,
-  openRenderer,
-  type RandomStream,
-  randomStream,
-  streamSeed,
-  type TrainingSequence,
-} from '../src/index.ts';
+import { type RandomStream, randomStream, streamSeed } from '../src/index.ts';
 import { architectureOf } from '../src/models/families.ts';
 import { characterTokenizerJson } from './character-tokenizer.ts';
 

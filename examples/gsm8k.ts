@@ -6,24 +6,18 @@
 // and ends where the next question would begin.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { mathVerify, numericMatch, regexMatch, weightedRewards } from '../src/entries/rewards.ts';
 import {
-  type Example,
   evaluatePolicy,
   GrpoTrainer,
-  loadRows,
-  type Message,
-  mathVerify,
-  numericMatch,
   obtainModel,
   openNativeModel,
   openRenderer,
   RolloutGenerator,
   type RolloutOptions,
-  regexMatch,
   shuffledExamples,
-  singleTurn,
-  weightedRewards,
-} from '../src/index.ts';
+} from '../src/entries/training.ts';
+import { type Example, loadRows, type Message, singleTurn } from '../src/index.ts';
 import { printErrorsInOneLine } from './shared/errors-in-one-line.ts';
 import { parseFlags } from './shared/flags.ts';
 

@@ -5,16 +5,15 @@
 //
 // Rows are as in MuSiQue (Trivedi et al. 2022, arXiv:2108.00573): question, answer, answer_aliases, and paragraphs of title and paragraph_text.
 import MiniSearch from 'minisearch';
+import { normaliseQaText, wordF1 } from '../src/entries/rewards.ts';
 import {
   configurable,
   loadRows,
   type Message,
-  normaliseQaText,
   splitRows,
   type ToolEpisode,
   tool,
   toolEnvironment,
-  wordF1,
   z,
 } from '../src/index.ts';
 import { trainExample } from './shared/train-example.ts';

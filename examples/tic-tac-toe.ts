@@ -4,12 +4,12 @@
 // 18 games.
 //
 //   node examples/tic-tac-toe.ts --model-name MODEL --eval-on-start
+
+import type { Renderer, RolloutSource } from '../src/entries/training.ts';
 import {
   type Example,
   type Message,
   multiTurn,
-  type Renderer,
-  type RolloutSource,
   randomStream,
   streamSeed,
   type Trajectory,

@@ -49,7 +49,7 @@ const allowedImports: Record<string, string[]> = {
   package: [],
   data: ['formats', 'core', 'loop', 'envs', 'tasksets', 'config', 'runs', 'hub'],
   leaving: [],
-  'user-code': ['core', 'loop', 'tools', 'rewards', 'envs', 'config', 'runs', 'workers', 'backends', 'data'],
+  'user-code': ['core', 'loop', 'tools', 'rewards', 'envs', 'config', 'runs', 'workers', 'backends', 'package', 'data'],
   setup: ['core', 'loop', 'rewards', 'envs', 'renderers', 'config', 'runs', 'hub', 'backends', 'data', 'user-code'],
   evaluation: ['core', 'grpo', 'loop', 'envs', 'config', 'runs', 'backends', 'package', 'data', 'user-code', 'setup'],
   checks: ['core', 'grpo', 'loop', 'rewards', 'config', 'runs', 'backends', 'data', 'user-code', 'setup', 'evaluation'],
@@ -105,6 +105,7 @@ const allowedImports: Record<string, string[]> = {
     'finished-runs',
   ],
   cli: ['*'],
+  entries: ['*'],
 };
 
 /** Folders that must not use `src/errors.ts` and `src/common` either: they stand alone and throw their own errors. */
@@ -128,8 +129,12 @@ const portable = [
   'formats',
 ];
 
-/** The public surface may re-export from anywhere. */
-const publicSurface = 'src/index.ts';
+/** The public surface: these may import from anywhere, and nothing in `src` imports them. */
+const publicSurface = ['src/index.ts', 'src/entries/'];
+
+function isPublic(file: string): boolean {
+  return publicSurface.some((place) => file.startsWith(place));
+}
 
 /** A longer file says why, with these words, in the comment it starts with. */
 const longestFile = 500;
@@ -172,7 +177,7 @@ function judgeImport(file: string, specifier: string): string | undefined {
   if (specifier.startsWith('node:')) {
     return portable.includes(folder) ? `${folder} must not import ${specifier}` : undefined;
   }
-  if (!specifier.startsWith('.') || file === publicSurface || allowed.includes('*')) return undefined;
+  if (!specifier.startsWith('.') || isPublic(file) || allowed.includes('*')) return undefined;
   const target = resolveImport(file, specifier);
   if (isForAll(target))
     return standalone.includes(folder) ? `${folder} stands alone and throws its own errors` : undefined;
@@ -307,22 +312,65 @@ test('examples import only the public surface, one another, packages and node: m
     importsOf(read(file))
       .filter((specifier) => specifier.startsWith('.'))
       .map((specifier) => resolveImport(file, specifier))
-      .filter((imported) => imported !== publicSurface && !imported.startsWith('examples/'))
+      .filter((imported) => !isPublic(imported) && !imported.startsWith('examples/'))
       .map((specifier) => `${file}: ${specifier}`),
   );
   assert.deepEqual(offences, []);
 });
 
+test('nothing imports the public surface but itself and what stands outside', () => {
+  const offences = sources
+    .filter((file) => !isPublic(file))
+    .filter((file) => importsOf(read(file)).some((name) => isPublic(resolveImport(file, name))));
+  assert.deepEqual(offences, []);
+});
+
+/** The names that an entry exports, by the files that they come from. */
+function exportsOf(entry: string): Map<string, string> {
+  const statements = read(entry).matchAll(/^export (?:type )?\{([^}]*)\} from '(.*)';$/gm);
+  return new Map(
+    Array.from(statements).flatMap(([, names, file]) =>
+      names!
+        .split(',')
+        .map((name) => name.trim().replace(/^type /, ''))
+        .filter((name) => name !== '')
+        .map((name) => [name, file!.startsWith('.') ? resolveImport(entry, file!) : file!]),
+    ),
+  );
+}
+
+test('what package.json exports are the entries, and a name of `gradus` means the same in them', () => {
+  const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, string | { default: string }> };
+  const entries = Object.values(exports).flatMap((target) =>
+    typeof target === 'string' ? [] : target.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts'),
+  );
+  assert.ok(entries.every((entry) => !entry.includes('*') && sources.includes(entry)));
+  const sourceOf = exportsOf('src/index.ts');
+  assert.ok(sourceOf.size > 60);
+  for (const entry of entries.filter(isPublic)) {
+    for (const [name, file] of exportsOf(entry)) assert.equal(file, sourceOf.get(name) ?? file, `${entry}: ${name}`);
+  }
+});
+
 test('every function and class of the public surface has a docstring', () => {
-  const surface = readFileSync(join(root, 'src/index.ts'), 'utf8');
-  const silent = [...surface.matchAll(/^export \{([^}]*)\} from '\.\/(.*)';$/gm)].flatMap(([, names, file]) => {
-    const source = readFileSync(join(root, 'src', file!), 'utf8');
-    return names!
+  const exported = sources
+    .filter(isPublic)
+    .flatMap((entry) =>
+      Array.from(
+        read(entry).matchAll(/^export \{([^}]*)\} from '(\..*)';$/gm),
+        ([, names, file]) => [names!, read(resolveImport(entry, file!))] as const,
+      ),
+    );
+  assert.ok(exported.length > 50);
+  const silent = exported.flatMap(([names, source]) =>
+    names
       .split(',')
       .map((name) => name.trim())
-      .filter((name) => name !== '')
-      .filter((name) => new RegExp(`(?<!\\*/\n)^export (?:async )?(?:function|class) ${name}\\b`, 'm').test(source));
-  });
+      .filter((name) => /^\w+$/.test(name))
+      .filter((name) =>
+        new RegExp(`(?<!\\*/\n)^export (?:async )?(?:function\\*?|class) ${name}\\b`, 'm').test(source),
+      ),
+  );
   assert.deepEqual(silent, []);
 });
 
@@ -363,8 +411,6 @@ test('the values that a source file exports are imported somewhere', () => {
   const files = globSync('{src,test,bench,scripts,demo,examples}/**/*.ts', { cwd: root });
   const imported = new Set(files.flatMap(importedNames));
   const unused = sources
-    // Programs may import any file of these folders.
-    .filter((file) => !['formats', 'tensor'].includes(folderOf(file)))
     .flatMap((file) => {
       const values = read(file).matchAll(/^export (?:async )?(?:function\*?|class|const|let) (\w+)/gm);
       return Array.from(values, ([, name]) => `${file} ${name}`);

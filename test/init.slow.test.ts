@@ -51,7 +51,7 @@ function checkTypes(project: string): void {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
       typeRoots: [join(root, 'node_modules', '@types')],
-      paths: { gradus: [join(root, 'src', 'index.ts')] },
+      paths: { gradus: [join(root, 'src', 'index.ts')], 'gradus/*': [join(root, 'src', 'entries', '*.ts')] },
     },
     include: ['**/*.ts'],
   };

@@ -24,15 +24,17 @@ function oldestNode(): { readonly name: string; readonly version: string } {
 
 /** What a stranger to the sources writes: every protocol implemented, with the types that its methods take and return named. */
 const implementations = `
-import type {
-  Action, Completion, ConverseOptions, DataLoader, Dialogue, End, Env, EnvBuilder, ErrorKind, Example, GroupOutcome, LoadOptions, Metrics,
-  MetricsLogger, Model, Policy, RenderedPrompt, Renderer, Reward, RewardModel, SampledToken, SampleRequest, SamplingOptions, State, StepReport,
-  TextLogprobs, TextLogprobsOptions, TrainableModel, TrainingBatch, TrainingSequence, Trajectory, UpdateResult,
+import {
+  type Action, type End, type Env, type EnvBuilder, type ErrorKind, type Example, GradusError, type Reward, type RewardModel, type State, type Trajectory,
 } from 'gradus';
-import type { Surrogate } from 'gradus';
-import { GradusError, GrpoTrainer, RolloutGenerator, wasPlayed } from 'gradus';
 import { type EquivalenceMode, verify } from 'gradus/math-verify';
-import { mul, neg } from 'gradus/tensor/ops';
+import { mul, neg } from 'gradus/tensor';
+import {
+  type Completion, type ConverseOptions, type DataLoader, type Dialogue, type GroupOutcome, GrpoTrainer, type LoadOptions, type Metrics,
+  type MetricsLogger, type Model, type Policy, type RenderedPrompt, type Renderer, RolloutGenerator, type SampledToken, type SampleRequest,
+  type SamplingOptions, type StepReport, type Surrogate, type TextLogprobs, type TextLogprobsOptions, type TrainableModel, type TrainingBatch,
+  type TrainingSequence, type UpdateResult, wasPlayed,
+} from 'gradus/training';
 
 const mode: EquivalenceMode = 'strict';
 export const isRight: boolean = verify('1/2', 'It is 0.5.', mode);
@@ -116,6 +118,52 @@ const config = {
 export const run = () => train(config);
 `;
 
+/** Prints which modules an import loads and which variables of the environment it reads, as a program sees it that has just begun. */
+const importSpy = (entry: string) => `
+import { registerHooks } from 'node:module';
+const modules = [], variables = [], hooks = [];
+registerHooks({ load: (url, context, next) => { modules.push(url); return next(url, context); } });
+const { default: module } = await import('node:module');
+for (const name of ['register', 'registerHooks']) module[name] = () => hooks.push(name);
+module.syncBuiltinESMExports();
+const environment = process.env;
+// Node itself reads some while it imports.
+const isOurs = () => /node_modules\\/gradus\\//.test(new Error().stack.split('\\n')[3]);
+process.env = new Proxy(environment, { get: (target, name) => { if (isOurs()) variables.push(String(name)); return target[name]; } });
+await import('${entry}');
+process.env = environment;
+console.log(JSON.stringify({ modules, variables, hooks }));`;
+
+/** The most modules beside zod's that an entry loads, Node's own included: about a tenth more than it does. */
+const mostModules: Readonly<Record<string, number>> = {
+  gradus: 85,
+  'gradus/environments': 55,
+  'gradus/formats': 105,
+  'gradus/math-verify': 35,
+  'gradus/renderers': 80,
+  'gradus/rewards': 95,
+  'gradus/tensor': 30,
+  'gradus/training': 105,
+};
+
+/** Imports each entry of the installed package in a process of its own. */
+function assertLightEntries(folder: string): void {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules/gradus/package.json'), 'utf8'));
+  const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
+  assert.deepEqual(
+    entries.map((entry) => `gradus${entry.slice(1)}`),
+    Object.keys(mostModules),
+  );
+  for (const [entry, most] of Object.entries(mostModules)) {
+    const said = run(folder, process.execPath, '--input-type=module', '-e', importSpy(entry));
+    const { modules, variables, hooks } = JSON.parse(said);
+    const own = (modules as string[]).filter((url) => !url.includes('/node_modules/zod/'));
+    assert.ok(modules.length - own.length <= 95, `zod has ${modules.length - own.length} modules`);
+    assert.ok(own.length > 10 && own.length <= most, `${entry} loads ${own.length} modules`);
+    assert.deepEqual({ entry, variables, hooks }, { entry, variables: [], hooks: [] });
+  }
+}
+
 interface PackedFile {
   path: string;
 }
@@ -150,8 +198,10 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   }
   writeFileSync(join(folder, 'program.ts'), program);
   run(folder, compiler, ...'--noEmit --strict --target es2022 --module nodenext program.ts'.split(' '));
-  const required = "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code)";
-  assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A');
+  assertLightEntries(folder);
+  const required =
+    "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code, typeof require('gradus/rewards').gate)";
+  assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A function');
 
   // The sources run with Node 24 alone, so that only here something newer than the oldest Node is noticed.
   const { name, version } = oldestNode();

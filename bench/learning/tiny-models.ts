@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { descriptions, type Lesson, pretrain } from '../../demo/pretrain.ts';
-import { countdown, type Example, type RandomStream, randomStream, sort, streamSeed } from '../../src/index.ts';
+import { countdown, sort } from '../../src/entries/environments.ts';
+import { type Example, type RandomStream, randomStream, streamSeed } from '../../src/index.ts';
 
 interface Teaching {
   /** Every character of the task's questions and answers. */

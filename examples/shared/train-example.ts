@@ -1,9 +1,8 @@
 // What the examples share: the loop that trains on an environment, evaluates and saves.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { environmentScores, weightedRewards } from '../../src/entries/rewards.ts';
 import {
-  type Environment,
-  environmentScores,
   GrpoTrainer,
   obtainModel,
   openNativeModel,
@@ -12,10 +11,8 @@ import {
   RolloutGenerator,
   type RolloutSource,
   shuffledExamples,
-  type WeightedReward,
-  weightedRewards,
-  wilsonInterval,
-} from '../../src/index.ts';
+} from '../../src/entries/training.ts';
+import { type Environment, type WeightedReward, wilsonInterval } from '../../src/index.ts';
 import { printErrorsInOneLine } from './errors-in-one-line.ts';
 import { parseFlags } from './flags.ts';
 

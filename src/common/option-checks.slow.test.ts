@@ -1,6 +1,7 @@
 // What a program without TypeScript gets wrong is told by name, before anything is sampled or trained.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { weightedRewards } from '../entries/rewards.ts';
 import {
   GrpoTrainer,
   type NativeModelOptions,
@@ -8,9 +9,8 @@ import {
   RolloutGenerator,
   SupervisedTrainer,
   shuffledExamples,
-  singleTurn,
-  weightedRewards,
-} from '../index.ts';
+} from '../entries/training.ts';
+import { singleTurn } from '../index.ts';
 
 const environment = singleTurn({ prompt: () => [] });
 const renderer = {

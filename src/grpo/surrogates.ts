@@ -52,7 +52,7 @@ export type Surrogate = (inputs: SurrogateInputs, settings: LossSettings) => Sur
 
 export interface LossOptions extends LossSettings {
   /**
-   * A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default the
+   * A loss of your own, built with the operators of `gradus/tensor`; `loss_type` then only says how its tokens are averaged. @default the
    * surrogate of `loss_type`
    */
   readonly surrogate?: Surrogate;

@@ -52,6 +52,7 @@ export function stored(bytes: Tensor, format: Operators['stored']['format']): Te
   return make('stored', [bytes], { format }, [rows!, ((length as number) / blockBytes) * blockElements], 'float32');
 }
 
+/** A constant with no axes. */
 export function scalar(value: number, type: ElementType = 'float32'): Tensor {
   return constant([value], [], type);
 }
@@ -79,11 +80,13 @@ export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {},
 export const checkpoint = (x: Tensor, recompute: 'all' | 'cheap' = 'all'): Tensor =>
   make('checkpoint', [x], { recompute }, x.shape, x.type);
 
+/** Whether an element of a bool tensor is false. */
 export function not(x: Tensor): Tensor {
   check(x.type === 'bool', `not takes a bool, got ${x.type}`);
   return make('not', [x], {}, x.shape, 'bool');
 }
 
+/** The same elements as another type: floats to integers are cut off, and anything but 0 is true. */
 export function cast(x: Tensor, type: ElementType): Tensor {
   return x.type === type ? x : make('cast', [x], {}, x.shape, type);
 }
@@ -133,6 +136,7 @@ export const reduceSum = (x: Tensor, options?: ReduceOptions): Tensor => reduce(
 export const reduceMean = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceMean', x, options);
 export const reduceMax = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceMax', x, options);
 
+/** The same elements, in order, in another shape of as many. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   check(
     sameDimension(volume(x.shape), volume(shape)),
@@ -141,6 +145,7 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   return sameShape(x.shape, shape) ? x : make('reshape', [x], {}, shape, x.type);
 }
 
+/** Axis i of the result is axis `permutation[i]` of `x`. */
 export function transpose(x: Tensor, permutation: readonly number[]): Tensor {
   check(
     permutation.length === x.shape.length && x.shape.every((_, axis) => permutation.includes(axis)),
@@ -165,6 +170,7 @@ export function expand(x: Tensor, shape: Shape): Tensor {
   return make('expand', [x], {}, shape, x.type);
 }
 
+/** Joins tensors that differ only in the length of `axis`, which may be counted from the end. */
 export function concat(parts: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
   const [first, ...rest] = parts;
   const at = positiveAxis(first, axis);

@@ -7,6 +7,7 @@ export interface Value {
   readonly data: Float64Array;
 }
 
+/** Numbers in row-major order, with their shape: what `interpret` takes and returns. Throws if there are more or fewer than the shape has. */
 export function value(data: ArrayLike<number>, shape: readonly number[]): Value {
   if (data.length !== count(shape))
     throw new Error(`${formatShape(shape)} needs ${count(shape)} numbers, got ${data.length}`);

@@ -1,23 +1,26 @@
 // Lets user code import this package by its name even where it is not installed, such as in a new project.
+import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { extname } from 'node:path';
+import { extname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../package/package-root.ts';
 
-const named = /^gradus(?:\/(formats\/[\w-]+))?$/;
-const root = new URL('../../', import.meta.url).href;
+const root = pathToFileURL(join(packageRoot, '/')).href;
 
 let offered = false;
 
 /**
- * From now on `gradus` and `gradus/formats/…`, if they are not installed, are the package that is running: its sources in a checkout, else its
- * build. A file within a checkout never gets a build that lies there, too.
+ * From now on `gradus` and its entries, such as `gradus/rewards`, if they are not installed, are the package that is running: its sources in a checkout,
+ * else its build. A file within a checkout never gets a build that lies there, too.
  */
 export function offerRunningPackage(): void {
   if (offered) return;
   offered = true;
+  const entries = runningEntries();
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      const match = named.exec(specifier);
-      if (!match) return nextResolve(specifier, context);
+      const url = entries.get(specifier);
+      if (url === undefined) return nextResolve(specifier, context);
       try {
         const found = nextResolve(specifier, context);
         if (!found.url.startsWith(root)) return found;
@@ -25,8 +28,21 @@ export function offerRunningPackage(): void {
         // `import` and `require` have different codes for this.
         if (!/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
       }
-      const module = `../${match[1] ?? 'index'}${extname(import.meta.filename)}`;
-      return { url: new URL(module, import.meta.url).href, shortCircuit: true };
+      return { url, shortCircuit: true };
     },
   });
+}
+
+/** The modules that package.json exports, by the names under which they are imported. */
+function runningEntries(): Map<string, string> {
+  const text = readFileSync(join(packageRoot, 'package.json'), 'utf8');
+  const { name, exports } = JSON.parse(text) as { name: string; exports: Record<string, string | { default: string }> };
+  const extension = extname(import.meta.filename);
+  return new Map(
+    Object.entries(exports).flatMap(([entry, target]) => {
+      if (typeof target === 'string') return [];
+      const module = target.default.replace('./dist/', '../').replace(/\.js$/, extension);
+      return [[name + entry.slice(1), new URL(module, import.meta.url).href]];
+    }),
+  );
 }

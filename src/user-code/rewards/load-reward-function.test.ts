@@ -85,7 +85,7 @@ test('the running package can be imported by its name without being installed; a
   const file = write(
     'own.ts',
     `import { GradusError } from 'gradus';
-import { stringifyLine } from 'gradus/formats/jsonl';
+import { stringifyLine } from 'gradus/formats';
 import type { RewardInput } from 'gradus';
 export const reward = ({ completions }: RewardInput) => completions.map(() => stringifyLine({}).length - 2);
 export const error = () => new GradusError('A', 'b');`,
@@ -101,6 +101,8 @@ export const error = () => new GradusError('A', 'b');`,
   await assert.rejects(loadRewardFunction(write('not-own.ts', `import 'gradus/src/index.ts';`), folder), {
     message: /Cannot find package 'gradus'/,
   });
+  const inner = write('inner.ts', `import 'gradus/formats/jsonl';\nexport const reward = () => [];`);
+  await assert.rejects(loadRewardFunction(inner, folder), { message: /Cannot find package 'gradus'/ });
 
   mkdirSync(join(folder, 'with', 'node_modules', 'gradus'), { recursive: true });
   write('with/node_modules/gradus/package.json', '{"type":"module","exports":"./index.js"}');

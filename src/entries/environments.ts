@@ -1,0 +1,41 @@
+// gradus/environments: what makes environments, their problems and their tools.
+
+export { type Configurable, configurable } from '../common/configurable.ts';
+export { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
+export { loadRows, splitRows } from '../data/data-files.ts';
+export { saveRows } from '../data/save-rows.ts';
+export type { Dataset, Environment } from '../environment.ts';
+export { environmentByColumn } from '../envs/by-column.ts';
+export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from '../envs/final-question.ts';
+export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from '../envs/multi-turn.ts';
+export { formatPrompt } from '../envs/prompt-template.ts';
+export { singleTurn } from '../envs/single-turn.ts';
+export {
+  type AnsweredCall,
+  type ToolEnvironmentOptions,
+  type ToolEpisode,
+  toolEnvironment,
+} from '../envs/tool-environment.ts';
+export type { Message, Role, ToolCall, ToolSpec } from '../message.ts';
+export {
+  type Action,
+  type End,
+  type Env,
+  type EnvBuilder,
+  type EpisodeScore,
+  type Example,
+  finalText,
+  type State,
+  type StopReason,
+  type Trajectory,
+  type Turn,
+  type TurnTokens,
+  wasPlayed,
+} from '../rl.ts';
+export { arithmetic } from '../tasksets/arithmetic.ts';
+export { countdown } from '../tasksets/countdown.ts';
+export { letterCount } from '../tasksets/letter-count.ts';
+export { sort } from '../tasksets/sort.ts';
+export type { Taskset } from '../tasksets/taskset.ts';
+export type { AnswerLimits, ToolAnswer, ToolFailure } from '../tools/answer-call.ts';
+export { type Tool, type ToolOptions, tool } from '../tools/tool.ts';
