@@ -2,6 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
+import { commandWords } from '../src/cli/command-words.ts';
+import { speak, textOf } from '../src/common/words.ts';
 import { backendTable, isEnginePart } from '../src/config/backend-table.ts';
 import { actingParts } from '../src/config/schema.ts';
 import type { HandoffRow } from '../src/handoff/folder/handoff-row.ts';
@@ -70,7 +72,7 @@ function limitsTable(): string {
 function handoffTable(mapping: Readonly<Record<string, HandoffRow>>): string {
   const rows = new Map<string, string[]>();
   for (const [key, row] of Object.entries(mapping)) {
-    const target = `${handoffTarget(row)} | ${row.refuses ?? ''}`;
+    const target = `${handoffTarget(row)} | ${textOf(row.refuses ?? '')}`;
     rows.set(target, [...(rows.get(target) ?? []), key]);
   }
   const lines = [...rows].map(([target, keys]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${target} |`);
@@ -92,6 +94,7 @@ const tables: Readonly<Record<string, () => string>> = {
 
 /** Returns the document with its tables generated anew. */
 export function backendsDocument(text = readFileSync(file, 'utf8')): string {
+  speak(commandWords);
   return Object.entries(tables).reduce(
     (document, [name, table]) =>
       document.replace(

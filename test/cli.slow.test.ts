@@ -542,3 +542,13 @@ test('lists show accuracy before and after; many runs are compared one a line, f
     /^ +demo +demo.*\nstatus +completed +completed/,
   );
 });
+
+test('the command that would run can be given to a shell', async () => {
+  const file = join(import.meta.dirname, '..', 'configs', 'toy-grpo.yaml');
+  const { stdout } = await run(['train', file, '--name', "it's", '--dry-run', '--json']);
+  const { would_run, origins } = JSON.parse(stdout);
+  assert.equal(would_run, `gradus train ${file} --name 'it'\\''s' --json`);
+  assert.ok(!Object.values(origins).includes('--set'));
+  const { stdout: changed } = await run(['train', file, '--set', 'seed=3', '--dry-run', '--json']);
+  assert.equal(JSON.parse(changed).origins.seed, '--set');
+});

@@ -119,7 +119,7 @@ describe('a run', () => {
 
   test('can be evaluated on what it was trained on where nothing is held out', async () => {
     await train({ ...config, max_steps: 1, eval: null, save: { best: null } }, { out: place('all') });
-    await assert.rejects(evaluate(place('all')), { code: 'NOTHING_HELD_OUT', path: 'eval', hint: /--split train/ });
+    await assert.rejects(evaluate(place('all')), { code: 'NOTHING_HELD_OUT', path: 'eval', hint: /split: 'train'/ });
     const { evaluation, verdict } = await evaluate(place('all'), { split: 'train', problems: 5, k: [2] });
     assert.equal(verdict, undefined, 'what was trained on shows nothing about other problems');
     assert.ok(evaluation.problems > 0 && evaluation.problems <= 5);
@@ -174,7 +174,7 @@ test('a resumed run may be longer, but not another one', async () => {
     code: 'RESUME_CONFIG_CHANGED',
     path: 'seed',
     message: /^seed was \d+, learning_rate was \S+ when the run began$/,
-    hint: /^gradus train \S+config\.resolved\.json --out \S+longer --resume goes on as it began; or start a new run, which goes on .* with model: DIR after gradus export \S+longer --out DIR; only /,
+    hint: /^the same call with resume: true goes on as it began; or start a new run, which goes on .* with model: DIR after exportRun\('\S+longer', \{ out: DIR \}\); only /,
   });
   // With evaluations, problems would be held out that it has learnt from.
   await assert.rejects(train({ ...short, eval: {} }, { out: place('longer'), resume: true }), {

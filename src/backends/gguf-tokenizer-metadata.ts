@@ -1,5 +1,6 @@
 // The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that splits texts as its tokenizer.json does.
 import { randomStream } from '../common/random.ts';
+import { option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { ggufVocabularies } from '../formats/gguf-vocabulary.ts';
@@ -91,7 +92,7 @@ function sameTokenizer(
 
 function impossible(fault: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', `the model cannot be written as GGUF: ${fault}`, {
-    hint: 'export it as a Hugging Face model (--format merged), and convert that with the tools of llama.cpp',
+    hint: `export it as a Hugging Face model (${option('format', 'merged')}), and convert that with the tools of llama.cpp`,
   });
 }
 

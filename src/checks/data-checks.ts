@@ -1,6 +1,7 @@
 // Checks of problems and their prompts: templates, empty, repeated and leaked prompts, right answers, lengths.
 import type { TemplateUse } from '../backends/open-renderer.ts';
 import { counted } from '../common/counted.ts';
+import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import type { LengthDistribution } from '../data/length-distribution.ts';
 import type { Problems } from '../data/problems.ts';
@@ -90,7 +91,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
       ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
       : marked && column !== ''
         ? `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} takes the answer out of it`
-        : 'try wordings with gradus rewards test';
+        : `try wordings with ${call('testRewards')}`;
   const hint = `see ${shown}; ${remedy}`;
   if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers that were tried`, hint);
   if (compares && errors / rows > tolerated) {

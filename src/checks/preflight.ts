@@ -3,6 +3,7 @@
 // change the random numbers of training.
 import { unlessAborted } from '../common/cancellation.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
+import { call, option } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
@@ -188,6 +189,6 @@ export function assertPassed({ checks }: PreflightReport): void {
   if (wrong.length === 0) return;
   const details = wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ');
   throw new GradusError('PREFLIGHT_FAILED', `preflight: ${details}`, {
-    hint: `${wrong.map(({ hint }) => hint).join('; ')}; gradus preflight shows all checks, --no-preflight trains regardless`,
+    hint: `${wrong.map(({ hint }) => hint).join('; ')}; ${call('preflight')} shows all checks, ${option('preflight', false)} trains regardless`,
   });
 }

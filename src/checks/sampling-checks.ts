@@ -2,6 +2,7 @@
 import { roundsWeights } from '../backends/native/rollout-dtype.ts';
 import { correctsSampler } from '../backends/training-settings.ts';
 import { counted } from '../common/counted.ts';
+import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import { isTruncated } from '../grpo/metrics.ts';
 import { type Trajectory, wasPlayed } from '../rl.ts';
@@ -56,7 +57,7 @@ export function episodesCheck(trajectories: readonly Trajectory[]): Check {
   if (faults.length === 0) return passed(id, `none of ${counted(trajectories.length, 'episode')} fails`);
   const level = faults.length === trajectories.length ? 'error' : 'warning';
   const { message } = faults[0]!;
-  const hint = `${message.replaceAll(/\s+/g, ' ')}; gradus env check plays episodes and shows where they fail`;
+  const hint = `${message.replaceAll(/\s+/g, ' ')}; ${call('checkEnvironment')} plays episodes and shows where they fail`;
   return failed(id, level, `${share(faults.length, trajectories.length)} episodes fail`, hint);
 }
 
@@ -111,8 +112,7 @@ export function precisionCheck({ config, model }: Setup): Check[] {
   const asked = config.native.rollout_dtype;
   const used = model.rolloutDtype;
   if (asked === 'auto' || used === undefined || used === asked) return [];
-  const hint =
-    'weights that are trained are rounded by our own operators only, which need a model of width 128 and more, and a processor of which gradus doctor tells: set native.rollout_dtype to auto, or train adapters (lora)';
+  const hint = `weights that are trained are rounded by our own operators only, which need a model of width 128 and more, and a processor of which ${call('checkMachine')} tells: set native.rollout_dtype to auto, or train adapters (lora)`;
   const detail = `completions are sampled with weights in ${used}, not in ${asked} as native.rollout_dtype says`;
   return [failed('rollout_dtype', 'warning', detail, hint)];
 }

@@ -1,10 +1,12 @@
 // The `gradus` command: parses arguments, runs one command, and returns its exit code.
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { speak } from '../common/words.ts';
 import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { GradusError } from '../errors.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
+import { commandWords } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
@@ -62,6 +64,7 @@ const EXAMPLES = `Examples:
  */
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
   keepMachineSecrets();
+  speak(commandWords);
   const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
   const words = line.filter((argument) => !argument.startsWith('-'));
   const output = outputFor(argv, streams);

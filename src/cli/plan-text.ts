@@ -7,7 +7,13 @@ import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 import { leavingLines } from './leaving-text.ts';
 
-export function planText(plan: Plan): string {
+/** A plan with the words of the command line. */
+export interface ToldPlan extends Omit<Plan, 'origins'> {
+  readonly origins: Readonly<Record<string, string>>;
+  readonly would_run: string;
+}
+
+export function planText(plan: ToldPlan): string {
   return [
     table(settingRows(plan)),
     '',
@@ -20,7 +26,7 @@ export function planText(plan: Plan): string {
 }
 
 /** Each key with its value and where that comes from, those with default values last. */
-function settingRows({ config, origins }: Plan): string[][] {
+function settingRows({ config, origins }: ToldPlan): string[][] {
   const { preset: name, backend } = config;
   const presetSettings = name === null ? {} : presetValues(name, backend);
   const settings = Object.entries(origins).filter(([key]) => key !== 'stages');
@@ -36,7 +42,7 @@ function settingRows({ config, origins }: Plan): string[][] {
 }
 
 /** The parts of the run, with their estimated time and memory. */
-function factRows(plan: Plan): string[][] {
+function factRows(plan: ToldPlan): string[][] {
   const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
   const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);
   return [

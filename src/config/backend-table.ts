@@ -1,11 +1,12 @@
 // The backends by name: what keys each acts on, and what it refuses. This row is all that configurations know of a backend.
 // No type of the schema is used here: it has the names of backends from this table. A test holds the rows to its keys.
 import { isDeepStrictEqual } from 'node:util';
+import { call, option, type Text, textOf, verb } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 
 export interface Limitation {
   /** Completes the sentence `backend native …`. */
-  readonly why: string;
+  readonly why: Text;
   /** Values that are accepted besides the default. */
   readonly works?: readonly unknown[];
   /** Whether a configuration's value is accepted, where the accepted values cannot be listed. */
@@ -19,7 +20,8 @@ interface Judged {
 }
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
-const throughTinker = (what: string): Limitation => ({ why: `trains through Tinker’s API, which ${what}` });
+const throughTinker = (what: Text): Limitation => ({ why: () => `trains through Tinker’s API, which ${textOf(what)}` });
+const takeTemperature = () => `${verb('sample')} and ${verb('evaluate')} take ${option('temperature')}`;
 const noDistribution = throughTinker('tells log-probabilities of given tokens alone: entropies need all of them');
 const noSupervision: Limitation = {
   why: 'has no supervised steps: method sft is for native and trl',
@@ -30,7 +32,8 @@ const oneProblem: Limitation = { why: 'learns one problem, that of a task set su
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
 const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
 const noFilter: Limitation = {
-  why: 'learns from samples of the whole distribution; sample takes --top-p, --top-k and --min-p',
+  why: () =>
+    `learns from samples of the whole distribution; ${verb('sample')} takes ${option('topP')}, ${option('topK')} and ${option('minP')}`,
 };
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
@@ -75,7 +78,7 @@ export const backendTable = {
       prompt_template: noPrompt,
       overlong_prompts: noPrompt,
       max_prompt_tokens: noPrompt,
-      temperature: { why: 'learns from samples at temperature 1; sample and eval take --temperature' },
+      temperature: { why: () => `learns from samples at temperature 1; ${takeTemperature()}` },
       top_p: noFilter,
       top_k: noFilter,
       min_p: noFilter,
@@ -130,7 +133,7 @@ export const backendTable = {
       },
       adapter: throughTinker('begins with adapters that change nothing'),
       trainable: throughTinker('trains adapters alone'),
-      temperature: throughTinker('tells the log-probabilities of temperature 1; sample and eval take --temperature'),
+      temperature: throughTinker(() => `tells the log-probabilities of temperature 1; ${takeTemperature()}`),
       min_p: throughTinker('has no such filter'),
       top_entropy_quantile: noDistribution,
       entropy_coef: noDistribution,
@@ -157,7 +160,7 @@ export function assertNoOtherSystem(backend: unknown, place: string): void {
     'CONFIG_UNSUPPORTED',
     `${place}: backend ${backend} does not train within Gradus: ${otherSystems[backend]}`,
     {
-      hint: `set backend to ${backendNames.join(' or ')}; with that, gradus handoff CONFIG --to ${backend} --out DIR writes what it needs to train the same`,
+      hint: `set backend to ${backendNames.join(' or ')}; with that, ${call('handOff', 'CONFIG', { to: backend, out: 'DIR' })} writes what it needs to train the same`,
       path: 'backend',
     },
   );

@@ -1,5 +1,6 @@
 // Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
 import { isDeepStrictEqual } from 'node:util';
+import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import type { LossType } from '../grpo/loss-settings.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
@@ -70,7 +71,7 @@ const readBy: Partial<Record<Key, readonly LossType[]>> = {
 interface Contradiction {
   readonly key: Key;
   readonly fault: string;
-  readonly hint: string;
+  readonly hint: Text;
   readonly holds: (config: Config) => boolean;
 }
 
@@ -85,7 +86,8 @@ const contradictions: readonly Contradiction[] = [
   {
     key: 'adapter',
     fault: 'training goes on with an adapter, and lora: null trains none',
-    hint: 'leave lora: null out, or set model to what gradus export RUN --merge or PEFT made of model and adapter; whole weights of a run are exported likewise',
+    hint: () =>
+      `leave lora: null out, or set model to what ${call('export', 'RUN', { merged: true })} or PEFT made of model and adapter; whole weights of a run are exported likewise`,
     holds: ({ lora, adapter }) => lora === null && adapter !== null,
   },
   {
@@ -195,7 +197,7 @@ interface Requirement {
   /** The keys of which at least one must be given. */
   readonly keys: readonly Key[];
   readonly what: string;
-  readonly hint: string;
+  readonly hint: Text;
   readonly unless?: (config: Config) => boolean;
 }
 
@@ -216,7 +218,8 @@ const required: readonly Requirement[] = [
   {
     keys: ['reward', 'reward_fn'],
     what: 'how answers are scored',
-    hint: 'add reward or reward_fn: gradus rewards list shows those that ship, gradus agent-docs rewards how to write one',
+    hint: () =>
+      `add reward or reward_fn: ${call('listRewards')} shows those that ship, ${call('guide', 'rewards')} how to write one`,
     // Task sets and environments may have their own rewards; those that have none are refused when they are opened.
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
@@ -242,7 +245,7 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
   for (const { keys, what, hint, unless } of required) {
     if (keys.some((key) => isGiven(key)) || unless?.(config)) continue;
     throw new GradusError('CONFIG_MISSING', `${placeOf([])}: ${keys.join(' or ')} is missing: ${what}`, {
-      hint,
+      hint: textOf(hint),
       path: keys[0]!,
     });
   }
@@ -250,7 +253,7 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
     if (!isGiven(key) || losses.includes(config.loss_type)) continue;
     conflict(key, `has no effect with loss_type ${config.loss_type}`, `it is for ${losses.join(', ')}`);
   }
-  for (const { key, fault, hint, holds } of contradictions) if (holds(config)) conflict(key, fault, hint);
+  for (const { key, fault, hint, holds } of contradictions) if (holds(config)) conflict(key, fault, textOf(hint));
   const ceiling = 1 + (config.epsilon_high ?? config.epsilon);
   if (config.delta !== null && config.delta <= ceiling) {
     conflict('delta', `must be more than 1 + epsilon_high = ${ceiling}`, 'raise delta or leave it out');

@@ -1,10 +1,11 @@
 // The names of our keys in other systems, so that configurations from there get precise hints.
 
+import { call, type Text } from '../common/words.ts';
 import { aliases } from './aliases.ts';
 import { trainerNames } from './foreign-trainers.ts';
 
 /** Foreign name → our key, or a sentence if there is none. */
-export const foreignNames: Readonly<Record<string, string>> = {
+export const foreignNames: Readonly<Record<string, Text>> = {
   ...trainerNames,
   ...aliases('num_generations', 'group_size', 'rl_num_generations', 'rollout_n', 'samples_per_prompt', 'num_samples'),
   ...aliases('learning_rate', 'lr', 'actor_lr', 'rl_learning_rate'),
@@ -141,18 +142,26 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'a prompt may have max_prompt_tokens and a completion max_completion_length',
     ...['max_seq_length', 'max_seq_len', 'max_length'],
   ),
-  ...aliases('it is an option of the command: gradus train --out DIR', 'output_dir', 'run_dir', 'log_dir'),
   ...aliases(
-    'it is an option of the command: gradus train --name NAME',
+    () => `it is an option of the command: ${call('train', undefined, { out: 'DIR' })}`,
+    'output_dir',
+    'run_dir',
+    'log_dir',
+  ),
+  ...aliases(
+    () => `it is an option of the command: ${call('train', undefined, { name: 'NAME' })}`,
     'run_name',
     'name',
     'project_name',
     'experiment_name',
   ),
-  ...aliases('it is an option of the command: gradus train --resume', 'resume_from_checkpoint'),
+  ...aliases(
+    () => `it is an option of the command: ${call('train', undefined, { resume: true })}`,
+    'resume_from_checkpoint',
+  ),
   ...aliases('the metrics of every step are recorded: leave it out', 'logging_steps'),
   ...aliases(
-    'a program follows a run by its events, onEvent of train(): gradus agent-docs migrating',
+    () => `a program follows a run by its events, onEvent of train(): ${call('guide', 'migrating')}`,
     ...['callbacks', 'restore_callback_states_from_checkpoint'],
   ),
   ...aliases('what it holds are keys here, beside this one', 'args', 'training_args', 'grpo_config'),
@@ -162,7 +171,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'model_init_kwargs',
   ),
   ...aliases(
-    'tools are those of an environment, environment: FILE:CLASS, whose methods may be tools: gradus agent-docs environments',
+    () =>
+      `tools are those of an environment, environment: FILE:CLASS, whose methods may be tools: ${call('guide', 'environments')}`,
     'tools',
   ),
   ...aliases(
@@ -239,7 +249,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('checkpoints are save: {every_steps: STEPS}', 'save_strategy'),
   ...aliases(
-    'checkpoints hold what a run needs to go on; gradus export writes the model alone: leave it out',
+    () => `checkpoints hold what a run needs to go on; ${call('export')} writes the model alone: leave it out`,
     'save_only_model',
   ),
   ...aliases('a resumed run goes on where it was in the data: leave it out', 'ignore_data_skip'),
@@ -252,12 +262,15 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['log_completions_hub_repo', 'log_multimodal'],
   ),
   ...aliases(
-    'nothing is uploaded: gradus export writes a folder that can be',
+    () => `nothing is uploaded: ${call('export')} writes a folder that can be`,
     ...['push_to_hub', 'hub_model_id', 'hub_strategy', 'hub_token', 'hub_private_repo', 'hub_revision'],
     ...['hub_always_push'],
     ...['push_to_hub_model_id', 'push_to_hub_token', 'push_to_hub_revision'],
   ),
-  ...aliases('it is an option of the command: gradus train --overwrite', 'overwrite_output_dir'),
+  ...aliases(
+    () => `it is an option of the command: ${call('train', undefined, { overwrite: true })}`,
+    'overwrite_output_dir',
+  ),
   ...aliases(
     'settings of sampling are keys: temperature, top_p, top_k, min_p, stop',
     'generation_kwargs',
@@ -350,14 +363,14 @@ export const foreignNames: Readonly<Record<string, string>> = {
 };
 
 /** Key of ours → its values in other systems → what to write here. */
-export const foreignValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
   scale_rewards: { true: 'group', false: 'none' },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),
     all: '[tensorboard, mlflow, wandb], or those of them that are there',
     ...aliases(
-      '[tensorboard], [mlflow] or [wandb], which are all that there are; gradus dashboard shows runs without any',
+      () => `[tensorboard], [mlflow] or [wandb], which are all that there are; ${call('watch')} shows runs without any`,
       ...['trackio', 'comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
       ...['dagshub', 'flyte', 'kubeflow', 'vemlp_wandb', 'rl_logging_board', 'visdom'],
     ),

@@ -1,8 +1,9 @@
 // The names of our keys in axolotl, LLaMA-Factory and ms-swift, as far as TRL and others do not call them so: part of `foreignNames`.
+import { call, option, type Text } from '../common/words.ts';
 import { aliases } from './aliases.ts';
 
 /** Foreign name → our key, or a sentence if there is none. */
-export const trainerNames: Readonly<Record<string, string>> = {
+export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('model', 'model_name_or_path_or_id', 'base_model_config', 'hf_model_id'),
   ...aliases('dataset', 'train_data', 'train_dataset_path', 'cached_dataset', 'tokenized_path'),
   ...aliases(
@@ -101,15 +102,16 @@ export const trainerNames: Readonly<Record<string, string>> = {
   ...aliases('evaluations are eval: {every_steps: STEPS}, and eval: null is none', 'evals_per_epoch'),
   ...aliases('checkpoints are save: {every_steps: STEPS}', 'saves_per_epoch'),
   ...aliases(
-    'a run that should stop when nothing is learnt is watched: gradus runs diagnose, guards: leave it out',
+    () => `a run that should stop when nothing is learnt is watched: ${call('diagnose')}, guards: leave it out`,
     ...['early_stopping_patience', 'early_stop_interval', 'loss_watchdog_threshold', 'loss_watchdog_patience'],
   ),
   ...aliases(
-    'a run is resumed by the command: gradus train --resume',
+    () => `a run is resumed by the command: ${call('train', undefined, { resume: true })}`,
     ...['auto_resume_from_checkpoints', 'resume_only_model', 'load_data_args', 'load_args'],
   ),
   ...aliases(
-    'an export is made by the command: gradus export RUN --merge, --format peft or --format gguf',
+    () =>
+      `an export is made by the command: ${call('export', 'RUN', { merged: true })}, ${option('format', 'peft')} or ${option('format', 'gguf')}`,
     ...['export_dir', 'export_size', 'export_device', 'export_legacy_format', 'merge_lora', 'export_hub_model_id'],
     ...['export_quantization_bit', 'export_quantization_dataset', 'safe_serialization', 'save_safetensors'],
   ),

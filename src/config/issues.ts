@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { named, nearest } from '../common/nearest.ts';
 import { closestIssue, expectation, type Issue, short } from '../common/schema-check.ts';
+import { type Text, textOf } from '../common/words.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
@@ -48,10 +49,16 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
 function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   // An entry of a list is looked for among the values of the list.
   const key = path.replace(/\.\d+$/, '');
-  const ours = named(named(foreignValues, key) ?? {}, String(got));
+  const ours = said(named(foreignValues, key) ?? {}, String(got));
   if (ours !== undefined) return `write ${key}: ${ours}`;
   const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
   return isOne ? `write ${path}: [${isPlain(got) ? got : short(got)}]` : undefined;
+}
+
+/** What a table says about a name; undefined if it has no such row. */
+function said(table: Readonly<Record<string, Text>>, name: string): string | undefined {
+  const text = named(table, name);
+  return text === undefined ? undefined : textOf(text);
 }
 
 /** Whether YAML reads a value as it is, within a list too. */
@@ -146,15 +153,15 @@ const lengthOfStage: Readonly<Record<string, string>> = {
 function foreignName(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const isAtTop = path.length === 1 || path[0] === 'stages';
-  const whole = named(foreignNames, dotted(path));
-  const elsewhere = () => named(foreignNames, key) ?? (key in propertiesOf(jsonSchema()) ? key : undefined);
+  const whole = said(foreignNames, dotted(path));
+  const elsewhere = () => said(foreignNames, key) ?? (key in propertiesOf(jsonSchema()) ? key : undefined);
   if (isInForeignSection(path)) {
     return whole ?? elsewhere() ?? path.map((part) => familyName(String(part))).find((said) => said !== undefined);
   }
   if (whole !== undefined) return whole;
   // A key at the top is told; one that is spelt wrongly is that of its section.
   if (isBesideSection(path)) return elsewhere() ?? familyName(key);
-  return isAtTop ? (named(foreignNames, key) ?? familyNameUnlessNear(path)) : undefined;
+  return isAtTop ? (said(foreignNames, key) ?? familyNameUnlessNear(path)) : undefined;
 }
 
 /** Whether a key is in the section `trl`, where axolotl has settings that stand at the top here. */
@@ -172,7 +179,7 @@ function familyNameUnlessNear(path: KeyPath): string | undefined {
 export function keyNamed(name: string): string | undefined {
   if (valueAt(configDefaults, name.split('.')) !== undefined) return name;
   const inSections = keysInSections(name);
-  return named(foreignNames, name) ?? (inSections.length === 1 ? inSections[0] : undefined);
+  return said(foreignNames, name) ?? (inSections.length === 1 ? inSections[0] : undefined);
 }
 
 /** The keys of this name in sections, but not in the entries of lists. */

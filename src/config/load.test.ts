@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { defaultLossSettings } from '../grpo/loss-settings.ts';
 import { foreignNames } from './foreign-names.ts';
@@ -66,7 +67,7 @@ test('each value knows whether it is a default, the file’s or a setting’s', 
   assert.equal(config.eval, null);
   assert.deepEqual(
     ['lora.r', 'lora.alpha', 'lora.dropout', 'eval', 'seed', 'reward'].map((key) => origins[key]),
-    ['file', '--set', 'default', '--set', '--set', 'file'],
+    ['file', 'setting', 'default', 'setting', 'setting', 'file'],
   );
 });
 
@@ -132,9 +133,9 @@ describe('an unknown key is an error that names ours', () => {
     'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
     'generation_kwargs: {stop: [x]}': /^settings of sampling are keys: .*, stop/,
-    'output_dir: out': /--out DIR/,
-    'run_name: first': /--name NAME/,
-    'resume_from_checkpoint: true': /--resume/,
+    'output_dir: out': /out: DIR/,
+    'run_name: first': /name: NAME/,
+    'resume_from_checkpoint: true': /resume: true/,
     'logging_steps: 10': /every step/,
     'optim: adamw_torch': /AdamW/,
     'shuffle_dataset: true': /random order, which seed decides/,
@@ -240,7 +241,8 @@ test('the length of a stage is told in steps or epochs, by whatever name of a le
 });
 
 test('names of other systems lead to keys that there are, or to a sentence', () => {
-  for (const [name, ours] of Object.entries(foreignNames)) {
+  for (const [name, text] of Object.entries(foreignNames)) {
+    const ours = textOf(text);
     assert.ok(ours.includes(' ') || valueAt(configDefaults, ours.split('.')) !== undefined, `${name}: ${ours}`);
   }
 });
@@ -443,7 +445,7 @@ describe('a value of another system, or one where a list is expected, is told as
 test('the error for a program in place of a configuration says so, and what to do with a script of TRL', () => {
   const file = join(folder, 'train.py');
   writeFileSync(file, 'from trl import GRPOTrainer\n');
-  assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', hint: /agent-docs migrating/ });
+  assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', hint: /docs\/agent\/migrating\.md/ });
 });
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
@@ -615,8 +617,8 @@ test('values that contain themselves or are nested too deep are refused', () => 
   assert.equal(refusal(withLine('seed: 1'), [`a${'.b'.repeat(20_000)}=1`]).code, 'USAGE');
 });
 
-test('the error for a wrong setting names --set', () => {
-  assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
+test('the error for a wrong setting says so', () => {
+  assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^settings: unknown key lr/);
   assert.match(refusal(withLine('seed: 1'), ['trainer=grpo']).hint!, /^GRPO is what is trained/);
   assert.match(refusal(withLine('seed: 1'), ['stages[0].name=x']).hint!, /^lists are written whole: stages=\[/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { keepSecretsIn } from '../common/redaction.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
+import { call, option } from '../common/words.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
 import { assertNoOtherSystem } from './backend-table.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
@@ -18,7 +19,7 @@ import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
 import { assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
-export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
+export type Origin = 'default' | 'file' | 'setting' | `preset ${PresetName}`;
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -90,7 +91,7 @@ function resolveConfig(
   const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
   const placeOf = (path: readonly PropertyKey[]) => {
-    if (path.length > 0 && isSet(path)) return '--set';
+    if (path.length > 0 && isSet(path)) return option('settings');
     const line = path.length > 0 ? source.lineOf(path) : undefined;
     if (line !== undefined) return `${name}:${line}`;
     return preset && isStated(preset.values, path.map(String)) ? `preset ${preset.name}` : name;
@@ -111,7 +112,7 @@ function resolveConfig(
   }
 
   const originOf = (path: string[]): Origin => {
-    if (isSet(path)) return '--set';
+    if (isSet(path)) return 'setting';
     if (isStated(source.value, path)) return 'file';
     return preset && isStated(preset.values, path) ? `preset ${preset.name}` : 'default';
   };
@@ -183,14 +184,18 @@ function isStated(source: unknown, path: readonly string[]): boolean {
 function parseSetting(text: string): Setting {
   const equals = text.indexOf('=');
   if (equals < 1) {
-    throw new GradusError('USAGE', `--set ${text}: expected KEY=VALUE`, { hint: 'for example --set lora.r=8' });
+    throw new GradusError('USAGE', `${option('settings')} ${text}: expected KEY=VALUE`, {
+      hint: `for example ${option('settings', ['lora.r=8'])}`,
+    });
   }
   const key = text.slice(0, equals).trim();
   const path = key.split('.');
   if (path.length > DEEPEST) {
-    throw new GradusError('USAGE', `--set: a key of ${path.length} parts`, { hint: `no key has more than ${DEEPEST}` });
+    throw new GradusError('USAGE', `${option('settings')}: a key of ${path.length} parts`, {
+      hint: `no key has more than ${DEEPEST}`,
+    });
   }
-  return { path, value: parseValue(text.slice(equals + 1), `--set ${key}`) };
+  return { path, value: parseValue(text.slice(equals + 1), `${option('settings')} ${key}`) };
 }
 
 /** Makes paths in the configuration absolute, so that they no longer depend on its folder. */
@@ -232,7 +237,7 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
 function assertNoProgram(file: string): void {
   if (!/\.(py|ipynb|[cm]?[jt]s|sh)$/.test(file)) return;
   throw new GradusError('CONFIG_SYNTAX', `${file} is a program, not a configuration`, {
-    hint: 'a configuration is YAML or JSON, whose keys are what a program gives its trainer: gradus agent-docs migrating',
+    hint: `a configuration is YAML or JSON, whose keys are what a program gives its trainer: ${call('guide', 'migrating')}`,
     path: file,
   });
 }
@@ -263,7 +268,7 @@ function readBytes(file: string): Uint8Array {
           ? 'give the path of a YAML or JSON file that may be read'
           : existsSync(shipped)
             ? `the package has it: ${shipped}`
-            : 'give the path of a YAML or JSON file; gradus init makes one',
+            : `give the path of a YAML or JSON file; ${call('begin')} makes one`,
         path: file,
         cause,
       },

@@ -30,7 +30,7 @@ test('what a configuration says itself wins, key by key', () => {
   assert.deepEqual([config.num_generations, config.prompts_per_step, config.max_completion_length], [16, 2, 128]);
   assert.deepEqual([config.lora?.r, config.lora?.alpha], [8, 64]);
   assert.equal(origins.num_generations, 'file');
-  assert.equal(origins.prompts_per_step, '--set');
+  assert.equal(origins.prompts_per_step, 'setting');
   assert.equal(origins['lora.r'], 'preset memory');
   assert.equal(origins['lora.alpha'], 'file');
   assert.equal(loadConfigObject({ ...own, lora: null }).config.lora, null);
@@ -39,7 +39,7 @@ test('what a configuration says itself wins, key by key', () => {
 test('a preset may be set from outside, and taken back', () => {
   const { config, origins } = loadConfigObject(minimal, ['preset=cispo']);
   assert.deepEqual([config.loss_type, config.epsilon_high], ['cispo', 5]);
-  assert.equal(origins.preset, '--set');
+  assert.equal(origins.preset, 'setting');
   assert.equal(loadConfigObject({ ...minimal, preset: 'cispo' }, ['preset=null']).config.loss_type, 'dapo');
 });
 

@@ -1,6 +1,7 @@
 // Refuses keys that nothing acts on with the backend of a configuration, so that nothing is silently ignored.
 import { isDeepStrictEqual } from 'node:util';
 import { short } from '../common/schema-check.ts';
+import { textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { type BackendName, type BackendRow, backendTable, isEnginePart, type Limitation } from './backend-table.ts';
 import { actingParts, type Config, configDefaults } from './schema.ts';
@@ -27,7 +28,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
     if (accepts?.(config, configDefaults) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
-      `${placeOf([key])}: ${key}: ${short(value)}: backend ${backend} ${why}`,
+      `${placeOf([key])}: ${key}: ${short(value)}: backend ${backend} ${textOf(why)}`,
       {
         hint: `leave ${key} out or set it to ${[...new Set(accepted.map((other) => JSON.stringify(other)))].join(', ')}`,
         path: key,

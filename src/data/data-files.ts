@@ -6,6 +6,7 @@ import { withExactOf } from '../common/exact-values.ts';
 import { existingNames } from '../common/nearest.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
+import { call } from '../common/words.ts';
 import { GradusError, messageOf, shownRow } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseHubId } from '../hub/hub-id.ts';
@@ -134,7 +135,7 @@ export function assertColumns(
       hint: [
         existingNames(column, has),
         ...(remedy ? missing.map(remedy) : []),
-        ...(isPreference ? ['GRPO does not train on preferences: gradus agent-docs when-not-to-use-grpo'] : []),
+        ...(isPreference ? [`GRPO does not train on preferences: ${call('guide', 'when-not-to-use-grpo')}`] : []),
       ].join('; '),
       path: column,
     },

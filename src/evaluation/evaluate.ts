@@ -1,6 +1,7 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
+import { call, option } from '../common/words.ts';
 import { assertValid, checkpointName, sampleSize, temperature } from '../config/call-options.ts';
 import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
@@ -181,7 +182,7 @@ function evaluationSettings({ eval: configured }: Config, options: EvaluateOptio
   const { problems, k, split } = options;
   if (configured === null && split !== 'train') {
     throw new GradusError('NOTHING_HELD_OUT', 'the configuration holds nothing out: eval is null', {
-      hint: "--split train asks what was trained on; gradus eval CONFIG --set 'eval={}' --set eval_dataset=FILE --set adapter=RUN asks other problems of a run with adapters",
+      hint: `${option('split', 'train')} asks what was trained on; ${call('evaluate', 'CONFIG', { settings: ['eval={}', 'eval_dataset=FILE', 'adapter=RUN'] })} asks other problems of a run with adapters`,
       path: 'eval',
     });
   }

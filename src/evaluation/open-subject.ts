@@ -1,5 +1,6 @@
 // Opens the subject of an evaluation or of sampling: a run, or a configuration alone.
 import { existsSync, statSync } from 'node:fs';
+import { call, option } from '../common/words.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
@@ -61,7 +62,7 @@ export function findSubject(
       'RUN_NOT_FOUND',
       `${subject} is a model without problems, neither a run nor a configuration`,
       {
-        hint: `gradus sample ${subject} --prompt TEXT asks it, gradus eval CONFIG --set model=${subject} evaluates it`,
+        hint: `${call('sample', subject, { prompt: 'TEXT' })} asks it, ${call('evaluate', 'CONFIG', { settings: [`model=${subject}`] })} evaluates it`,
         path: subject,
       },
     );
@@ -72,8 +73,8 @@ export function findSubject(
       'USAGE',
       'only a config file can be changed: a run keeps the configuration it was trained with',
       {
-        hint: 'leave --set out, or give the config file',
-        path: '--set',
+        hint: `leave ${option('settings')} out, or give the config file`,
+        path: option('settings'),
       },
     );
   }

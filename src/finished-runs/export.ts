@@ -11,6 +11,7 @@ import type { WrittenDtype } from '../backends/model-files/write-merged.ts';
 import { openModelText } from '../backends/open-renderer.ts';
 import { counted } from '../common/counted.ts';
 import { parseToWrite } from '../common/json-numbers.ts';
+import { option } from '../common/words.ts';
 import { assertValid, checkpointName } from '../config/call-options.ts';
 import { loadConfigObject } from '../config/load.ts';
 import { templateFile, templateName } from '../config/references.ts';
@@ -90,12 +91,15 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     throw impossible(weights, 'get them there, by the address in tinker.json');
   }
   if (format === 'peft' && !config.lora) {
-    throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
+    throw impossible(
+      'this run trained all weights: there is no adapter',
+      `export the whole model: ${option('merged', true)}`,
+    );
   }
   if (format === 'merged' && !isWrittenDtype(dtype)) {
     throw impossible(
       `safetensors are written as float32 or bfloat16, not ${dtype}`,
-      `write --format gguf for ${dtype}`,
+      `write ${option('format', 'gguf')} for ${dtype}`,
     );
   }
   const { folder, state } = findCheckpoint(directory, options.checkpoint);
@@ -211,8 +215,7 @@ async function writeGguf(target: string, exported: Exported, licence: string | u
 async function assertMergeable(modelPath: string): Promise<void> {
   await readArchitecture(modelPath).catch((error) => {
     if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
-    const hint =
-      'export the adapter (--format peft) and merge it with PEFT; without adapters, the checkpoint holds the whole model';
+    const hint = `export the adapter (${option('format', 'peft')}) and merge it with PEFT; without adapters, the checkpoint holds the whole model`;
     throw impossible(`the weights of this model are not merged here: ${error.message}`, hint);
   });
 }

@@ -5,6 +5,7 @@ import type { Profiler } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from '../checks/preflight.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
+import { option } from '../common/words.ts';
 import { assertValid } from '../config/call-options.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -209,7 +210,7 @@ async function findProfiler(config: Config): Promise<Profiler> {
     'PROFILE_UNSUPPORTED',
     `backend ${config.backend} does not tell what its steps spend their time on`,
     {
-      hint: 'leave --profile out, or set backend: native',
+      hint: `leave ${option('profile', true)} out, or set backend: native`,
     },
   );
 }

@@ -1,5 +1,6 @@
 // Validates what users' environments return: gives it the right type, or throws an error that says what is wrong.
 import { isMeasurable } from '../common/statistics.ts';
+import { call } from '../common/words.ts';
 import { GradusError, isObject, kindOf } from '../errors.ts';
 import { roles } from '../message.ts';
 import type { End, Env, EpisodeScore, State } from '../rl.ts';
@@ -86,6 +87,6 @@ export function wrongAnswer(method: string, got: unknown, wanted: string, what =
   const found =
     typeof got === 'number' ? String(got) : typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);
   return new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: ${what} ${found}, not ${wanted}`, {
-    hint: 'gradus env check plays an environment without a model',
+    hint: `${call('checkEnvironment')} plays an environment without a model`,
   });
 }

@@ -2,6 +2,7 @@
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { assertOptions, count, type Demands, flag, kind, number, optional, part } from '../common/option-checks.ts';
 import { streamSeed } from '../common/random.ts';
+import { call } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import type { Dialogue, Policy, SamplingOptions } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
@@ -149,7 +150,7 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
 
 function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
   return new GradusError('EPISODE_FAILED', `an episode failed: ${message}`, {
-    hint: 'fix the environment (test it with gradus env check), or set rollout.strategy to retry or min_viable',
+    hint: `fix the environment (test it with ${call('checkEnvironment')}), or set rollout.strategy to retry or min_viable`,
     path: 'rollout.strategy',
     kind: 'failed',
   });

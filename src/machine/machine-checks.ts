@@ -9,6 +9,7 @@ import { readAnyArchitecture } from '../backends/model-files/any-architecture.ts
 import { findModel } from '../backends/model-files/find-model.ts';
 import { readArchitecture } from '../backends/model-files/model-files.ts';
 import { clientOf, serverLength } from '../backends/tinker/tinker-server.ts';
+import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { hubSettings } from '../hub/hub-settings.ts';
@@ -114,10 +115,13 @@ export const machineChecks = {
   unsloth: () =>
     missingEngine(
       'unsloth',
-      'gradus handoff CONFIG --to unsloth --out DIR writes what Unsloth needs to train elsewhere',
+      `${call('handOff', 'CONFIG', { to: 'unsloth', out: 'DIR' })} writes what Unsloth needs to train elsewhere`,
     ),
   verl: () =>
-    missingEngine('verl', 'gradus handoff CONFIG --to verl --out DIR writes what verl needs to train elsewhere'),
+    missingEngine(
+      'verl',
+      `${call('handOff', 'CONFIG', { to: 'verl', out: 'DIR' })} writes what verl needs to train elsewhere`,
+    ),
   tinker: async ({ config, environment }) => {
     if (config?.backend !== 'tinker')
       return { ok: true, detail: 'no configuration of backend tinker, no server to ask' };

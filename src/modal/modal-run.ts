@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { stopReasonOf } from '../common/cancellation.ts';
 import { redacted } from '../common/redaction.ts';
+import { option } from '../common/words.ts';
 import { type ErrorKind, GradusError } from '../errors.ts';
 import { findOut } from '../machine/machine-checks.ts';
 import { ownVersions } from '../package/versions.ts';
@@ -100,7 +101,7 @@ function prepareDirectory({ config, text, directory, resume }: ResolvedRun, app:
 /** The record of a run that was completed, or was stopped, which is recorded here. Throws `RUN_EXISTS`, and the error with which the run failed. */
 function recordOfEnded(directory: string, ended: Report, signal: AbortSignal | undefined): RunRecord {
   if (ended.error !== undefined) {
-    const hint = 'choose another --name, or give --resume or --overwrite';
+    const hint = `choose another ${option('name')}, or give ${option('resume', true)} or ${option('overwrite', true)}`;
     throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
   }
   if (ended.stopped) {
@@ -143,7 +144,7 @@ async function runApp(
     const [[code]] = await Promise.all([once(child, 'exit'), read(child.stdout), read(child.stderr)]);
     if (reported.exit_code !== undefined || reported.error !== undefined || reported.stopped) return reported;
     throw new GradusError('MODAL_FAILED', `modal run ended with code ${code}: ${last}`, {
-      hint: `its log is ${logFile}${reported.call ? '; what it started may go on there, and costs: --resume finds it' : ''}`,
+      hint: `its log is ${logFile}${reported.call ? `; what it started may go on there, and costs: ${option('resume', true)} finds it` : ''}`,
       kind: 'failed',
     });
   } finally {

@@ -1,5 +1,6 @@
 // The cost of renting a GPU at Modal for a run, and the checks that it can be rented and that the user has agreed to pay.
 import { existingNames } from '../common/nearest.ts';
+import { call, option } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
@@ -63,7 +64,7 @@ export function assertConfirmed(config: Config, yes: boolean): void {
     'CONFIRMATION_REQUIRED',
     `renting a ${modal.gpu} at Modal for up to ${modal.timeout} costs money`,
     {
-      hint: 'look at the plan, and add --yes to spend what it says',
+      hint: `look at the plan, and add ${option('yes', true)} to spend what it says`,
       path: 'compute',
     },
   );
@@ -80,7 +81,7 @@ export function assertRentable({ modal, trl }: Config): void {
   }
   if (milliseconds(modal.timeout) / 1000 > LONGEST) {
     throw new GradusError('CONFIG_INVALID', `modal.timeout: ${modal.timeout} is more than the 24h that Modal allows`, {
-      hint: 'set 24h or less; gradus train --resume goes on afterwards',
+      hint: `set 24h or less; ${call('train', undefined, { resume: true })} goes on afterwards`,
       path: 'modal.timeout',
     });
   }

@@ -1,6 +1,6 @@
 // The ways to train a configuration on a GPU (`gradus gpu-train`): for each, what would run where, what is missing, and estimates of memory, time
 // and cost. Nothing is started, installed or spent.
-import { shellWord } from '../common/shell-word.ts';
+import { call } from '../common/words.ts';
 import { type LoadedConfig, loadConfigFile } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { assertSupported } from '../config/support.ts';
@@ -156,22 +156,17 @@ function describePlace(id: PlaceId, config: Config, file: string, found: Readonl
     id,
     description: place.description(config),
     settings,
-    command: commandFor(place, file, settings),
+    command: callFor(place, file, settings),
     ready: missing.length === 0 && refused === undefined,
     missing,
     ...(refused !== undefined && { refused }),
   };
 }
 
-/** The command line that trains at a place. */
-function commandFor({ handedOff, rented }: Place, file: string, settings: readonly string[]): string {
-  const words = [
-    'gradus',
-    ...(handedOff ? ['handoff', file, '--to', handedOff, '--out', `${handedOff}-run`] : ['train', file]),
-    ...settings.flatMap((setting) => ['--set', setting]),
-    ...(rented ? ['--yes'] : []),
-  ];
-  return words.map(shellWord).join(' ');
+/** The call that trains at a place. */
+function callFor({ handedOff, rented }: Place, file: string, settings: readonly string[]): string {
+  if (handedOff) return call('handOff', file, { to: handedOff, out: `${handedOff}-run`, settings });
+  return call('train', file, { settings, ...(rented && { yes: true }) });
 }
 
 function dataOf({ dataset, taskset, environment }: Config): string {
@@ -214,7 +209,7 @@ function needsOf(id: PlaceId, config: Config): ReadonlySet<CheckId> {
 async function planIfPossible(loaded: LoadedConfig): Promise<Plan | undefined> {
   try {
     const config: Config = { ...loaded.config, backend: 'native', compute: 'local' };
-    return await planTraining({ ...loaded, config }, { argv: [] });
+    return await planTraining({ ...loaded, config });
   } catch (error) {
     if (error instanceof GradusError) return undefined;
     throw error;

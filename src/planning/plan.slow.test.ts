@@ -17,8 +17,8 @@ const tiny = tinyConfig(folder);
 const file = join(folder, 'tiny.yaml');
 writeFileSync(file, stringify(tiny));
 
-const plan = (settings: readonly string[] = [], argv = ['train', file]) =>
-  planTraining(loadConfigFile(file, settings), { argv, root: join(folder, 'runs') });
+const plan = (settings: readonly string[] = []) =>
+  planTraining(loadConfigFile(file, settings), { root: join(folder, 'runs') });
 
 test('a plan says what a step is, and where each value comes from', async () => {
   const { per_step, steps, parameters, origins, config, problems, backend, device, spend } = await plan([
@@ -37,7 +37,7 @@ test('a plan says what a step is, and where each value comes from', async () => 
   assert.equal(parameters.trainable, parameters.total);
   assert.deepEqual(
     ['num_generations', 'max_steps', 'beta'].map((key) => origins[key]),
-    ['--set', 'file', 'default'],
+    ['setting', 'file', 'default'],
   );
   assert.equal(config.num_generations, 6);
   assert.deepEqual([backend, device, spend.usd], ['native', 'cpu, 2 threads', 0]);
@@ -68,18 +68,13 @@ test('nothing is written, and ONNX Runtime is not even loaded', { skip: process.
   assert.doesNotMatch(readFileSync('/proc/self/maps', 'utf8'), /onnxruntime/);
 });
 
-test('the command that would run can be given to a shell', async () => {
-  const { would_run } = await plan([], ['train', file, '--set', "reward=[it's, b]", '--name', 'a']);
-  assert.equal(would_run, `gradus train ${file} --set 'reward=[it'\\''s, b]' --name a`);
-});
-
 test('a plan says that the run exists already', async () => {
   assert.equal((await plan()).run.exists, false);
   mkdirSync(join(folder, 'runs', 'tiny'), { recursive: true });
   const { run, note } = await plan();
   assert.deepEqual(run, { dir: join(folder, 'runs', 'tiny'), exists: true });
-  assert.match(note, /there is a run already: add --resume, --overwrite or another --name/);
-  const resumed = await planTraining(loadConfigFile(file), { argv: [], root: join(folder, 'runs'), resume: true });
+  assert.match(note, /there is a run already: add resume: true, overwrite: true or another name/);
+  const resumed = await planTraining(loadConfigFile(file), { root: join(folder, 'runs'), resume: true });
   assert.doesNotMatch(resumed.note, /already/);
 });
 
@@ -91,7 +86,7 @@ test('what training would refuse, a plan refuses', async () => {
 
 test('the built-in table has a plan, but no GPU', async () => {
   const toy = { backend: 'builtin', taskset: 'digit-sum', prompts_per_step: 1, max_steps: 300 } as const;
-  const planned = await planTraining(loadConfigObject(toy as ConfigInput), { argv: [] });
+  const planned = await planTraining(loadConfigObject(toy as ConfigInput));
   const { parameters, gpu, time, per_step, rollout_dtype } = planned;
   assert.equal(rollout_dtype, undefined);
   assert.deepEqual(parameters, { total: 40, trainable: 40 });

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import type { ModelPlace } from '../backends/model-files/find-model.ts';
-import { shellWord } from '../common/shell-word.ts';
+import { option } from '../common/words.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -45,7 +45,6 @@ export interface Plan {
   readonly rental?: Rental;
   /** An estimate for TRL on the GPU that the configuration names; absent if the backend has no language model. */
   readonly gpu?: GpuEstimate;
-  readonly would_run: string;
   readonly note: string;
 }
 
@@ -87,8 +86,6 @@ export interface TimePlan {
 }
 
 export interface PlanOptions extends RunPlace {
-  /** The command line that trains, without the program's name. @default `train` and the configuration's file */
-  readonly argv?: readonly string[];
   /** Conditions on the results, which are only read. */
   readonly require?: readonly string[];
 }
@@ -98,8 +95,7 @@ const OPENED_EPISODES = 256;
 
 /** Throws the errors of requirements, of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
-  const { config, origins, file } = loaded;
-  const { argv = ['train', file ?? 'CONFIG'] } = options;
+  const { config, origins } = loaded;
   const { reference: dir } = resolveRun(loaded, options, options.require);
   const task = await openTask(config);
   const backend = await backendOf(config);
@@ -140,7 +136,6 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     per_step,
     ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
-    would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
   };
 }
@@ -260,5 +255,7 @@ function timePlan(
 
 function noteOf(taken: boolean): string {
   const estimates = 'nothing was run, written or spent; memory and time are estimates (docs/planning.md)';
-  return taken ? `${estimates}; there is a run already: add --resume, --overwrite or another --name` : estimates;
+  return taken
+    ? `${estimates}; there is a run already: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`
+    : estimates;
 }

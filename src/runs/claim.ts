@@ -1,7 +1,7 @@
 // Locks: one lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shellWord } from '../common/shell-word.ts';
+import { call, option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { runFiles } from './layout.ts';
 import { isAlive, processStart } from './processes.ts';
@@ -9,7 +9,7 @@ import { isAlive, processStart } from './processes.ts';
 /** Runs `begin` while no other process does so in this directory. Throws `RUN_ACTIVE` if one does. */
 export function claimed<T>(directory: string, begin: () => T): T {
   const release = claim(join(directory, runFiles.claim), (pid) => {
-    const hint = `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`;
+    const hint = `choose another ${option('name')} or ${option('out')}, or wait for it: ${call('wait', directory)}`;
     return new GradusError('RUN_ACTIVE', `process ${pid} is about to write ${directory}`, { hint, path: directory });
   });
   try {

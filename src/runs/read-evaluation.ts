@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
+import { call } from '../common/words.ts';
 import { codeOf, GradusError, isObject } from '../errors.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
 import { damaged, eachLine, type Fields, readJson } from './read-lines.ts';
@@ -71,7 +72,7 @@ export function findKeptEvaluation(directory: string, which?: string): KeptEvalu
               which!,
               kept.map(({ name }) => name),
             )
-          : 'gradus eval RUN makes an evaluation and keeps them',
+          : `${call('evaluate', 'RUN')} makes an evaluation and keeps them`,
       path: directory,
     },
   );
@@ -98,7 +99,7 @@ function resultIn(path: string): EvaluationResult {
     if (codeOf(error) !== 'RUN_DAMAGED') throw error;
   }
   throw new GradusError('RUN_DAMAGED', `${path} is damaged: it holds no evaluation`, {
-    hint: 'remove it; gradus eval makes it again',
+    hint: `remove it; ${call('evaluate')} makes it again`,
     path,
   });
 }

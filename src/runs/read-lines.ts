@@ -1,6 +1,7 @@
 // Reads files of JSON lines, of which the last may be incomplete: all, one after the other, or from the end. Also files with one JSON value, and bytes.
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { option } from '../common/words.ts';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
@@ -136,7 +137,7 @@ function assertFile(path: string): void {
 
 export function damaged(path: string, fault: string, cause?: unknown): GradusError {
   return new GradusError('RUN_DAMAGED', `${path} is damaged: ${fault}`, {
-    hint: 'restore the file, or start the run anew with --overwrite',
+    hint: `restore the file, or start the run anew with ${option('overwrite', true)}`,
     path,
     cause,
   });

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
+import { call, option } from '../common/words.ts';
 import { GradusError, isObject } from '../errors.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
@@ -38,7 +39,7 @@ export function readRun(directory: string): RunRecord {
 
 function notFound(directory: string): GradusError {
   return new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
-    hint: 'gradus runs list shows those under runs/, and findRun knows their directories by their names',
+    hint: `${call('listRuns')} shows those under runs/, and findRun knows their directories by their names`,
     path: directory,
   });
 }
@@ -75,7 +76,7 @@ export function readResolvedConfig(directory: string): unknown {
   const { trained_in } = readRun(directory);
   if (!isConfigured(directory)) {
     throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
-      hint: 'it ended before it began, or the file was lost: start it anew with --overwrite',
+      hint: `it ended before it began, or the file was lost: start it anew with ${option('overwrite', true)}`,
       path: directory,
     });
   }

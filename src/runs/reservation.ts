@@ -1,7 +1,7 @@
 // Decides which directories can become runs, and reserves one for a process that is about to write it.
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { shellWord } from '../common/shell-word.ts';
+import { call, option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { runFiles } from './layout.ts';
 import { processStart } from './processes.ts';
@@ -18,7 +18,10 @@ export type NewRunRecord = Omit<RunRecord, 'id' | 'trained_in' | 'status' | 'pid
 export function assertFree(directory: string, overwrite: boolean): void {
   if (!existsSync(directory)) return;
   if (!statSync(directory).isDirectory()) {
-    throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
+    throw new GradusError('RUN_EXISTS', `${directory} is a file`, {
+      hint: `choose another ${option('out')}`,
+      path: directory,
+    });
   }
   // A process that was killed while it wrote its first file left only a temporary file.
   const isNothing = (name: string) =>
@@ -29,13 +32,13 @@ export function assertFree(directory: string, overwrite: boolean): void {
   if (isReserved(directory) || hasNotBegun(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
-      hint: 'choose another --name or --out',
+      hint: `choose another ${option('name')} or ${option('out')}`,
       path: directory,
     });
   }
   if (!overwrite) {
     throw new GradusError('RUN_EXISTS', `${directory} holds a run already`, {
-      hint: 'choose another --name or --out, or give --resume or --overwrite',
+      hint: `choose another ${option('name')} or ${option('out')}, or give ${option('resume', true)} or ${option('overwrite', true)}`,
       path: directory,
     });
   }
@@ -115,7 +118,7 @@ export function assertInactive(directory: string, record: RunRecord): void {
   if (!isActive(record) || (isOwn && !ownRuns.has(resolve(directory)))) return;
   const who = isOwn ? 'this process' : `process ${record.pid}`;
   throw new GradusError('RUN_ACTIVE', `${who} is still writing ${directory}`, {
-    hint: `wait for it, or stop it first: gradus runs stop ${shellWord(directory)}`,
+    hint: `wait for it, or stop it first: ${call('stop', directory)}`,
     path: directory,
   });
 }

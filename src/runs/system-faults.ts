@@ -1,4 +1,5 @@
 // The system's error codes (errno) about files and disks: what each means and what to do about it.
+import { type Text, textOf } from '../common/words.ts';
 import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
 
 export interface SystemFault {
@@ -6,7 +7,7 @@ export interface SystemFault {
   readonly code: string;
   /** What is wrong, as a predicate of the path. */
   readonly fault: string;
-  readonly hint: string;
+  readonly hint: Text;
   /** @default 'invalid' */
   readonly kind?: ErrorKind;
 }
@@ -87,7 +88,7 @@ export function faultError(
   { path, kind = 'invalid' }: { readonly path?: string; readonly kind?: ErrorKind } = {},
 ): GradusError {
   return new GradusError(code, `${subject}: ${fault} (${messageOf(cause)})`, {
-    hint,
+    hint: textOf(hint),
     kind: own ?? kind,
     cause,
     path,

@@ -56,7 +56,7 @@ test('a run whose reward or data changed on the way is measured in two ways, whi
   const evaluations = [evaluation(0, correct(40)), evaluation(9, correct(80))];
   const { learning, reason, held_out } = learningVerdict([], evaluations, ['rewards.ts']);
   assert.deepEqual([learning, held_out!.difference], ['inconclusive', 0.4]);
-  assert.match(reason, /0\.400 → 0\.800.*; rewards\.ts changed during the run; gradus eval /);
+  assert.match(reason, /0\.400 → 0\.800.*; rewards\.ts changed during the run; evaluate\(\) /);
   assert.equal(learningVerdict([], evaluations).learning, 'improved');
   assert.equal(learningVerdict([], [], ['rewards.ts']).basis, 'none');
 });

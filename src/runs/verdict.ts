@@ -2,6 +2,7 @@
 import { counted } from '../common/counted.ts';
 import { changeInterval, type Interval, meanInterval, pairedInterval } from '../common/intervals.ts';
 import { mean, populationDeviation } from '../common/statistics.ts';
+import { call } from '../common/words.ts';
 import type {
   Change,
   EvaluationRecord,
@@ -35,7 +36,7 @@ export function learningVerdict(
 ): Verdict {
   const verdict = measuredVerdict(metrics, evaluations);
   if (changedFiles.length === 0 || verdict.basis === 'none') return verdict;
-  const why = `${changedFiles.join(', ')} changed during the run; gradus eval measures both ends alike`;
+  const why = `${changedFiles.join(', ')} changed during the run; ${call('evaluate')} measures both ends alike`;
   return { ...verdict, learning: 'inconclusive', reason: `${verdict.reason}; ${why}` };
 }
 

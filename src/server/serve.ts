@@ -1,5 +1,6 @@
 // Serves the model of a run or of a configuration behind OpenAI's API.
 import { basename } from 'node:path';
+import { option } from '../common/words.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { modelAlone, openModel } from '../evaluation/model-alone.ts';
@@ -84,7 +85,7 @@ function assertKey(key: string): void {
   if (fault === undefined) return;
   throw new GradusError('API_KEY_INVALID', `the key that clients must send ${fault}`, {
     hint: 'choose a key of letters and digits, such as openssl rand -hex 32 makes',
-    path: '--api-key-env',
+    path: option('apiKey'),
   });
 }
 

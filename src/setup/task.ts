@@ -1,6 +1,7 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
+import { call } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stage } from '../config/stages.ts';
@@ -115,7 +116,7 @@ export async function openings(environment: Environment, rows: readonly Example[
       if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
       const message = messageOf(error);
       throw new GradusError('ENVIRONMENT_FAILED', `row ${i + 1}: its episode does not begin: ${message}`, {
-        hint: 'gradus env check plays an environment without a model',
+        hint: `${call('checkEnvironment')} plays an environment without a model`,
         path: 'environment',
         cause: error,
       });

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
+import { call } from '../common/words.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Metrics, TrackedPlace } from '../logging.ts';
 import {
@@ -171,7 +172,7 @@ function experimentError({ uri }: MlflowClient, id: string, name: string | undef
 
 function ownTags(): MlflowPair[] {
   return [
-    { key: 'mlflow.source.name', value: 'gradus train' },
+    { key: 'mlflow.source.name', value: call('train') },
     { key: 'mlflow.source.type', value: 'LOCAL' },
     { key: 'mlflow.user', value: userName() },
   ];

@@ -1,6 +1,7 @@
 // Opens the directory of a training run: a new run, or one that is resumed from its latest checkpoint.
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../common/shell-word.ts';
+import { call, option, resuming } from '../common/words.ts';
 import { type Config, configDefaults } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { stepCount } from '../data/problems.ts';
@@ -13,7 +14,6 @@ import { RunStore } from '../runs/run-store.ts';
 import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
 import type { ResolvedRun } from './resolved-run.ts';
-import { resumeCommand } from './resume-command.ts';
 
 /** Keys that may change when a run is resumed: its length, and what is measured and saved. */
 const changeable = [
@@ -77,7 +77,7 @@ function assertResumable(directory: string, config: Config): void {
   assertReadable(directory);
   if (!isRun(directory)) {
     throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
-      hint: 'leave --resume out to start one',
+      hint: `leave ${option('resume', true)} out to start one`,
       path: directory,
     });
   }
@@ -106,7 +106,7 @@ function assertResumable(directory: string, config: Config): void {
   if (changed.size === 0) return;
   const was = [...changed].map(([key, value]) => `${key} was ${value}`).join(', ');
   throw new GradusError('RESUME_CONFIG_CHANGED', `${was} when the run began`, {
-    hint: `${resumeCommand(directory)} goes on as it began; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
+    hint: `${resuming(directory)} as it began; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
     path: [...changed.keys()][0]!,
   });
 }
@@ -116,5 +116,5 @@ function fromThere({ backend, lora }: Config, directory: string): string {
   if (backend === 'builtin') return '';
   const run = shellWord(directory);
   if (lora !== null) return `, which goes on from what this one learnt with adapter: ${run}`;
-  return `, which goes on from what this one learnt with model: DIR after gradus export ${run} --out DIR`;
+  return `, which goes on from what this one learnt with model: DIR after ${call('export', directory, { out: 'DIR' })}`;
 }

@@ -1,5 +1,6 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
 import { existingNames, nearest } from '../common/nearest.ts';
+import { call, option } from '../common/words.ts';
 import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
@@ -66,9 +67,13 @@ export function parseRequirement(text: string): Requirement {
   if (metric !== undefined && Number.isFinite(Number(value))) {
     return { metric, comparison: comparison as Requirement['comparison'], value: Number(value) };
   }
-  throw new GradusError('REQUIREMENT_INVALID', `--require ${text}: expected a metric, >=, >, <= or <, and a number`, {
-    hint: "for example --require 'final_success_rate>=0.9'",
-  });
+  throw new GradusError(
+    'REQUIREMENT_INVALID',
+    `${option('require')} ${text}: expected a metric, >=, >, <= or <, and a number`,
+    {
+      hint: `for example ${option('require', 'final_success_rate>=0.9')}`,
+    },
+  );
 }
 
 /** Parses the requirements for a run. Throws `REQUIREMENT_INVALID` and, for metrics that the configuration cannot have, `METRIC_UNKNOWN`. */
@@ -88,10 +93,14 @@ function assertMeasurable(requirements: readonly Requirement[], config: Config):
   const isOpen = userFunctions(config).length > 0 || config.environment !== null;
   for (const { metric } of requirements) {
     if (config.eval === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
-      throw new GradusError('METRIC_UNKNOWN', `--require: the run has no metric ${metric}, since eval is null`, {
-        hint: 'set eval, so that held-out problems are asked, or require mean_reward',
-        path: metric,
-      });
+      throw new GradusError(
+        'METRIC_UNKNOWN',
+        `${option('require')}: the run has no metric ${metric}, since eval is null`,
+        {
+          hint: 'set eval, so that held-out problems are asked, or require mean_reward',
+          path: metric,
+        },
+      );
     }
     if (names.includes(metric)) continue;
     const isSlip = isEvaluation.test(metric) && nearest(metric, names, MOST_EDITS) !== undefined;
@@ -135,12 +144,12 @@ export function requirementFailure(
   return {
     code: 'BELOW_BAR',
     message: `the run completed, but ${parts.join('; ')}`,
-    hint: `gradus runs diagnose ${run} tells what may have held it back`,
+    hint: `${call('diagnose', run)} tells what may have held it back`,
   };
 }
 
 function unknownMetric(metric: string, names: readonly string[]): GradusError {
-  return new GradusError('METRIC_UNKNOWN', `--require: the run has no metric ${metric}`, {
+  return new GradusError('METRIC_UNKNOWN', `${option('require')}: the run has no metric ${metric}`, {
     hint: existingNames(metric, names),
     path: metric,
   });

@@ -1,5 +1,6 @@
 // What a training is asked to do, and all that follows from it before anything is opened: computed once and handed on.
 import { basename, join, resolve } from 'node:path';
+import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
@@ -45,23 +46,27 @@ const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
 /** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
 function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
   if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
-    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
-      hint: 'give a name without slashes, or a path with --out',
-      path: '--name',
-    });
+    throw new GradusError(
+      'USAGE',
+      `${option('name')} ${JSON.stringify(name)} is not the name of a folder in ${root}/`,
+      {
+        hint: `give a name without slashes, or a path with ${option('out')}`,
+        path: option('name'),
+      },
+    );
   }
   if (name !== undefined && unusableName.test(name)) {
-    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is a name that commands cannot take`, {
+    throw new GradusError('USAGE', `${option('name')} ${JSON.stringify(name)} is a name that commands cannot take`, {
       hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
-      path: '--name',
+      path: option('name'),
     });
   }
   if (out !== undefined) return out;
   const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
   if (own === 'latest') {
     throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
-      hint: 'give another name with --name',
-      path: '--name',
+      hint: `give another name with ${option('name')}`,
+      path: option('name'),
     });
   }
   return join(root, own);

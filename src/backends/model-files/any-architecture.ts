@@ -1,5 +1,6 @@
 // Describes models of families that Gradus has no graphs for, but which engines in Python can train: by what most configurations have in
 // common, and by the names and shapes of their weights.
+import { option } from '../../common/words.ts';
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
@@ -41,7 +42,7 @@ async function unknownArchitecture(path: string, json: Json, unsupported: Gradus
       'MODEL_NOT_FOUND',
       `the weights of ${path} are not on this machine, and without them its size is unknown`,
       {
-        hint: 'download it first (hf download), or train without --dry-run',
+        hint: `download it first (hf download), or train without ${option('dryRun', true)}`,
         path: 'model',
         kind: 'not_ready',
       },

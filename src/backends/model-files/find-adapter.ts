@@ -1,7 +1,7 @@
 // Finds the adapter that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { shellWord } from '../../common/shell-word.ts';
+import { call } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import { ADAPTER_CONFIG, holdsAdapter, PICKLED_WEIGHTS, pickledAdapter } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
@@ -28,7 +28,7 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
   }
   if (isRun(adapter)) {
     throw new GradusError('ADAPTER_NOT_FOUND', `the run ${adapter} trained all weights: it has no adapter`, {
-      hint: `gradus export ${shellWord(adapter)} --out DIR writes its model: set model: DIR in place of adapter`,
+      hint: `${call('export', adapter, { out: 'DIR' })} writes its model: set model: DIR in place of adapter`,
       path: 'adapter',
     });
   }

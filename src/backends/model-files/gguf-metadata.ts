@@ -1,4 +1,5 @@
 // What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
+import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
 import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
@@ -96,7 +97,7 @@ function assertKnown(
   const refuse = (field: string, why: string) => {
     throw new GradusError('EXPORT_IMPOSSIBLE', `the model cannot be written as GGUF: ${field} ${why}`, {
       path: field,
-      hint: 'export it as a Hugging Face model: --format merged',
+      hint: `export it as a Hugging Face model: ${option('format', 'merged')}`,
     });
   };
   const isEvery = (marks: readonly boolean[], distance: number, mark: boolean) =>

@@ -1,6 +1,7 @@
 // The weights of a checkpoint as those of a complete model: the base with the adapter merged in, or the fully fine-tuned weights.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { Architecture } from '../../models/families.ts';
@@ -75,7 +76,7 @@ async function openTrained(folder: string, parameters: readonly ParameterSpec[])
 function assertFinite(values: Float32Array, name: string): void {
   if (values.every(Number.isFinite)) return;
   throw new GradusError('EXPORT_IMPOSSIBLE', `${name} has a number that is NaN or infinite`, {
-    hint: 'export an earlier checkpoint (--checkpoint); if they all have it, the base model has: download it again',
+    hint: `export an earlier checkpoint (${option('checkpoint')}); if they all have it, the base model has: download it again`,
   });
 }
 

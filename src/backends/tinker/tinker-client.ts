@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
 import { keepSecret } from '../../common/redaction.ts';
+import { call } from '../../common/words.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
 import { failed, future, tryAgain } from './answers.ts';
 
@@ -140,7 +141,7 @@ function accepted({ status, body }: Answer, { url, route }: Place): unknown {
   }
   if (status < 500) throw refused(url, route, detailOf(body));
   throw new GradusError('TINKER_FAILED', `the Tinker server at ${url} failed in ${route}: ${detailOf(body)}`, {
-    hint: 'see the log of the server; gradus train --resume goes on from the last checkpoint',
+    hint: `see the log of the server; ${call('train', undefined, { resume: true })} goes on from the last checkpoint`,
     kind: 'failed',
   });
 }

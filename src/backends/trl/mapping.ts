@@ -94,15 +94,15 @@ export const trlMapping = {
   'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
   'trl.load_in_4bit': onGpu({ to: 'BitsAndBytesConfig', name: 'load_in_4bit' }),
   'trl.per_device_train_batch_size': grpo('per_device_train_batch_size', (config) => batchSizes(config).perDevice),
-  'trl.num_processes': { to: 'accelerate', name: '--num_processes, or torchrun’s --nproc_per_node' },
-  'trl.accelerate_config': onGpu({ to: 'accelerate', name: '--config_file' }),
+  'trl.num_processes': { to: 'accelerate', name: 'num_processes, or torchrun’s nproc_per_node' },
+  'trl.accelerate_config': onGpu({ to: 'accelerate', name: 'config_file' }),
   'trl.use_vllm': onGpu(grpo('use_vllm')),
   'trl.vllm_mode': onGpu(grpo('vllm_mode')),
   'trl.vllm_gpu_memory_utilization': onGpu(grpo('vllm_gpu_memory_utilization')),
   'trl.vllm_tensor_parallel_size': onGpu(grpo('vllm_tensor_parallel_size')),
   'trl.vllm_max_model_length': onGpu(grpo('vllm_max_model_length')),
   'trl.vllm_server_base_url': onGpu(grpo('vllm_server_base_url')),
-  'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: '--num_processes, less these' }),
+  'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: 'num_processes, less these' }),
 
   model: { to: 'GRPOTrainer', name: 'model' },
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { privateCache } from '../../runtime/private-cache.ts';
@@ -14,7 +15,7 @@ import { trainingProcesses } from './mapping.ts';
 const START_LIMIT = 600_000;
 
 /** The hint if the environment is missing. */
-export const TRL_FIX = 'gradus doctor --backend trl --fix';
+export const trlFix = (): string => call('checkMachine', undefined, { backend: 'trl', fix: true });
 
 /**
  * Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. Throws `CACHE_UNSAFE` where
@@ -63,7 +64,7 @@ export function workerOptions(config: Config, environment: NodeJS.ProcessEnv = p
     command: trlPython(environment),
     args: [...launcher, 'gradus_worker.trl'],
     environment: { PYTHONPATH: pythonFolder },
-    fix: TRL_FIX,
+    fix: trlFix(),
     startTimeout: START_LIMIT,
   };
 }

@@ -2,6 +2,8 @@
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
+import { shellWord } from '../../common/shell-word.ts';
+import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../training/train-result.ts';
 import { alertLine } from '../alert-line.ts';
@@ -118,14 +120,20 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
   const { openConfigFile } = await import('../../setup/config-file.ts');
   const { planTraining } = await import('../../planning/plan.ts');
   const { planText } = await import('../plan-text.ts');
-  const plan = await planTraining(openConfigFile(file, settingsOf(flags)), {
+  const { note, ...plan } = await planTraining(openConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
     require,
-    argv: [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])],
   });
-  const result = { schema: 'train.plan/1', command: 'train', ...plan };
-  if (!refusal) return output.outcome({ ok: true, ...result }, planText(plan), 0);
-  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, planText(plan), exitCodeOf(refusal));
+  const origins = Object.entries(plan.origins).map(([key, from]) => [
+    key,
+    from === 'setting' ? option('settings') : from,
+  ]);
+  const line = [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])];
+  const would_run = ['gradus', ...line].map(shellWord).join(' ');
+  const told = { ...plan, origins: Object.fromEntries(origins), would_run, note };
+  const result = { schema: 'train.plan/1', command: 'train', ...told };
+  if (!refusal) return output.outcome({ ok: true, ...result }, planText(told), 0);
+  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, planText(told), exitCodeOf(refusal));
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {

@@ -1,9 +1,10 @@
 // The keys that the folder of a hand-off answers, whichever system trains: problems, their prompts, and rewards.
+import { call } from '../../common/words.ts';
 import { by, type HandoffKey, type HandoffRow, unless } from './handoff-row.ts';
 
 export const problems = by('the rows of `train.parquet` and `eval.parquet`');
 const prompts = by('the prompts of `train.parquet` and `eval.parquet`');
-const rewards = by('`gradus rewards serve`, which `reward.py` asks');
+const rewards = by('the rewards of Gradus, which `reward.py` asks');
 
 export const folderRows = {
   system_prompt: prompts,
@@ -29,9 +30,9 @@ export const folderRows = {
     'weights that change during training; `diversity`, which compares the completions of a group',
     ({ reward }) => {
       if (reward.some(({ weight }) => typeof weight !== 'number'))
-        return '`gradus rewards serve` is told neither the step nor the successes that weights could change with';
+        return `\`${call('serveRewards')}\` is told neither the step nor the successes that weights could change with`;
       if (reward.some(({ name }) => name === 'diversity'))
-        return 'diversity compares the completions of a group, and `gradus rewards serve` scores each alone';
+        return `diversity compares the completions of a group, and \`${call('serveRewards')}\` scores each alone`;
       return undefined;
     },
   ),

@@ -1,6 +1,7 @@
 // The folder of a hand-off: what may be written over, and its files.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { option } from '../../common/words.ts';
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Problems } from '../../data/problems.ts';
@@ -21,7 +22,7 @@ export function assertNew(out: string, overwrite: boolean, { pythonFiles }: Hand
   throw new GradusError('HANDOFF_EXISTS', `${out} is there already`, {
     hint: overwrite
       ? 'it is no hand-off to this system: name another folder'
-      : 'name another folder, or add --overwrite',
+      : `name another folder, or add ${option('overwrite', true)}`,
     path: out,
   });
 }

@@ -1,5 +1,6 @@
 // The one error for all keys of a configuration that have no counterpart in another system.
 import { isDeepStrictEqual } from 'node:util';
+import { option } from '../../common/words.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { unlistedPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
@@ -30,7 +31,7 @@ export function assertNoneRefused(
   const reasons = Map.groupBy(refused, ({ why }) => why);
   const told = [...reasons].map(([why, rows]) => `${rows.map(({ key }) => key).join(', ')}: ${why}`);
   throw new GradusError('HANDOFF_UNSUPPORTED', `${system} cannot train this configuration: ${told.join('; ')}`, {
-    hint: 'change them, also with --set, or train with backend trl',
+    hint: `change them, also with ${option('settings')}, or train with backend trl`,
     path: first.key,
   });
 }

@@ -1,6 +1,7 @@
 // The ways in which a hand-off treats a key of the configuration, and their words in the tables of keys.
 import { modelHere } from '../../backends/model-files/find-model.ts';
 import { ggufAt } from '../../backends/model-files/gguf-file.ts';
+import { type Text, textOf } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 
 type Section = 'lora' | 'eval' | 'save';
@@ -35,7 +36,7 @@ export interface HandoffRow {
   /** Why the value of the key cannot be handed over; undefined if it can. */
   readonly refusal?: (config: Config, isDefault: boolean) => string | undefined;
   /** The values that are refused, in words for the document. */
-  readonly refuses?: string;
+  readonly refuses?: Text;
 }
 
 /** A row: the key is written under this name. */
@@ -49,8 +50,11 @@ export function by(what: string): HandoffRow {
 }
 
 /** A row: nothing acts on the key, so that only its default can be handed over. */
-export function none(why: string): HandoffRow {
-  return { refusal: (_, isDefault) => (isDefault ? undefined : why), refuses: `any value but the default: ${why}` };
+export function none(why: Text): HandoffRow {
+  return {
+    refusal: (_, isDefault) => (isDefault ? undefined : textOf(why)),
+    refuses: () => `any value but the default: ${textOf(why)}`,
+  };
 }
 
 /** The same row, but configurations for which `why` gives a reason are refused. */

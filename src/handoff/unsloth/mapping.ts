@@ -1,6 +1,7 @@
 // What becomes of the keys of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
 // hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table of docs/backends.md is made of it.
 import { batchSizes, type MappedKey, type Mapping, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
+import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { folderRows, problems } from '../folder/folder-rows.ts';
@@ -94,7 +95,7 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   taskset: { ...problems, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => config.taskset === null } },
   curriculum: none('TRL draws problems without regard to how often they were solved'),
 
-  adaptive_reward_scaling: none('`gradus rewards serve` keeps no deviation of the values so far'),
+  adaptive_reward_scaling: none(() => `\`${call('serveRewards')}\` keeps no deviation of the values so far`),
   environment: none('TRL samples single turns here, from texts'),
   max_error_fraction: none('TRL does not stop where rewards fail'),
 
@@ -227,7 +228,7 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   'trl.vllm_server_base_url': noServer,
   'trl.vllm_server_gpus': noServer,
 
-  native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
+  native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
   tinker: by('its engine alone'),
   modal: by('its engine alone'),
 };

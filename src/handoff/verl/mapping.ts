@@ -260,7 +260,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   sample_every_steps: by('`run.sh`: verl writes what it samples in every step to `rollouts/`; with null it does not'),
   trackers: trackersOf('verl', 'trainer.logger', trackerNames, ['console']),
 
-  native: by('`gradus rewards serve`, as far as `reward_workers` goes; all else is for backend native'),
+  native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
   trl: engine,
   tinker: engine,
   modal: engine,

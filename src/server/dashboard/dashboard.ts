@@ -1,6 +1,7 @@
 // The dashboard: a page that shows the runs in a directory, and the API it reads them through. It never writes.
 import { type Context, Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
+import { call } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import { compareRuns } from '../../finished-runs/compare-runs.ts';
 import { inspectRun } from '../../finished-runs/inspect-run.ts';
@@ -105,7 +106,7 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
     if (names.length > MOST_COMPARED) {
       const message = `${names.length} runs are too many to be compared at once`;
       throw new GradusError('USAGE', message, {
-        hint: `name at most ${MOST_COMPARED}; gradus runs compare takes more`,
+        hint: `name at most ${MOST_COMPARED}; ${call('compare')} takes more`,
       });
     }
     return context.json(compareRuns(names.map((name) => inspectRun(runNamed(root, name)))));

@@ -1,5 +1,6 @@
 // The configuration for checking an environment: from a file, or made from the environment's reference and settings.
 import { resolve } from 'node:path';
+import { call, option } from '../../common/words.ts';
 import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
@@ -26,11 +27,13 @@ export function environmentConfig({ reference, config, settings = [], dataset }:
     const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
     const loaded = loadConfigFile(config, [...settings, ...changes]).config;
     if (loaded.environment !== null) return loaded;
-    throw new GradusError('USAGE', `${config} names no environment`, { hint: 'give one: gradus env check FILE:NAME' });
+    throw new GradusError('USAGE', `${config} names no environment`, {
+      hint: `give one: ${call('checkEnvironment', 'FILE:NAME')}`,
+    });
   }
   if (reference === undefined) {
     throw new GradusError('USAGE', 'there is no environment to check', {
-      hint: 'gradus env check FILE:NAME, or --config CONFIG with a configuration that names one',
+      hint: `${call('checkEnvironment', 'FILE:NAME')}, or ${option('config', 'CONFIG')} with a configuration that names one`,
     });
   }
   const given = config !== undefined && { environment_config: parseSettings(config) };
@@ -42,9 +45,9 @@ function parseSettings(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error)}`, {
-      hint: `for example --config '{"difficulty": "hard"}'`,
-      path: '--config',
+    throw new GradusError('USAGE', `${option('config')} is not JSON: ${messageOf(error)}`, {
+      hint: `for example ${option('config', '{"difficulty": "hard"}')}`,
+      path: option('config'),
     });
   }
 }

@@ -1,4 +1,5 @@
 // Opens a reward that is named on the command line.
+import { option } from '../../common/words.ts';
 import { isUserFunction, rewardHint } from '../../config/reward-names.ts';
 import { GradusError } from '../../errors.ts';
 import type { NamedReward } from '../../scoring.ts';
@@ -20,19 +21,23 @@ export async function rewardByName(
 ): Promise<NamedReward> {
   const processes = rewardProcessPool(1);
   if (Object.hasOwn(shippedRewards, name)) {
-    return createBuiltinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
+    return createBuiltinReward({ name, weight: 1, config }, option('reward'), 'answer', { processes });
   }
   if (!isUserFunction(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
       hint: rewardHint(name, Object.keys(shippedRewards)),
-      path: '--reward',
+      path: option('reward'),
     });
   }
   if (Object.keys(config).length > 0) {
-    throw new GradusError('USAGE', '--reward-config is for built-in rewards, and this is a function of yours', {
-      hint: 'leave --reward-config out',
-      path: '--reward-config',
-    });
+    throw new GradusError(
+      'USAGE',
+      `${option('rewardConfig')} is for built-in rewards, and this is a function of yours`,
+      {
+        hint: `leave ${option('rewardConfig')} out`,
+        path: option('rewardConfig'),
+      },
+    );
   }
   return userReward(name, 'answer', { processes, conversational });
 }

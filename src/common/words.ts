@@ -1,0 +1,150 @@
+// What texts call the things that can be done. A library and a command line do the same, but one names functions and options, the other commands and
+// flags. Texts name a thing by its key here, and whoever runs the program says in whose words, once, as it would choose a language.
+
+/** What can be done: by a function of the package, or by a command. */
+export type Deed =
+  | 'train'
+  | 'evaluate'
+  | 'sample'
+  | 'show'
+  | 'export'
+  | 'compare'
+  | 'diagnose'
+  | 'listRuns'
+  | 'stop'
+  | 'wait'
+  | 'watch'
+  | 'preflight'
+  | 'serveRewards'
+  | 'checkEnvironment'
+  | 'listRewards'
+  | 'testRewards'
+  | 'listPresets'
+  | 'handOff'
+  | 'checkMachine'
+  | 'begin'
+  | 'guide';
+
+/** What such a call can be given. */
+export type OptionName =
+  | 'apiKey'
+  | 'backend'
+  | 'checkpoint'
+  | 'config'
+  | 'dtype'
+  | 'dryRun'
+  | 'eval'
+  | 'fix'
+  | 'format'
+  | 'host'
+  | 'k'
+  | 'merged'
+  | 'minP'
+  | 'name'
+  | 'out'
+  | 'overwrite'
+  | 'port'
+  | 'preflight'
+  | 'problems'
+  | 'profile'
+  | 'prompt'
+  | 'require'
+  | 'resume'
+  | 'reward'
+  | 'rewardConfig'
+  | 'settings'
+  | 'split'
+  | 'temperature'
+  | 'to'
+  | 'topK'
+  | 'topP'
+  | 'yes';
+
+/** `false` is what leaves out something that is done by default. A list stands for an option that is given several times. */
+export type OptionValue = string | boolean | readonly string[];
+export type CallOptions = Readonly<Partial<Record<OptionName, OptionValue>>>;
+
+export interface Words {
+  /** The name of what does it: `evaluate`. */
+  readonly verb: (deed: Deed) => string;
+  /** A whole call: `evaluate('runs/a', { split: 'train' })`. @param subject words in capitals stand for what the reader puts there */
+  readonly call: (deed: Deed, subject?: string, options?: CallOptions) => string;
+  /** An option, alone or with its value: `split`, `split: 'train'`. */
+  readonly option: (name: OptionName, value?: OptionValue) => string;
+  /** How a run goes on that stopped, as the beginning of a sentence. */
+  readonly resuming: (directory: string) => string;
+}
+
+/** The functions of the package; what is a command alone is described. */
+const functions: Readonly<Record<Deed, string | { readonly said: (subject: string) => string }>> = {
+  train: 'train',
+  evaluate: 'evaluate',
+  sample: 'sample',
+  export: 'exportRun',
+  compare: 'compareRuns',
+  listRuns: 'listRuns',
+  diagnose: said('the diagnosis of the run'),
+  show: 'inspectRun',
+  stop: said('the signal of its train'),
+  wait: said('the promise of its train'),
+  watch: said('the dashboard'),
+  preflight: said('the check before a run'),
+  checkEnvironment: said('the check of environments'),
+  listRewards: said('docs/rewards.md'),
+  testRewards: said('a test of the reward'),
+  serveRewards: said('gradus_rewards.py'),
+  listPresets: said('docs/agent/hyper-parameters.md'),
+  handOff: said('a hand-off'),
+  checkMachine: said('the check of the machine'),
+  begin: said('a template of a project'),
+  guide: { said: (topic) => `docs/agent/${topic}.md` },
+};
+
+function said(text: string) {
+  return { said: () => text };
+}
+
+const asValue = (value: string) => (/^[A-Z][A-Z:=]*$/.test(value) ? value : `'${value}'`);
+
+const assigned: Words['option'] = (name, value) => {
+  if (name === 'merged') return assigned('format', 'merged');
+  if (value === undefined) return name;
+  if (typeof value === 'boolean') return `${name}: ${value}`;
+  return `${name}: ${typeof value === 'string' ? asValue(value) : `[${value.map(asValue).join(', ')}]`}`;
+};
+
+/** The words of a program that imports the package. */
+export const programWords: Words = {
+  verb(deed) {
+    const name = functions[deed];
+    return typeof name === 'string' ? name : name.said('');
+  },
+  call(deed, subject, options = {}) {
+    const name = functions[deed];
+    if (typeof name !== 'string') return name.said(subject ?? '');
+    const given = Object.entries(options).map(([key, value]) => assigned(key as OptionName, value));
+    const all = given.length > 0 ? [subject === undefined ? '…' : asValue(subject), `{ ${given.join(', ')} }`] : [];
+    return `${name}(${(all.length > 0 ? all : [subject ?? []].flat().map(asValue)).join(', ')})`;
+  },
+  option: assigned,
+  resuming: () => 'the same call with resume: true goes on',
+};
+
+let spoken = programWords;
+
+/** From now on, texts are in these words. */
+export function speak(words: Words): void {
+  spoken = words;
+}
+
+export const verb: Words['verb'] = (deed) => spoken.verb(deed);
+export const call: Words['call'] = (...given) => spoken.call(...given);
+export const option: Words['option'] = (...given) => spoken.option(...given);
+export const resuming: Words['resuming'] = (directory) => spoken.resuming(directory);
+
+/** A text of a table, which is made when it is read: words are chosen after modules are loaded. */
+export type Text = string | (() => string);
+
+export function textOf(text: Text): string {
+  return typeof text === 'string' ? text : text();
+}
