@@ -70,7 +70,7 @@ function option(name: OptionName, value: OptionValue = true): string {
 }
 
 /** A command to type. @param rest further words, which are typed as they are */
-export function command(deed: Deed, subject?: string, options: CallOptions = {}, ...rest: readonly string[]): string {
+function command(deed: Deed, subject?: string, options: CallOptions = {}, ...rest: readonly string[]): string {
   const given = Object.entries(options).map(([name, value]) => option(name as OptionName, value));
   return ['gradus', commands[deed], ...(subject === undefined ? [] : [shellWord(subject)]), ...given, ...rest].join(
     ' ',

@@ -114,7 +114,7 @@ const assigned: Words['option'] = (name, value) => {
 };
 
 /** The words of a program that imports the package. */
-export const programWords: Words = {
+const programWords: Words = {
   verb(deed) {
     const name = functions[deed];
     return typeof name === 'string' ? name : name.said('');
