@@ -148,3 +148,12 @@ export type Text = string | (() => string);
 export function textOf(text: Text): string {
   return typeof text === 'string' ? text : text();
 }
+
+/** The description of a schema, likewise. */
+export function describedAs(text: () => string): { readonly description: string } {
+  return {
+    get description() {
+      return text();
+    },
+  };
+}

@@ -1,6 +1,6 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
-import { call } from '../common/words.ts';
+import { call, describedAs } from '../common/words.ts';
 import { advantageBaselines, rewardScales } from '../grpo/advantages.ts';
 import { groupPolicies } from '../grpo/group-policy.ts';
 import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
@@ -190,11 +190,7 @@ const keys = {
       .enum(presetNames)
       .nullable()
       .default(null)
-      .meta({
-        get description() {
-          return `a set of settings from a paper or for a purpose: see ${call('listPresets')}`;
-        },
-      }),
+      .meta(describedAs(() => `a set of settings from a paper or for a purpose: see ${call('listPresets')}`)),
   }),
   ...actedOnBy('loss', {
     loss_type: z.enum(lossTypes).default('dapo').describe('how losses of tokens are clipped and averaged'),
