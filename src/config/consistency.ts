@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
-import type { LossType } from '../grpo/loss-settings.ts';
+import { type LossType, lossesWith } from '../grpo/loss-settings.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
@@ -50,21 +50,6 @@ const needs: Partial<Record<Key, readonly Key[]>> = {
   max_turns: ['environment'],
   max_episode_tokens: ['environment'],
   rollout: ['environment'],
-};
-
-const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
-
-/** Key → the losses that read it. */
-const readBy: Partial<Record<Key, readonly LossType[]>> = {
-  epsilon: clipped,
-  epsilon_high: [...clipped, 'cispo'],
-  delta: clipped,
-  sapo_temperature_pos: ['sapo'],
-  sapo_temperature_neg: ['sapo'],
-  vespo_k_pos: ['vespo'],
-  vespo_lambda_pos: ['vespo'],
-  vespo_k_neg: ['vespo'],
-  vespo_lambda_neg: ['vespo'],
 };
 
 /** Combinations that are refused. */
@@ -249,7 +234,7 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
       path: keys[0]!,
     });
   }
-  for (const [key, losses] of Object.entries(readBy) as [Key, readonly LossType[]][]) {
+  for (const [key, losses] of Object.entries(lossesWith) as [Key, readonly LossType[]][]) {
     if (!isGiven(key) || losses.includes(config.loss_type)) continue;
     conflict(key, `has no effect with loss_type ${config.loss_type}`, `it is for ${losses.join(', ')}`);
   }

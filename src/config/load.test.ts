@@ -6,7 +6,6 @@ import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
-import { defaultLossSettings } from '../grpo/loss-settings.ts';
 import { foreignNames } from './foreign-names.ts';
 import { loadConfigFile, loadConfigObject } from './load.ts';
 import { configDefaults } from './schema.ts';
@@ -623,13 +622,6 @@ test('the error for a wrong setting says so', () => {
   assert.match(refusal(withLine('seed: 1'), ['stages[0].name=x']).hint!, /^lists are written whole: stages=\[/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
   assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
-});
-
-test('the defaults of the loss are those that the library has', () => {
-  const { config } = load(withLine('seed: 0'));
-  // The configuration has keys of their own for the correction.
-  const { sampling_correction: _, ...settings } = defaultLossSettings;
-  for (const [key, value] of Object.entries(settings)) assert.deepEqual(valueAt(config, [key]), value, key);
 });
 
 test('stop texts are not empty, and variables of a chat template are its own', () => {

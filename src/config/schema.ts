@@ -1,10 +1,17 @@
-// The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
+// The schema of configurations: every key with its type, default and description. Names of hyper-parameters are TRL's. Long because it is the one list of keys.
 import { z } from 'zod';
 import { call, describedAs } from '../common/words.ts';
 import { advantageBaselines, rewardScales } from '../grpo/advantages.ts';
 import { groupPolicies } from '../grpo/group-policy.ts';
-import { correctionModes, klEstimatorNames, lossTypes, ratioLevels } from '../grpo/loss-settings.ts';
+import {
+  correctionModes,
+  klEstimatorNames,
+  defaultLossSettings as loss,
+  lossTypes,
+  ratioLevels,
+} from '../grpo/loss-settings.ts';
 import { learningRateSchedules } from '../grpo/schedules.ts';
+import { trainingDefaults as training } from '../grpo/training-defaults.ts';
 import { roles } from '../message.ts';
 import { backendNames, type EnginePart } from './backend-table.ts';
 import { presetNames } from './preset-names.ts';
@@ -68,7 +75,7 @@ const keys = {
   ...actedOnBy('the run', {
     backend: z.enum(backendNames).default('native').describe('the engine that samples and trains'),
     compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
-    seed: z.int().nonnegative().default(0).describe('decides every random choice of the run'),
+    seed: z.int().nonnegative().default(training.seed).describe('decides every random choice of the run'),
   }),
   ...actedOnBy('model', {
     model: z
@@ -193,19 +200,25 @@ const keys = {
       .meta(describedAs(() => `a set of settings from a paper or for a purpose: see ${call('listPresets')}`)),
   }),
   ...actedOnBy('loss', {
-    loss_type: z.enum(lossTypes).default('dapo').describe('how losses of tokens are clipped and averaged'),
+    loss_type: z.enum(lossTypes).default(loss.loss_type).describe('how losses of tokens are clipped and averaged'),
     importance_sampling_level: z
       .enum(ratioLevels)
-      .default('token')
+      .default(loss.importance_sampling_level)
       .describe('one ratio for each token, or for each sequence (GSPO)'),
   }),
   ...actedOnBy('the training loop', {
-    num_generations: z.int().min(2).default(8).describe('completions of each prompt, which form a group'),
-    prompts_per_step: count.default(4).describe('prompts, and so groups, in each step'),
-    num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
+    num_generations: z
+      .int()
+      .min(2)
+      .default(training.num_generations)
+      .describe('completions of each prompt, which form a group'),
+    prompts_per_step: count.default(training.prompts_per_step).describe('prompts, and so groups, in each step'),
+    num_iterations: count.default(training.num_iterations).describe('optimiser updates on the rollouts of one step'),
   }),
   ...actedOnBy('the rollouts', {
-    max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
+    max_completion_length: count
+      .default(loss.max_completion_length)
+      .describe('maximum tokens in one turn of the model'),
   }),
   ...actedOnBy('sampling', {
     temperature: positive.min(1e-3).default(1).describe('temperature of sampling'),
@@ -226,35 +239,54 @@ const keys = {
     beta: z
       .number()
       .nonnegative()
-      .default(0)
+      .default(loss.beta)
       .describe('weight of the KL divergence from the initial model, its adapter included'),
-    log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
-    kl_estimator: z.enum(klEstimatorNames).default('k3').describe('how the KL divergence of a token is estimated'),
+    log_kl: z.boolean().default(loss.log_kl).describe('measure the KL divergence even if beta is 0'),
+    kl_estimator: z
+      .enum(klEstimatorNames)
+      .default(loss.kl_estimator)
+      .describe('how the KL divergence of a token is estimated'),
     use_bias_correction_kl: z
       .boolean()
-      .default(true)
+      .default(loss.use_bias_correction_kl)
       .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
-    epsilon: positive.min(LEAST_OF_USE).default(0.2).describe('ratios are clipped at 1 - epsilon'),
+    epsilon: positive.min(LEAST_OF_USE).default(loss.epsilon).describe('ratios are clipped at 1 - epsilon'),
     epsilon_high: positive
       .min(LEAST_OF_USE)
       .nullable()
-      .default(null)
+      .default(loss.epsilon_high)
       .describe(
         'ratios are clipped at 1 + epsilon_high; null: epsilon. With loss_type cispo the largest ratio itself, required',
       ),
     delta: positive
       .nullable()
-      .default(null)
+      .default(loss.delta)
       .describe('upper bound of the ratio for negative advantages too (two-sided clipping); null: none'),
-    sapo_temperature_pos: positive.default(1).describe('with sapo: steepness of the gate for positive advantages'),
-    sapo_temperature_neg: positive.default(1.05).describe('with sapo: the same for negative advantages'),
-    vespo_k_pos: z.number().nonnegative().default(2).describe('with vespo: exponent of the ratio, positive advantages'),
-    vespo_lambda_pos: positive.default(3).describe('with vespo: decay of the ratio, positive advantages'),
-    vespo_k_neg: z.number().nonnegative().default(3).describe('with vespo: the same exponent, negative advantages'),
-    vespo_lambda_neg: positive.default(2).describe('with vespo: the same decay, negative advantages'),
+    sapo_temperature_pos: positive
+      .default(loss.sapo_temperature_pos)
+      .describe('with sapo: steepness of the gate for positive advantages'),
+    sapo_temperature_neg: positive
+      .default(loss.sapo_temperature_neg)
+      .describe('with sapo: the same for negative advantages'),
+    vespo_k_pos: z
+      .number()
+      .nonnegative()
+      .default(loss.vespo_k_pos)
+      .describe('with vespo: exponent of the ratio, positive advantages'),
+    vespo_lambda_pos: positive
+      .default(loss.vespo_lambda_pos)
+      .describe('with vespo: decay of the ratio, positive advantages'),
+    vespo_k_neg: z
+      .number()
+      .nonnegative()
+      .default(loss.vespo_k_neg)
+      .describe('with vespo: the same exponent, negative advantages'),
+    vespo_lambda_neg: positive
+      .default(loss.vespo_lambda_neg)
+      .describe('with vespo: the same decay, negative advantages'),
     off_policy_mask_threshold: positive
       .nullable()
-      .default(null)
+      .default(loss.off_policy_mask_threshold)
       .describe(
         'ignore sequences with a negative advantage that are further from the policy, in nats per token; null: never',
       ),
@@ -262,24 +294,26 @@ const keys = {
       .number()
       .positive()
       .max(1)
-      .default(1)
+      .default(loss.top_entropy_quantile)
       .describe(
         'train only on this fraction of tokens, those of the highest entropy; below 1 a step takes one more forward pass',
       ),
-    entropy_coef: z.number().default(0).describe('weight of the entropy bonus'),
+    entropy_coef: z.number().default(loss.entropy_coef).describe('weight of the entropy bonus'),
     use_adaptive_entropy: z
       .boolean()
-      .default(false)
+      .default(loss.use_adaptive_entropy)
       .describe('adjust entropy_coef in each step so that the entropy stays near entropy_target'),
-    entropy_coef_min: z.number().default(0).describe('adaptive: lower bound of entropy_coef'),
-    entropy_coef_max: z.number().default(1).describe('adaptive: upper bound of entropy_coef'),
-    entropy_coef_delta: positive.default(0.005).describe('adaptive: change of entropy_coef in one step'),
-    entropy_target: positive.default(0.2).describe('adaptive: nats per token'),
+    entropy_coef_min: z.number().default(loss.entropy_coef_min).describe('adaptive: lower bound of entropy_coef'),
+    entropy_coef_max: z.number().default(loss.entropy_coef_max).describe('adaptive: upper bound of entropy_coef'),
+    entropy_coef_delta: positive
+      .default(loss.entropy_coef_delta)
+      .describe('adaptive: change of entropy_coef in one step'),
+    entropy_target: positive.default(loss.entropy_target).describe('adaptive: nats per token'),
   }),
   ...actedOnBy('the training loop', {
     mask_truncated_completions: z
       .boolean()
-      .default(false)
+      .default(training.mask_truncated_completions)
       .describe('do not train on completions that a token limit cut off'),
   }),
   ...actedOnBy('loss', {
@@ -307,11 +341,11 @@ const keys = {
   ...actedOnBy('the advantages', {
     advantage_baseline: z
       .enum(advantageBaselines)
-      .default('group')
+      .default(training.advantage_baseline)
       .describe('compare a reward with the mean of its group, or of the other rewards in its group'),
     scale_rewards: z
       .enum(rewardScales)
-      .default('group')
+      .default(training.scale_rewards)
       .describe(
         'divide advantages by the standard deviation of the group or the batch, by nothing, or by the mean of the group (max-RL)',
       ),
@@ -323,9 +357,9 @@ const keys = {
   ...actedOnBy('the training loop', {
     group_policy: z
       .enum(groupPolicies)
-      .default('keep')
+      .default(training.group_policy)
       .describe('for groups whose rewards are all equal: keep them, drop them, or sample other prompts instead'),
-    resample_limit: count.default(3).describe('with resample: the most times in one step'),
+    resample_limit: count.default(training.resample_limit).describe('with resample: the most times in one step'),
   }),
   ...actedOnBy('the data and the prompts', {
     curriculum: curriculum
@@ -343,7 +377,7 @@ const keys = {
       .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
     lr_scheduler_type: z
       .enum(learningRateSchedules)
-      .default('constant')
+      .default(training.lr_scheduler_type)
       .describe('the learning rate after warm-up: linear and cosine fall to 0'),
     lr_scheduler_kwargs: z
       .strictObject({
@@ -354,16 +388,26 @@ const keys = {
       .describe(
         'with cosine_with_min_lr, where it ends: {min_lr_rate: 0.1}, a fraction of learning_rate, or {min_lr: 1e-7}',
       ),
-    warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
+    warmup_ratio: fraction
+      .default(training.warmup_ratio)
+      .describe('fraction of the steps in which the learning rate rises from 0'),
   }),
   ...actedOnBy('optimizer', {
-    weight_decay: z.number().nonnegative().max(1000).default(0).describe('decoupled weight decay of AdamW'),
-    adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
-    adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
-    adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
+    weight_decay: z
+      .number()
+      .nonnegative()
+      .max(1000)
+      .default(training.weight_decay)
+      .describe('decoupled weight decay of AdamW'),
+    adam_beta1: z.number().min(0).lt(1).default(training.adam_beta1).describe('decay of the mean of gradients'),
+    adam_beta2: z.number().min(0).lt(1).default(training.adam_beta2).describe('decay of the mean of squared gradients'),
+    adam_epsilon: positive
+      .min(1e-30)
+      .default(training.adam_epsilon)
+      .describe('added to the root of the mean of squared gradients'),
     max_grad_norm: positive
       .min(LEAST_OF_USE)
-      .default(1)
+      .default(training.max_grad_norm)
       .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
   }),
   ...actedOnBy('the training loop', {

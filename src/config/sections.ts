@@ -1,5 +1,6 @@
 // The nested objects of a configuration: rewards, adapters, rollouts, curriculum, evaluations, checkpoints, and the settings of each engine.
 import { z } from 'zod';
+import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { MOST_SAMPLES } from './limits.ts';
 import { count, duration, fraction, names, plainObject, positive } from './shapes.ts';
 
@@ -99,11 +100,11 @@ export const rollout = z.strictObject({
 });
 
 export const curriculum = z.strictObject({
-  target: fraction.default(0.5).describe('the preferred success rate of a problem'),
+  target: fraction.default(trainingDefaults.target).describe('the preferred success rate of a problem'),
   candidates: z
     .int()
     .min(2)
-    .default(4)
+    .default(trainingDefaults.candidates)
     .describe('problems drawn for each one chosen, which is the nearest to the target; more are stricter'),
 });
 

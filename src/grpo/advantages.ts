@@ -1,6 +1,7 @@
 // Advantages: how much better a trajectory scored than the others in its group.
 import { mean, moments, sampleDeviation } from '../common/statistics.ts';
 import { GradusError } from '../errors.ts';
+import { trainingDefaults } from './training-defaults.ts';
 
 /** What a score is compared with: the mean of its group, or the mean of the other scores in its group. */
 export const advantageBaselines = ['group', 'leave_one_out'] as const;
@@ -47,7 +48,10 @@ const GOOD_SCORE = 0.5;
  */
 export function groupAdvantages(
   scores: readonly (readonly (number | null)[])[],
-  { baseline = 'group', scaleRewards = 'group' }: GroupAdvantagesOptions = {},
+  {
+    baseline = trainingDefaults.advantage_baseline,
+    scaleRewards = trainingDefaults.scale_rewards,
+  }: GroupAdvantagesOptions = {},
 ): number[][] {
   const groups = scores.map(scored);
   const batch = groups.flat();

@@ -1,7 +1,7 @@
 // Estimators of KL(policy ‖ reference) from log-probabilities of tokens that the policy sampled.
 import type { Tensor } from '../tensor/graph.ts';
 import { exp, mul, neg, sub } from '../tensor/ops.ts';
-import type { KlEstimator } from './loss-settings.ts';
+import { defaultLossSettings, type KlEstimator } from './loss-settings.ts';
 
 /**
  * Per-token estimates of KL(policy ‖ reference) from log r = log(reference / policy).
@@ -29,7 +29,7 @@ export interface KlOptions {
 
 /** The per-token estimate [R, C] from the log-probabilities [R, C] of the policy and of the reference. */
 export function klDivergence(logprobs: Tensor, referenceLogprobs: Tensor, options: KlOptions = {}): Tensor {
-  const { estimator = 'k3', importanceRatio } = options;
+  const { estimator = defaultLossSettings.kl_estimator, importanceRatio } = options;
   const divergence = klEstimators[estimator](sub(referenceLogprobs, logprobs));
   return importanceRatio ? mul(divergence, importanceRatio) : divergence;
 }

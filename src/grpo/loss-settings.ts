@@ -96,6 +96,21 @@ export const defaultLossSettings: LossSettings = {
   entropy_target: 0.2,
 };
 
+const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
+
+/** The losses that read a setting, where not all of them do. */
+export const lossesWith: Readonly<Partial<Record<keyof LossSettings, readonly LossType[]>>> = {
+  epsilon: clipped,
+  epsilon_high: [...clipped, 'cispo'],
+  delta: clipped,
+  sapo_temperature_pos: ['sapo'],
+  sapo_temperature_neg: ['sapo'],
+  vespo_k_pos: ['vespo'],
+  vespo_lambda_pos: ['vespo'],
+  vespo_k_neg: ['vespo'],
+  vespo_lambda_neg: ['vespo'],
+};
+
 /** Settings of `sapo`: the steepness of its gate for positive and negative advantages. */
 export interface SoftGateSettings {
   readonly sapo_temperature_pos: number;

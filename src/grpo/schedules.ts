@@ -1,4 +1,5 @@
 // Learning-rate schedules with warm-up, equal to those of transformers in every step.
+import { trainingDefaults } from './training-defaults.ts';
 
 /** `constant` keeps its warm-up, if any: transformers calls that `constant_with_warmup`. */
 export const learningRateSchedules = ['constant', 'linear', 'cosine', 'cosine_with_min_lr'] as const;
@@ -46,7 +47,9 @@ export function leastFraction({
 
 /** The learning rate of each optimiser step, counted from 0. With warm-up the first is 0. */
 export function learningRateSchedule(options: LearningRateOptions): (step: number) => number {
-  const { learning_rate, lr_scheduler_type = 'constant', warmup_ratio = 0, max_steps } = options;
+  const { learning_rate, max_steps } = options;
+  const { lr_scheduler_type = trainingDefaults.lr_scheduler_type, warmup_ratio = trainingDefaults.warmup_ratio } =
+    options;
   const least = leastFraction(options);
   const warmupSteps = Math.ceil(warmup_ratio * max_steps);
   return (step) => {

@@ -2,6 +2,7 @@
 import { randomStream, streamSeed } from '../common/random.ts';
 import { mean } from '../common/statistics.ts';
 import type { DataLoader } from '../data-loader.ts';
+import { trainingDefaults } from '../grpo/training-defaults.ts';
 import type { Example, Group } from '../rl.ts';
 
 export interface CurriculumOptions<E extends Example = Example> {
@@ -29,7 +30,8 @@ interface CurriculumState {
  * rate of the step, and `curriculum/measured`, the fraction of rows that have an estimate.
  */
 export function curriculum<E extends Example>(rows: readonly E[], options: CurriculumOptions<E>): DataLoader<E> {
-  const { success, target = 0.5, candidates = 4, seed = 0 } = options;
+  const { success, target = trainingDefaults.target, candidates = trainingDefaults.candidates } = options;
+  const { seed = trainingDefaults.seed } = options;
   const rowOf = new Map(rows.map((example, row) => [example, row]));
   const estimates = new Map<number, number>();
   const taken = new Set<number>();

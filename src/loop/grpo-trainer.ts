@@ -25,6 +25,7 @@ import {
 } from '../grpo/advantages.ts';
 import { type GroupPolicy, groupFate, groupMetrics, groupPolicies, groupReason } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics, tokensSeen } from '../grpo/metrics.ts';
+import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { type MetricsLogger, meanMetrics } from '../logging.ts';
 import {
   assertAdvantageOptions,
@@ -107,18 +108,18 @@ export interface StepsOptions extends TrainingStart {
 type Weights = Readonly<Record<string, number>>;
 
 const defaults = {
-  promptsPerStep: 4,
-  numGenerations: 8,
-  numIterations: 1,
-  advantageBaseline: 'group',
-  scaleRewards: 'group',
+  promptsPerStep: trainingDefaults.prompts_per_step,
+  numGenerations: trainingDefaults.num_generations,
+  numIterations: trainingDefaults.num_iterations,
+  advantageBaseline: trainingDefaults.advantage_baseline,
+  scaleRewards: trainingDefaults.scale_rewards,
   multiObjective: false,
-  maskTruncated: false,
-  groupPolicy: 'keep',
+  maskTruncated: trainingDefaults.mask_truncated_completions,
+  groupPolicy: trainingDefaults.group_policy,
   minGroup: 2,
-  resampleLimit: 3,
+  resampleLimit: trainingDefaults.resample_limit,
   useReference: false,
-  seed: 0,
+  seed: trainingDefaults.seed,
 } satisfies Partial<GrpoTrainerOptions>;
 
 type CompleteOptions<E extends Example> = GrpoTrainerOptions<E> &

@@ -3,6 +3,7 @@
 import { anything, assertOptions, count, type Demands, kind, optional, part } from '../common/option-checks.ts';
 import { stopwatch } from '../common/stopwatch.ts';
 import type { DataLoader } from '../data-loader.ts';
+import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { learningRateAt } from '../protocol-checks.ts';
 import type { Example } from '../rl.ts';
 import type { Model, TrainingSequence } from '../training-model.ts';
@@ -47,7 +48,14 @@ export class SupervisedTrainer<E extends Example = Example> {
   async *steps(options: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { from = 0, signal } = options;
     const progress = progressMetrics(this.#options.dataLoader, options);
-    const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
+    const {
+      model,
+      dataLoader,
+      sequence,
+      maxSteps,
+      promptsPerStep = trainingDefaults.prompts_per_step,
+      learningRate,
+    } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
       const watch = stopwatch();
       const sequences = dataLoader.next(promptsPerStep).map(sequence);

@@ -1,4 +1,5 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
+import { trainingDefaults } from '../../../grpo/training-defaults.ts';
 import type { Binding } from '../../../runtime/binding.ts';
 import { add, div, input, mul, sqrt, sub } from '../../../tensor/ops.ts';
 import type { Shape } from '../../../tensor/shape.ts';
@@ -21,7 +22,13 @@ export interface AdamWSettings {
 }
 
 /** The defaults of the configuration. */
-export const defaultAdamW: AdamWSettings = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 };
+export const defaultAdamW: AdamWSettings = {
+  beta1: trainingDefaults.adam_beta1,
+  beta2: trainingDefaults.adam_beta2,
+  epsilon: trainingDefaults.adam_epsilon,
+  weightDecay: trainingDefaults.weight_decay,
+  maxGradNorm: trainingDefaults.max_grad_norm,
+};
 
 export class AdamW {
   readonly #settings: AdamWSettings;
