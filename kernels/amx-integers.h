@@ -50,17 +50,17 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
 }
 
 /** Two blocks at a time: while these are multiplied, the two before are added. Rows beyond the last are multiplied too. */
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead, const Coding c,
                                                              RowSums *result) {
   Integers products[2];
   RowSums sums = *result; // in registers
-  const long size = eight_rows_bytes(c);
-  for (long group = 0; group < groups + 2; group += 2) {
+  const int64_t size = eight_rows_bytes(c);
+  for (int64_t group = 0; group < groups + 2; group += 2) {
     if (group < groups) MULTIPLY_BLOCK(0, 1, 4, left + group * size, right_at(right, group).levels, c.deep);
     if (group + 1 < groups) MULTIPLY_BLOCK(2, 3, 5, left + (group + 1) * size, right_at(right, group + 1).levels, c.deep);
-    for (long line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++)
+    for (int64_t line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++)
       _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T1);
-    for (long i = group - 2; i >= 0 && i < least(group, groups); i++)
+    for (int64_t i = group - 2; i >= 0 && i < least(group, groups); i++)
       add_integers(&products[i - group + 2], row_scales(left + i * size, c), right_at(right, i).scales, c, &sums);
     if (group < groups) store_integers(products);
   }

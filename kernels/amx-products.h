@@ -49,10 +49,10 @@ static inline Split split(__m512 first, __m512 second) {
 typedef struct { __m512i high[16], low[16]; } Tile;
 
 /** 16 rows of a matrix, 32 numbers of each; what lies beyond `rows` and `columns` is 0. */
-static inline Tile read_rows(const float *from, long stride, long rows, long columns, __m512 scale) {
+static inline Tile read_rows(const float *from, int64_t stride, int64_t rows, int64_t columns, __m512 scale) {
   const __mmask16 first = tail_mask(columns), second = tail_mask(columns - 16);
   Tile tile;
-  for (long row = 0; row < 16; row++, from += stride) {
+  for (int64_t row = 0; row < 16; row++, from += stride) {
     Split parts = {_mm512_setzero_si512(), _mm512_setzero_si512()};
     if (row < rows) {
       for (int ahead = 64; ahead < 96; ahead += 16) _mm_prefetch((const char *)(from + ahead), _MM_HINT_T0);
@@ -66,13 +66,13 @@ static inline Tile read_rows(const float *from, long stride, long rows, long col
 }
 
 /** 32 rows of a matrix, 16 numbers of each, in pairs: a row of the tile has the numbers of two rows, in alternation. */
-static inline Tile read_pairs(const float *from, long stride, long rows, long columns, __m512 scale) {
+static inline Tile read_pairs(const float *from, int64_t stride, int64_t rows, int64_t columns, __m512 scale) {
   static const Packed order[32] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23,
                                      8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i interleave = _mm512_loadu_si512(order);
   const __mmask16 mask = tail_mask(columns);
   Tile tile;
-  for (long pair = 0; pair < 16; pair++, from += 2 * stride) {
+  for (int64_t pair = 0; pair < 16; pair++, from += 2 * stride) {
     const __m512 even = _mm512_mul_ps(scale, _mm512_maskz_loadu_ps(2 * pair < rows ? mask : 0, from));
     const __m512 odd = _mm512_mul_ps(scale, _mm512_maskz_loadu_ps(2 * pair + 1 < rows ? mask : 0, from + stride));
     const Split parts = split(even, odd);
@@ -87,10 +87,10 @@ static inline void store_tile(const Tile *tile, int low, Packed *into) {
   for (int row = 0; low && row < 16; row++) _mm512_store_si512(into + HIGH_BLOCK + 32 * row, tile->low[row]);
 }
 
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor,
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
                         Packed *into) {
   const __m512 scale = _mm512_set1_ps(factor);
-  for (long half = 0; half < 2 && 16 * half < width; half++) {
+  for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
     Tile tile = along ? read_rows(from + 16 * half * stride, stride, width - 16 * half, depth, scale)
                       : read_pairs(from + 16 * half, stride, depth, width - 16 * half, scale);
     if (along == is_right) transpose(tile.high);
@@ -100,7 +100,7 @@ static inline void pack(const float *from, long stride, int along, int is_right,
 }
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. Prefetches those further on. */
-static inline __attribute__((always_inline)) void read_pair(const Packed *block, long size, long half, long pair, __m512 into[2]) {
+static inline __attribute__((always_inline)) void read_pair(const Packed *block, int64_t size, int64_t half, int64_t pair, __m512 into[2]) {
   const Packed *place = block + half * TILE + pair * 32;
   _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
   widen_pairs(_mm512_load_si512(place), into);
@@ -167,14 +167,14 @@ static inline void clear_tiles(void) {
   _tile_zero(3);
 }
 
-static inline void load_tiles(const float *from, long stride) {
+static inline void load_tiles(const float *from, int64_t stride) {
   _tile_loadd(0, from, stride * sizeof(float));
   _tile_loadd(1, from + 16, stride * sizeof(float));
   _tile_loadd(2, from + 16 * stride, stride * sizeof(float));
   _tile_loadd(3, from + 16 * stride + 16, stride * sizeof(float));
 }
 
-static inline void store_tiles(float *into, long stride) {
+static inline void store_tiles(float *into, int64_t stride) {
   _tile_stored(0, into, stride * sizeof(float));
   _tile_stored(1, into + 16, stride * sizeof(float));
   _tile_stored(2, into + 16 * stride, stride * sizeof(float));
@@ -201,10 +201,10 @@ static void multiply(Factors first, Factors second, Target t) {
     add_half_product(second);
     store_tiles(edge, BLOCK);
   }
-  for (long row = 0; row < t.rows; row++)
-    for (long half = 0; half < BLOCK; half += 16) {
+  for (int64_t row = 0; row < t.rows; row++)
+    for (int64_t half = 0; half < BLOCK; half += 16) {
       const __mmask16 mask = tail_mask(t.columns - half);
-      const long place = row * t.stride + half;
+      const int64_t place = row * t.stride + half;
       __m512 sum = _mm512_load_ps(edge + row * BLOCK + half);
       if (t.rows <= 16) sum = _mm512_add_ps(sum, _mm512_load_ps(edge + (16 + row) * BLOCK + half));
       if (t.base) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, t.base + place));

@@ -29,51 +29,51 @@ enum {
 
 /** Some rows of a segment. */
 typedef struct {
-  long segment, start, count;
-  long prefix_blocks, blocks; // of its keys: those of the prefix, and all
-  long prefix_count;          // keys of the prefix
-  long sums;                  // where the sums for its keys begin, in blocks
+  int64_t segment, start, count;
+  int64_t prefix_blocks, blocks; // of its keys: those of the prefix, and all
+  int64_t prefix_count;          // keys of the prefix
+  int64_t sums;                  // where the sums for its keys begin, in blocks
 } Part;
 
 typedef struct {
   const float *query;               // [rows, heads · size]
   Matrix key, value;                // from their first row and head on
-  long head_stride;                 // from a head of keys or values to the next
+  int64_t head_stride;                 // from a head of keys or values to the next
   const float *gradient;            // of the output
   float *output, *query_gradient, *key_gradient, *value_gradient;
-  long rows, heads, kv_heads, size;
+  int64_t rows, heads, kv_heads, size;
   float scale;
   int rounded; // whether operands are
   const Segment *segments;
-  long segment_count;
-  long first_query; // the first row of each segment that has a query
-  long window;      // how many keys a row attends to, its own included; 0 for all
+  int64_t segment_count;
+  int64_t first_query; // the first row of each segment that has a query
+  int64_t window;      // how many keys a row attends to, its own included; 0 for all
 
   Part *parts;
-  long part_count, sum_blocks; // and the blocks of all their keys
-  long *first_block;           // of each segment, where its packed keys begin
-  long block_count, width;     // blocks of all segments, and of the size of a head
+  int64_t part_count, sum_blocks; // and the blocks of all their keys
+  int64_t *first_block;           // of each segment, where its packed keys begin
+  int64_t block_count, width;     // blocks of all segments, and of the size of a head
   // Packed keys and values of all segments and heads as right operands, with keys as columns or as depth.
   Packed *key_columns, *value_columns, *key_depth, *value_depth;
-  long score_size, gradient_size; // of packed blocks of what scores and outputs are multiplied from, and of what gradients are
-  long first_head; // of those whose sums are in memory
+  int64_t score_size, gradient_size; // of packed blocks of what scores and outputs are multiplied from, and of what gradients are
+  int64_t first_head; // of those whose sums are in memory
   float *key_sums, *value_sums;
   atomic_int failed;
 } Attention;
 
 /** How deep what gradients are multiplied from is packed at least, from multiples of that on. */
-static long span_of_gradients(const Attention *a) { return a->rounded ? COARSE_SPAN : BLOCK; }
+static int64_t span_of_gradients(const Attention *a) { return a->rounded ? COARSE_SPAN : BLOCK; }
 
 /** Where a segment's keys or values are among those that are packed. */
-static long packed_place(const Attention *a, long kv_head, long segment) {
+static int64_t packed_place(const Attention *a, int64_t kv_head, int64_t segment) {
   return (kv_head * a->block_count + a->first_block[segment]) * a->width * WHOLE_BLOCK;
 }
 
 static void pack_segment_task(void *data, size_t index) {
   const Attention *a = data;
-  const long segment = (long)index / a->kv_heads, kv_head = (long)index % a->kv_heads;
+  const int64_t segment = (int64_t)index / a->kv_heads, kv_head = (int64_t)index % a->kv_heads;
   const Segment *s = a->segments + segment;
-  const long place = packed_place(a, kv_head, segment);
+  const int64_t place = packed_place(a, kv_head, segment);
   const Matrix key = part_of(a->key, s->row, kv_head * a->head_stride), value = part_of(a->value, s->row, kv_head * a->head_stride);
   pack_as_columns(key, s->count, a->size, 1, a->score_size, a->key_columns + place);
   if (a->output) {
@@ -85,16 +85,16 @@ static void pack_segment_task(void *data, size_t index) {
 }
 
 /** The blocks of a part's keys up to that of this row, one of its own segment. */
-static long blocks_up_to(const Part *part, long row) { return part->prefix_blocks + row / BLOCK + 1; }
+static int64_t blocks_up_to(const Part *part, int64_t row) { return part->prefix_blocks + row / BLOCK + 1; }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
-static void multiply_columns(const Attention *a, const Part *part, long kv_head, const Packed *strip, const Packed *packed, long size, long rows,
-                             long blocks, float *into) {
-  const long segment = part->segment, stride = part->blocks * BLOCK;
+static void multiply_columns(const Attention *a, const Part *part, int64_t kv_head, const Packed *strip, const Packed *packed, int64_t size, int64_t rows,
+                             int64_t blocks, float *into) {
+  const int64_t segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
-  for (long block = 0; block < blocks; block++) {
+  for (int64_t block = 0; block < blocks; block++) {
     const int own = block >= part->prefix_blocks;
-    const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (long)a->segments[segment].prefix);
+    const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (int64_t)a->segments[segment].prefix);
     const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * size;
     multiply((Factors){strip, panel, a->size, size, size}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
@@ -104,36 +104,36 @@ static void multiply_columns(const Attention *a, const Part *part, long kv_head,
  * Multiplies rows, with a number for each key of a part's prefix and of so many of its own segment, with keys or values as depth.
  * @param strip memory for the rows as they are packed
  */
-static void multiply_depth(const Attention *a, const Part *part, long kv_head, const float *numbers, Packed *strip, const Packed *packed, long size,
-                           long rows, long own_keys, float *into) {
+static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head, const float *numbers, Packed *strip, const Packed *packed, int64_t size,
+                           int64_t rows, int64_t own_keys, float *into) {
   const Segment *own = a->segments + part->segment;
-  const long all_own = ceiling(own->count, BLOCK), columns = part->blocks * BLOCK, prefix = part->prefix_blocks;
+  const int64_t all_own = ceiling(own->count, BLOCK), columns = part->blocks * BLOCK, prefix = part->prefix_blocks;
   pack_rows(numbers, columns, rows, part->prefix_count, 1, size, strip);
   pack_rows(numbers + prefix * BLOCK, columns, rows, own_keys, 1, size, strip + prefix * size);
   const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
-  const Packed *prefix_panels = packed + (prefix ? packed_place(a, kv_head, (long)own->prefix) : 0);
-  for (long panel = 0; panel < a->width; panel++)
+  const Packed *prefix_panels = packed + (prefix ? packed_place(a, kv_head, (int64_t)own->prefix) : 0);
+  for (int64_t panel = 0; panel < a->width; panel++)
     multiply((Factors){strip, prefix_panels + panel * prefix * size, part->prefix_count, size, size},
              (Factors){strip + prefix * size, own_panels + panel * all_own * size, own_keys, size, size},
              (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
 }
 
 /** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
-static inline Mask attended(const Attention *a, const Part *part, long row, long column) {
-  const long own = column - part->prefix_blocks * BLOCK;
+static inline Mask attended(const Attention *a, const Part *part, int64_t row, int64_t column) {
+  const int64_t own = column - part->prefix_blocks * BLOCK;
   const Mask keys = tail_mask(own >= 0 ? row + 1 - own : part->prefix_count - column);
   if (!a->window) return keys;
-  const long position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
+  const int64_t position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
   return mask_andnot(keys, tail_mask(first - position));
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
-static float soften(const Attention *a, const Part *part, long row, long columns, float *scores) {
+static float soften(const Attention *a, const Part *part, int64_t row, int64_t columns, float *scores) {
   Vector highest = broadcast(-INFINITY), sum = broadcast(0);
-  for (long column = 0; column < columns; column += 16)
+  for (int64_t column = 0; column < columns; column += 16)
     highest = blend(attended(a, part, row, column), maximum(highest, load(scores + column)), highest);
   const Vector shift = broadcast(hmax(highest));
-  for (long column = 0; column < columns; column += 16) {
+  for (int64_t column = 0; column < columns; column += 16) {
     const Mask mask = attended(a, part, row, column);
     Vector weight = broadcast(0);
     if (!is_empty(mask)) weight = masked(mask, exponential(sub(load(scores + column), shift)));
@@ -176,46 +176,46 @@ static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *me
 }
 
 /** Up to 32 rows of a part and one query head. */
-static void attend(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
-  const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
-  const long last = row + rows - 1, blocks = blocks_up_to(part, last);
-  const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
+static void attend(const Attention *a, const Part *part, int64_t head, int64_t row, int64_t rows, const Buffers *b) {
+  const int64_t stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
+  const int64_t last = row + rows - 1, blocks = blocks_up_to(part, last);
+  const int64_t place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
   pack_rows(a->query + place, stride, rows, a->size, a->scale, a->score_size, b->strip);
   multiply_columns(a, part, kv_head, b->strip, a->key_columns, a->score_size, rows, blocks, b->weights);
-  for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, blocks * BLOCK, b->weights + i * columns);
+  for (int64_t i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, blocks * BLOCK, b->weights + i * columns);
   multiply_depth(a, part, kv_head, b->weights, b->weight_strip, a->value_depth, a->score_size, rows, last + 1, a->output + place);
-  for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
+  for (int64_t i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
 
 /** A row's weights, from exponentials, and the gradients of its scores, from those of its weights. */
-static void differentiate(long columns, float sum, float scale, float *weights, float *gradients) {
+static void differentiate(int64_t columns, float sum, float scale, float *weights, float *gradients) {
   Vector along = broadcast(0);
   scale_row(weights, columns, 1 / sum);
-  for (long column = 0; column < columns; column += 16) {
+  for (int64_t column = 0; column < columns; column += 16) {
     // Where weights are 0, what gradients hold may be anything.
     const Vector weight = load(weights + column), gradient = masked(ne(weight, broadcast(0)), load(gradients + column));
     along = fmadd(weight, gradient, along);
     store(gradients + column, gradient);
   }
   const Vector mean = broadcast(hsum(along));
-  for (long column = 0; column < columns; column += 16) {
+  for (int64_t column = 0; column < columns; column += 16) {
     const Vector weight = mul(broadcast(scale), load(weights + column));
     store(gradients + column, mul(weight, sub(load(gradients + column), mean)));
   }
 }
 
 /** Up to 32 rows of a part and one query head: their weights, gradients of scores and of queries. */
-static void attend_backward(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
-  const long stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
-  const long last = row + rows - 1, blocks = blocks_up_to(part, last), beyond = columns - blocks * BLOCK;
-  const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
+static void attend_backward(const Attention *a, const Part *part, int64_t head, int64_t row, int64_t rows, const Buffers *b) {
+  const int64_t stride = a->heads * a->size, kv_head = head / (a->heads / a->kv_heads), columns = part->blocks * BLOCK;
+  const int64_t last = row + rows - 1, blocks = blocks_up_to(part, last), beyond = columns - blocks * BLOCK;
+  const int64_t place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
   pack_rows(a->query + place, stride, rows, a->size, a->scale, a->score_size, b->strip);
   pack_rows(a->gradient + place, stride, rows, a->size, 1, a->gradient_size, b->gradient_strip);
   multiply_columns(a, part, kv_head, b->strip, a->key_columns, a->score_size, rows, blocks, weights);
   multiply_columns(a, part, kv_head, b->gradient_strip, a->value_columns, a->gradient_size, rows, blocks, gradients);
-  for (long i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, blocks * BLOCK, weights + i * columns);
     differentiate(blocks * BLOCK, sum, a->scale, weights + i * columns, gradients + i * columns);
     if (!a->rounded) continue;
@@ -223,20 +223,20 @@ static void attend_backward(const Attention *a, const Part *part, long head, lon
     memset(weights + i * columns + blocks * BLOCK, 0, beyond * sizeof *weights);
     memset(gradients + i * columns + blocks * BLOCK, 0, beyond * sizeof *gradients);
   }
-  const long span = span_of_gradients(a), keys = least((long)a->segments[part->segment].count, ceiling(last + 1, span) * span);
+  const int64_t span = span_of_gradients(a), keys = least((int64_t)a->segments[part->segment].count, ceiling(last + 1, span) * span);
   multiply_depth(a, part, kv_head, gradients, b->weight_strip, a->key_depth, a->gradient_size, rows, keys, a->query_gradient + place);
 }
 
 /** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. Rows before a block of keys have none. */
 static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first,
                      float *sums) {
-  const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK), size = a->gradient_size, span = span_of_gradients(a);
+  const int64_t columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK), size = a->gradient_size, span = span_of_gradients(a);
   const Factors none = {0};
-  for (long column = 0; column < columns; column += BLOCK) {
-    const long key = column - part->prefix_blocks * BLOCK, before = key > part->start ? (key - part->start) / span * span : 0;
-    const long count = part->count - before;
+  for (int64_t column = 0; column < columns; column += BLOCK) {
+    const int64_t key = column - part->prefix_blocks * BLOCK, before = key > part->start ? (key - part->start) / span * span : 0;
+    const int64_t count = part->count - before;
     pack_as_depth(floats(numbers + before * columns + column, columns), count, BLOCK, 1, size, panel);
-    for (long strip = 0; strip < a->width; strip++) {
+    for (int64_t strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
       multiply((Factors){transposed + (strip * deep + before / BLOCK) * size, panel, count, size, size}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
@@ -246,9 +246,9 @@ static void add_sums(const Attention *a, const Part *part, const Packed *transpo
 
 static void attention_task(void *data, size_t index) {
   Attention *a = data;
-  const long queries_per_kv = a->heads / a->kv_heads;
-  const Part *part = a->parts + (long)index % a->part_count;
-  const long kv_head = a->first_head + (long)index / a->part_count;
+  const int64_t queries_per_kv = a->heads / a->kv_heads;
+  const Part *part = a->parts + (int64_t)index % a->part_count;
+  const int64_t kv_head = a->first_head + (int64_t)index / a->part_count;
   Buffers b;
   const Scratch scratch = borrow(lay_out(&b, a, part, 0));
   if (!scratch.memory) {
@@ -257,12 +257,12 @@ static void attention_task(void *data, size_t index) {
   }
   lay_out(&b, a, part, scratch.memory);
   start_unit();
-  const long last = part->start + part->count, stride = a->heads * a->size;
-  for (long head = kv_head * queries_per_kv; head < (kv_head + 1) * queries_per_kv; head++) {
-    for (long row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
+  const int64_t last = part->start + part->count, stride = a->heads * a->size;
+  for (int64_t head = kv_head * queries_per_kv; head < (kv_head + 1) * queries_per_kv; head++) {
+    for (int64_t row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
     if (a->output) continue;
-    const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
-    const long sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
+    const int64_t place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
+    const int64_t sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
     const int first = head == kv_head * queries_per_kv;
     pack_columns(a->query + place, stride, part->count, a->size, 1, a->gradient_size, b.queries);
     pack_columns(a->gradient + place, stride, part->count, a->size, 1, a->gradient_size, b.outputs);
@@ -274,12 +274,12 @@ static void attention_task(void *data, size_t index) {
 }
 
 /** Adds sums for a segment's keys, 16 numbers of each: [16, columns], of which there are `size`, to rows of a gradient. */
-static void add_transposed(const float *sums, long columns, long size, long keys, float *into, long stride) {
-  for (long key = 0; key < keys; key += 16) {
+static void add_transposed(const float *sums, int64_t columns, int64_t size, int64_t keys, float *into, int64_t stride) {
+  for (int64_t key = 0; key < keys; key += 16) {
     Ints rows[16];
-    for (long i = 0; i < 16; i++) rows[i] = i < size ? as_ints(load(sums + i * columns + key)) : broadcast_ints(0);
+    for (int64_t i = 0; i < 16; i++) rows[i] = i < size ? as_ints(load(sums + i * columns + key)) : broadcast_ints(0);
     transpose(rows);
-    for (long i = 0; i < least(16, keys - key); i++) {
+    for (int64_t i = 0; i < least(16, keys - key); i++) {
       float *place = into + (key + i) * stride;
       store_first(size, place, add(load_first(size, place), as_floats(rows[i])));
     }
@@ -289,14 +289,14 @@ static void add_transposed(const float *sums, long columns, long size, long keys
 /** Sums gradients of keys or values over parts: 16 numbers of each row. */
 static void sum_task(void *data, size_t index) {
   const Attention *a = data;
-  const long pieces = ceiling(a->size, 16), head = a->first_head + (long)index / 2 / pieces, stride = a->kv_heads * a->size;
-  const long first = (long)index / 2 % pieces * 16, size = least(16, a->size - first);
+  const int64_t pieces = ceiling(a->size, 16), head = a->first_head + (int64_t)index / 2 / pieces, stride = a->kv_heads * a->size;
+  const int64_t first = (int64_t)index / 2 % pieces * 16, size = least(16, a->size - first);
   float *gradient = (index % 2 ? a->value_gradient : a->key_gradient) + head * a->size + first;
   const float *sums_of_head = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
-  for (long row = 0; row < a->rows; row++) memset(gradient + row * stride, 0, size * sizeof *gradient);
+  for (int64_t row = 0; row < a->rows; row++) memset(gradient + row * stride, 0, size * sizeof *gradient);
   for (const Part *part = a->parts; part < a->parts + a->part_count; part++) {
     const Segment *own = a->segments + part->segment;
-    const long columns = part->blocks * BLOCK;
+    const int64_t columns = part->blocks * BLOCK;
     const float *sums = sums_of_head + part->sums * BLOCK * a->size + first * columns;
     if (part->prefix_blocks) {
       const Segment *prefix = a->segments + own->prefix;
@@ -307,13 +307,13 @@ static void sum_task(void *data, size_t index) {
 }
 
 /** Divides segments into parts. `parts` may be null, to count them. */
-static long divide_work(const Attention *a, Part *parts) {
-  long count = 0, sums = 0;
-  for (long segment = 0; segment < a->segment_count; segment++) {
+static int64_t divide_work(const Attention *a, Part *parts) {
+  int64_t count = 0, sums = 0;
+  for (int64_t segment = 0; segment < a->segment_count; segment++) {
     const Segment *s = a->segments + segment;
-    const long prefix_count = s->prefix < 0 ? 0 : (long)a->segments[s->prefix].count, prefix_blocks = ceiling(prefix_count, BLOCK);
-    for (long start = a->first_query; start < s->count; start += PART, count++) {
-      const long rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
+    const int64_t prefix_count = s->prefix < 0 ? 0 : (int64_t)a->segments[s->prefix].count, prefix_blocks = ceiling(prefix_count, BLOCK);
+    for (int64_t start = a->first_query; start < s->count; start += PART, count++) {
+      const int64_t rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
       if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, prefix_count, sums};
       sums += blocks;
     }
@@ -323,7 +323,7 @@ static long divide_work(const Attention *a, Part *parts) {
 
 /** Whether segments lie within the rows, and prefixes have none themselves. */
 static int segments_fit(const Attention *a) {
-  for (long i = 0; i < a->segment_count; i++) {
+  for (int64_t i = 0; i < a->segment_count; i++) {
     const Segment *s = a->segments + i;
     if (s->row < 0 || s->count < 0 || s->row > a->rows || s->count > a->rows - s->row) return 0;
     if (s->prefix >= a->segment_count || (s->prefix >= 0 && a->segments[s->prefix].prefix >= 0)) return 0;
@@ -331,23 +331,23 @@ static int segments_fit(const Attention *a) {
   return 1;
 }
 
-static long covered(const Attention *a) {
-  long rows = 0;
-  for (long i = 0; i < a->segment_count; i++) rows += a->segments[i].count;
+static int64_t covered(const Attention *a) {
+  int64_t rows = 0;
+  for (int64_t i = 0; i < a->segment_count; i++) rows += a->segments[i].count;
   return rows;
 }
 
 /** Sums of gradients exist for some heads at a time. */
 static OrtStatus *differentiate_heads(Attention *a, OrtKernelContext *context) {
   const size_t bytes = a->sum_blocks * BLOCK * a->size * sizeof(float);
-  const long fitting = SUMS_BYTES / (long)(2 * bytes + 1), together = least(a->kv_heads, fitting > 0 ? fitting : 1);
+  const int64_t fitting = SUMS_BYTES / (int64_t)(2 * bytes + 1), together = least(a->kv_heads, fitting > 0 ? fitting : 1);
   const Scratch sums = borrow(2 * together * bytes);
   OrtStatus *status = 0;
   if (!sums.memory) return out_of_memory();
   a->key_sums = sums.memory;
   a->value_sums = a->key_sums + together * a->sum_blocks * BLOCK * a->size;
   for (a->first_head = 0; a->first_head < a->kv_heads && !status; a->first_head += together) {
-    const long heads = least(together, a->kv_heads - a->first_head);
+    const int64_t heads = least(together, a->kv_heads - a->first_head);
     status = in_parallel(context, attention_task, heads * a->part_count, a);
     if (!status && a->failed) status = out_of_memory();
     if (!status) status = in_parallel(context, sum_task, heads * 2 * ceiling(a->size, 16), a);
@@ -373,11 +373,11 @@ static OrtStatus *compute_attention(Attention *a, OrtKernelContext *context) {
     divide_work(a, a->parts);
     const Part *last = a->parts + a->part_count - 1;
     a->sum_blocks = last->sums + last->blocks;
-    for (long i = 0; i < a->segment_count; i++) {
+    for (int64_t i = 0; i < a->segment_count; i++) {
       a->first_block[i] = a->block_count;
       a->block_count += ceiling(a->segments[i].count, BLOCK);
     }
-    const long numbers = a->kv_heads * a->block_count * a->width * WHOLE_BLOCK;
+    const int64_t numbers = a->kv_heads * a->block_count * a->width * WHOLE_BLOCK;
     packed = borrow((a->output ? 2 : 3) * numbers * sizeof(Packed));
     if (!packed.memory) status = out_of_memory();
     a->key_columns = packed.memory;

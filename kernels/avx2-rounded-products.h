@@ -4,6 +4,8 @@
 #include "avx2-tiles.h"
 #include "rounded-operands.h"
 
+#define ROUNDS
+
 enum { COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = SPAN };
 
 /** Adds products of a row's pair and those of 16 columns. With intrinsics, compilers copy sums from register to register. */
@@ -16,12 +18,12 @@ static inline __attribute__((always_inline)) void add_pairs(const int32_t *left,
 
 /** Adds the product of some rows and 16 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right, const float *column_scales,
-                                                                   long depth, const int rows, float *into) {
+                                                                   int64_t depth, const int rows, float *into) {
   __m256i sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();
   for (; depth > 0; depth -= BLOCK, left += ROUNDED_BLOCK, right += ROUNDED_BLOCK)
-    for (long pair = 0; pair < BLOCK / 2; pair++) {
+    for (int64_t pair = 0; pair < BLOCK / 2; pair++) {
       const __m256i *place = (const __m256i *)(right + 32 * pair);
       const __m256i lower = _mm256_load_si256(place), upper = _mm256_load_si256(place + 1);
       UNROLLED
@@ -35,14 +37,14 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
   }
 }
 
-static void add_rounded_product(Factors f, long rows, long columns, float *sums) {
-  for (long start = 0; start < f.depth; start += SPAN) {
+static void add_rounded_product(Factors f, int64_t rows, int64_t columns, float *sums) {
+  for (int64_t start = 0; start < f.depth; start += SPAN) {
     const Packed *left = f.left + start / BLOCK * ROUNDED_BLOCK, *right = f.right + start / BLOCK * ROUNDED_BLOCK;
-    const long depth = least(SPAN, f.depth - start);
-    for (long half = 0; 16 * half < columns; half++) {
+    const int64_t depth = least(SPAN, f.depth - start);
+    for (int64_t half = 0; 16 * half < columns; half++) {
       const Packed *numbers = right + half * HIGH_BLOCK / 2;
       const float *row_scales = scales_of_span(left), *column_scales = scales_of_span(right) + 16 * half;
-      for (long row = 0, count; row < rows; row += count) {
+      for (int64_t row = 0, count; row < rows; row += count) {
         count = next_rows(rows - row);
         float *into = sums + row * BLOCK + 16 * half;
         if (count == MOST_ROWS) add_rounded_rows(left + row * BLOCK, row_scales + row, numbers, column_scales, depth, MOST_ROWS, into);

@@ -9,6 +9,6 @@ enum {
 };
 
 /** How many of the rows that are left are multiplied next, so that no more than 32 are read. */
-static inline long next_rows(long left) {
+static inline int64_t next_rows(int64_t left) {
   return left > 2 * FEWER_ROWS || left == MOST_ROWS || left == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS;
 }

@@ -26,7 +26,7 @@ enum { REGISTERS = 8 };
 
 static inline __m256i lane_indices(int first) { return _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 
-static inline Mask tail_mask(long count) {
+static inline Mask tail_mask(int64_t count) {
   const __m256i limit = _mm256_set1_epi32(count > 16 ? 16 : count < 0 ? 0 : (int)count);
   return (Mask){_mm256_cmpgt_epi32(limit, lane_indices(0)), _mm256_cmpgt_epi32(limit, lane_indices(8))};
 }
@@ -53,13 +53,13 @@ static inline void store(float *into, Vector x) {
   _mm256_storeu_ps(into, x.low);
   _mm256_storeu_ps(into + 8, x.high);
 }
-static inline Vector load_first(long count, const float *from) {
+static inline Vector load_first(int64_t count, const float *from) {
   if (__builtin_expect(count >= 16, 1)) return load(from);
   const Mask mask = tail_mask(count);
   return (Vector){_mm256_maskload_ps(from, mask.low), _mm256_maskload_ps(from + 8, mask.high)};
 }
 /** A masked store takes dozens of cycles on AMD's processors. */
-static inline void store_first(long count, float *into, Vector x) {
+static inline void store_first(int64_t count, float *into, Vector x) {
   if (__builtin_expect(count >= 16, 1)) return store(into, x);
   const Mask mask = tail_mask(count);
   _mm256_maskstore_ps(into, mask.low, x.low);
@@ -121,37 +121,7 @@ static inline Ints shift_right(Ints x, int bits) { return (Ints){_mm256_srli_epi
 REDUCED_INTS(hsum_ints, add_epi32)
 REDUCED_INTS(hmax_ints, max_epi32)
 
-static inline Vector absolute(Vector x) { return as_floats(bits_and(as_ints(x), broadcast_ints(INT32_MAX))); }
-
-static inline Vector power_of_two(Ints n) { return as_floats(shift_left(add_ints(n, broadcast_ints(127)), 23)); }
-
-/** In two steps, since the power alone may be too large or too small for a number. For |n| < 250. */
-static inline Vector scalef(Vector x, Vector n) {
-  const Ints whole = round_to_ints(n), half = round_to_ints(mul(n, broadcast(0.5f)));
-  return mul(mul(x, power_of_two(half)), power_of_two(sub_ints(whole, half)));
-}
-
-enum { RAISED = 24 };
-
-/** |x|, times 2^RAISED where its bits would have no exponent. */
-static inline Vector raised(Vector x, Mask *tiny) {
-  const Vector size = absolute(x);
-  *tiny = gt(broadcast(0x1p-126f), size);
-  return blend(*tiny, mul(size, broadcast(1 << RAISED)), size);
-}
-
-static inline Vector exponent(Vector x) {
-  Mask tiny;
-  const Vector size = absolute(x), infinity = broadcast(__builtin_inff()), bits = ints_to_floats(shift_right(as_ints(raised(x, &tiny)), 23));
-  const Vector n = sub(bits, blend(tiny, broadcast(127 + RAISED), broadcast(127)));
-  return blend(gt(infinity, size), blend(eq(size, broadcast(0)), broadcast(-__builtin_inff()), n), size);
-}
-
-static inline Vector mantissa(Vector x) {
-  Mask tiny;
-  const Ints fraction = bits_and(as_ints(raised(x, &tiny)), broadcast_ints(0x7fffff));
-  return blend(ge(x, broadcast(0)), as_floats(bits_or(fraction, as_ints(broadcast(1)))), broadcast(__builtin_nanf("")));
-}
+#include "exponents.h"
 
 static inline Bytes load_bytes(const uint8_t *from) { return _mm_loadu_si128((const __m128i *)from); }
 static inline Bytes low_nibbles(Bytes x) { return _mm_and_si128(x, _mm_set1_epi8(15)); }

@@ -18,13 +18,13 @@ static inline float *coarse_scales(const Packed *span) { return (float *)(span +
 static inline int32_t *column_offsets(const Packed *span) { return (int32_t *)(span + HIGH_BLOCK / 2 + 2 * BLOCK); }
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. `fours` get four integers of each, for each four places in depth. */
-static inline Ints bytes_across(const float *from, long stride, long width, long depth, float factor, float *scales, Ints fours[FOURS]) {
+static inline Ints bytes_across(const float *from, int64_t stride, int64_t width, int64_t depth, float factor, float *scales, Ints fours[FOURS]) {
   const Vector factors = factors_across(from, stride, width, depth, MOST_BYTE, factor, scales);
   Ints sums = broadcast_ints(0);
-  for (long four = 0; four < FOURS; four++) {
+  for (int64_t four = 0; four < FOURS; four++) {
     fours[four] = broadcast_ints(0);
     for (int i = 0; i < 4; i++) {
-      const long k = 4 * four + i;
+      const int64_t k = 4 * four + i;
       const Ints whole = round_to_ints(mul(factors, load_first(k < depth ? width : 0, from + k * stride)));
       sums = add_ints(sums, whole);
       fours[four] = bits_or(fours[four], shift_left(bits_and(whole, broadcast_ints(0xff)), 8 * i));
@@ -34,13 +34,13 @@ static inline Ints bytes_across(const float *from, long stride, long width, long
 }
 
 /** The same for rows or columns that are in memory one after another: all `fours` of the first one, then of the next one. Returns sums of integers too. */
-static inline Ints bytes_along(const float *from, long stride, long width, long depth, float factor, float *scales, Ints lines[16]) {
+static inline Ints bytes_along(const float *from, int64_t stride, int64_t width, int64_t depth, float factor, float *scales, Ints lines[16]) {
   float factors[16];
   int32_t sums[16] = {0};
   store(factors, factors_along(from, stride, width, depth, MOST_BYTE, factor, scales));
-  for (long line = 0; line < least(16, width); line++) {
+  for (int64_t line = 0; line < least(16, width); line++) {
     Ints sum = broadcast_ints(0);
-    for (long i = 0; i < COARSE_SPAN; i += 16) {
+    for (int64_t i = 0; i < COARSE_SPAN; i += 16) {
       const Ints whole = round_to_ints(mul(broadcast(factors[line]), load_first(depth - i, from + line * stride + i)));
       sum = add_ints(sum, whole);
       store_lowest_bytes((uint8_t *)(lines + line) + i, whole);
@@ -51,8 +51,8 @@ static inline Ints bytes_along(const float *from, long stride, long width, long 
 }
 
 /** 16 rows of a span, from the first of them in its first block on. */
-static inline void put_rows(const Ints rows[16], long depth, Packed *into) {
-  for (long i = 0; i < 16; i++) {
+static inline void put_rows(const Ints rows[16], int64_t depth, Packed *into) {
+  for (int64_t i = 0; i < 16; i++) {
     const __m512i bytes = bits_xor(rows[i], _mm512_set1_epi8(-128));
     _mm256_store_si256((__m256i *)(into + i * BLOCK / 2), _mm512_castsi512_si256(bytes));
     if (depth > BLOCK) _mm256_store_si256((__m256i *)(into + COARSE_BLOCK + i * BLOCK / 2), _mm512_extracti64x4_epi64(bytes, 1));
@@ -60,12 +60,12 @@ static inline void put_rows(const Ints rows[16], long depth, Packed *into) {
 }
 
 /** 16 columns of a span, from the half of its first block on. */
-static inline void put_columns(const Ints fours[FOURS], long depth, Packed *into) {
-  for (long i = 0; 4 * i < depth; i++) store((float *)(into + 4 * i / BLOCK * COARSE_BLOCK + 4 * i % BLOCK * 8), as_floats(fours[i]));
+static inline void put_columns(const Ints fours[FOURS], int64_t depth, Packed *into) {
+  for (int64_t i = 0; 4 * i < depth; i++) store((float *)(into + 4 * i / BLOCK * COARSE_BLOCK + 4 * i % BLOCK * 8), as_floats(fours[i]));
 }
 
-static inline void pack_coarse_span(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
-  for (long half = 0; half < 2 && 16 * half < width; half++) {
+static inline void pack_coarse_span(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+  for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
     Ints fours[FOURS], sums;
     float *scales = coarse_scales(into) + 16 * half;
     if (along) sums = bytes_along(from + 16 * half * stride, stride, width - 16 * half, depth, factor, scales, fours);
@@ -79,8 +79,8 @@ static inline void pack_coarse_span(const float *from, long stride, int along, i
   }
 }
 
-static inline void pack_coarse(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
-  for (long k = 0; k < depth; k += COARSE_SPAN)
+static inline void pack_coarse(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+  for (int64_t k = 0; k < depth; k += COARSE_SPAN)
     pack_coarse_span(from + (along ? k : k * stride), stride, along, is_right, width, least(COARSE_SPAN, depth - k), factor, into + k / BLOCK * COARSE_BLOCK);
 }
 
@@ -92,7 +92,7 @@ static inline __attribute__((always_inline)) void add_fours(const int32_t *left,
 }
 
 /** Adds the product of some rows and 32 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *left, const float *row_scales, const Packed *right, long depth, const int rows,
+static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *left, const float *row_scales, const Packed *right, int64_t depth, const int rows,
                                                                   float *into) {
   const float *column_scales = coarse_scales(right);
   const int32_t *offsets = column_offsets(right);
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_si512(offsets + i % 2 * 16);
   for (; depth > 0; depth -= BLOCK, left += COARSE_BLOCK, right += COARSE_BLOCK)
-    for (long four = 0, fours = ceiling(least(BLOCK, depth), 4); four < fours; four++) {
+    for (int64_t four = 0, fours = ceiling(least(BLOCK, depth), 4); four < fours; four++) {
       const Packed *place = right + 32 * four;
       const __m512i columns[2] = {_mm512_load_si512(place), _mm512_load_si512(place + HIGH_BLOCK / 4)};
       for (int half = 0; half < 2; half++) _mm_prefetch((const char *)(place + half * HIGH_BLOCK / 4) + AHEAD, _MM_HINT_T0);
@@ -110,12 +110,12 @@ static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *
   add_scaled_sums(sums, row_scales, column_scales, rows, into);
 }
 
-static void add_coarse_product(Factors f, long rows, float *sums) {
-  for (long start = 0; start < f.depth; start += COARSE_SPAN) {
+static void add_coarse_product(Factors f, int64_t rows, float *sums) {
+  for (int64_t start = 0; start < f.depth; start += COARSE_SPAN) {
     const Packed *left = f.left + start / BLOCK * COARSE_BLOCK, *right = f.right + start / BLOCK * COARSE_BLOCK;
     const float *row_scales = coarse_scales(left);
-    const long depth = least(COARSE_SPAN, f.depth - start);
-    for (long row = 0; row < rows; row += MOST_ROWS) {
+    const int64_t depth = least(COARSE_SPAN, f.depth - start);
+    for (int64_t row = 0; row < rows; row += MOST_ROWS) {
       const Packed *these = left + row * BLOCK / 2;
       if (rows - row > FEWER_ROWS) add_coarse_rows(these, row_scales + row, right, depth, MOST_ROWS, sums + row * BLOCK);
       else add_coarse_rows(these, row_scales + row, right, depth, FEWER_ROWS, sums + row * BLOCK);

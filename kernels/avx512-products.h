@@ -10,10 +10,10 @@
 #include "unit.h"
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
-static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
+static inline void read_square(const float *from, int64_t stride, int64_t rows, int64_t columns, int transposed, float factor, __m512 into[16]) {
   const __mmask16 mask = tail_mask(columns);
   UNROLLED
-  for (long row = 0; row < 16; row++)
+  for (int64_t row = 0; row < 16; row++)
     into[row] = _mm512_mul_ps(broadcast(factor), _mm512_maskz_loadu_ps(row < rows ? mask : 0, from + row * stride));
   if (transposed) transpose((__m512i *)into);
 }
@@ -25,11 +25,11 @@ static inline __m512i round_upper(__m512 x) {
   return _mm512_mask_or_epi32(rounded, is_nan(x), bits, _mm512_set1_epi32(0x400000));
 }
 
-static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
-  for (long half = 0; half < 2 && 16 * half < width; half++)
-    for (long part = 0; part < 2; part++) {
+static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+  for (int64_t half = 0; half < 2 && 16 * half < width; half++)
+    for (int64_t part = 0; part < 2; part++) {
       __m512 square[16];
-      const long across = width - 16 * half, deep = depth - 16 * part;
+      const int64_t across = width - 16 * half, deep = depth - 16 * part;
       if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
       if (size == WHOLE_BLOCK) {
@@ -47,15 +47,15 @@ static inline void pack_block(const float *from, long stride, int along, int is_
     }
 }
 
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
   if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
   if (size == COARSE_BLOCK) return pack_coarse(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
-  for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
+  for (int64_t k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
     pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
-static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, __m512 into[2]) {
+static inline __attribute__((always_inline)) void read_pair(const Packed *block, const int64_t size, int64_t half, int64_t pair, __m512 into[2]) {
   if (size == WHOLE_BLOCK) {
     const float *place = (const float *)block + 2 * pair * BLOCK + 16 * half;
     for (int i = 0; i < 2; i++) _mm_prefetch((const char *)(place + i * BLOCK) + AHEAD, _MM_HINT_T0);
@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
 }
 
 /** Adds products of some rows at two places in depth. */
-static inline __attribute__((always_inline)) void add_pair(const float *left, const Packed *right, const long size, long pair, const int rows,
+static inline __attribute__((always_inline)) void add_pair(const float *left, const Packed *right, const int64_t size, int64_t pair, const int rows,
                                                            __m512 sums[MOST_ROWS][2]) {
   __m512 numbers[2][2];
   read_pair(right, size, 0, pair, numbers[0]);
@@ -83,28 +83,28 @@ static inline __attribute__((always_inline)) void add_pair(const float *left, co
 }
 
 /** Adds the product of some rows and blocks of this size to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, const long size, long depth, const int rows, float *into) {
+static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, const int64_t size, int64_t depth, const int rows, float *into) {
   __m512 sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
   for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right += size)
-    for (long pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) add_pair(left, right, size, pair, rows, sums);
+    for (int64_t pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) add_pair(left, right, size, pair, rows, sums);
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
 }
 
-static inline __attribute__((always_inline)) void add_product_of(Factors f, const long size, long rows, float *sums) {
-  for (long start = 0; start < f.depth; start += SPAN) {
+static inline __attribute__((always_inline)) void add_product_of(Factors f, const int64_t size, int64_t rows, float *sums) {
+  for (int64_t start = 0; start < f.depth; start += SPAN) {
     const float *left = (const float *)(f.left + start / BLOCK * WHOLE_BLOCK);
     const Packed *right = f.right + start / BLOCK * size;
-    const long depth = least(SPAN, f.depth - start);
-    for (long row = 0; row < rows; row += MOST_ROWS)
+    const int64_t depth = least(SPAN, f.depth - start);
+    for (int64_t row = 0; row < rows; row += MOST_ROWS)
       if (rows - row > FEWER_ROWS) add_rows(left + row * BLOCK, right, size, depth, MOST_ROWS, sums + row * BLOCK);
       else add_rows(left + row * BLOCK, right, size, depth, FEWER_ROWS, sums + row * BLOCK);
   }
 }
 
-static void add_product(Factors f, long rows, long columns, float *sums) { // a loop for each size, always over 32 columns
+static void add_product(Factors f, int64_t rows, int64_t columns, float *sums) { // a loop for each size, always over 32 columns
   if (f.left_size == COARSE_BLOCK) add_coarse_product(f, rows, sums);
   else if (f.left_size == ROUNDED_BLOCK) add_rounded_product(f, rows, sums);
   else if (f.right_size == HIGH_BLOCK) add_product_of(f, HIGH_BLOCK, rows, sums);

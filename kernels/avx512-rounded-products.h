@@ -23,12 +23,12 @@ static inline __attribute__((always_inline)) void add_scaled_sums(__m512i sums[M
 
 /** Adds the product of some rows and 32 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right, const float *column_scales,
-                                                                   long depth, const int rows, float *into) {
+                                                                   int64_t depth, const int rows, float *into) {
   __m512i sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = broadcast_ints(0);
   for (; depth > 0; depth -= BLOCK, left += ROUNDED_BLOCK, right += ROUNDED_BLOCK)
-    for (long pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) {
+    for (int64_t pair = 0, pairs = ceiling(least(BLOCK, depth), 2); pair < pairs; pair++) {
       const Packed *place = right + 32 * pair;
       const __m512i columns[2] = {_mm512_load_si512(place), _mm512_load_si512(place + HIGH_BLOCK / 2)};
       for (int half = 0; half < 2; half++) _mm_prefetch((const char *)(place + half * HIGH_BLOCK / 2) + AHEAD, _MM_HINT_T0);
@@ -38,12 +38,12 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
   add_scaled_sums(sums, row_scales, column_scales, rows, into);
 }
 
-static void add_rounded_product(Factors f, long rows, float *sums) {
-  for (long start = 0; start < f.depth; start += SPAN) {
+static void add_rounded_product(Factors f, int64_t rows, float *sums) {
+  for (int64_t start = 0; start < f.depth; start += SPAN) {
     const Packed *left = f.left + start / BLOCK * ROUNDED_BLOCK, *right = f.right + start / BLOCK * ROUNDED_BLOCK;
     const float *row_scales = scales_of_span(left), *column_scales = scales_of_span(right);
-    const long depth = least(SPAN, f.depth - start);
-    for (long row = 0; row < rows; row += MOST_ROWS) {
+    const int64_t depth = least(SPAN, f.depth - start);
+    for (int64_t row = 0; row < rows; row += MOST_ROWS) {
       const Packed *these = left + row * BLOCK;
       if (rows - row > FEWER_ROWS) add_rounded_rows(these, row_scales + row, right, column_scales, depth, MOST_ROWS, sums + row * BLOCK);
       else add_rounded_rows(these, row_scales + row, right, column_scales, depth, FEWER_ROWS, sums + row * BLOCK);

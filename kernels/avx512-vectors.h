@@ -12,7 +12,7 @@ typedef __m128i Bytes;
 
 enum { REGISTERS = 32 };
 
-static inline Mask tail_mask(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
+static inline Mask tail_mask(int64_t count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
 static inline Mask mask_and(Mask a, Mask b) { return a & b; }
 static inline Mask mask_andnot(Mask a, Mask b) { return a & ~b; }
 static inline int is_empty(Mask mask) { return mask == 0; }
@@ -27,8 +27,8 @@ static inline Mask is_nan(Vector x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD
 static inline Vector broadcast(float x) { return _mm512_set1_ps(x); }
 static inline Vector load(const float *from) { return _mm512_loadu_ps(from); }
 static inline void store(float *into, Vector x) { _mm512_storeu_ps(into, x); }
-static inline Vector load_first(long count, const float *from) { return _mm512_maskz_loadu_ps(tail_mask(count), from); }
-static inline void store_first(long count, float *into, Vector x) { _mm512_mask_storeu_ps(into, tail_mask(count), x); }
+static inline Vector load_first(int64_t count, const float *from) { return _mm512_maskz_loadu_ps(tail_mask(count), from); }
+static inline void store_first(int64_t count, float *into, Vector x) { _mm512_mask_storeu_ps(into, tail_mask(count), x); }
 
 static inline Vector add(Vector a, Vector b) { return _mm512_add_ps(a, b); }
 static inline Vector sub(Vector a, Vector b) { return _mm512_sub_ps(a, b); }

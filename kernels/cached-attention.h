@@ -12,16 +12,16 @@ typedef struct {
   float *output, *rotated; // and rotated queries
   void *keys, *values;     // the caches
   Format format;           // of the caches, FLOAT32 or FLOAT16
-  long rows, steps, heads, kv_heads, size, room, positions, window;
+  int64_t rows, steps, heads, kv_heads, size, room, positions, window;
 } Cached;
 
 /** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
-static long first_position(const Cached *c, long row) { return c->last[row] < c->steps ? 0 : (long)c->last[row] - c->steps + 1; }
+static int64_t first_position(const Cached *c, int64_t row) { return c->last[row] < c->steps ? 0 : (int64_t)c->last[row] - c->steps + 1; }
 
-static void rotate(const Cached *c, long position, const float *from, float *into) {
-  const long half = c->size / 2;
-  for (long k = 0; k < half; k += 16) {
-    const long count = half - k;
+static void rotate(const Cached *c, int64_t position, const float *from, float *into) {
+  const int64_t half = c->size / 2;
+  for (int64_t k = 0; k < half; k += 16) {
+    const int64_t count = half - k;
     const Vector cos = load_first(count, c->cos + position * half + k), sin = load_first(count, c->sin + position * half + k);
     const Vector first = load_first(count, from + k), second = load_first(count, from + half + k);
     store_first(count, into + k, fmsub(first, cos, mul(second, sin)));
@@ -30,24 +30,24 @@ static void rotate(const Cached *c, long position, const float *from, float *int
 }
 
 /** Writes the numbers of a head into a cache. */
-static void append(const Cached *c, const float *numbers, void *cache, long place) {
+static void append(const Cached *c, const float *numbers, void *cache, int64_t place) {
   if (c->format == FLOAT32) memcpy((float *)cache + place, numbers, c->size * sizeof *numbers);
-  else for (long k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
+  else for (int64_t k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
 }
 
 /** Rotates a row's tokens, and appends their keys and values to its cache. */
 static void append_task(void *data, size_t index) {
   const Cached *c = data;
-  const long row = (long)index, first = first_position(c, row);
+  const int64_t row = (int64_t)index, first = first_position(c, row);
   float key[c->size];
-  for (long step = 0; step < c->steps && first + step <= c->last[row]; step++) {
-    const long token = row * c->steps + step, position = first + step;
-    for (long head = 0; head < c->heads; head++) {
-      const long place = (token * c->heads + head) * c->size;
+  for (int64_t step = 0; step < c->steps && first + step <= c->last[row]; step++) {
+    const int64_t token = row * c->steps + step, position = first + step;
+    for (int64_t head = 0; head < c->heads; head++) {
+      const int64_t place = (token * c->heads + head) * c->size;
       rotate(c, position, c->query + place, c->rotated + place);
     }
-    for (long head = 0; head < c->kv_heads; head++) {
-      const long from = (token * c->kv_heads + head) * c->size, into = ((row * c->kv_heads + head) * c->room + position) * c->size;
+    for (int64_t head = 0; head < c->kv_heads; head++) {
+      const int64_t from = (token * c->kv_heads + head) * c->size, into = ((row * c->kv_heads + head) * c->room + position) * c->size;
       rotate(c, position, c->key + from, key);
       append(c, key, c->keys, into);
       append(c, c->value + from, c->values, into);
@@ -59,8 +59,8 @@ static void append_task(void *data, size_t index) {
 static OrtStatus *read_texts(const Cached *c, float scale, OrtKernelContext *context) {
   memset(c->output, 0, c->rows * c->steps * c->heads * c->size * sizeof(float)); // where rows have fewer tokens
   OrtStatus *status = 0;
-  for (long row = 0; row < c->rows && !status; row++) {
-    const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
+  for (int64_t row = 0; row < c->rows && !status; row++) {
+    const int64_t first = first_position(c, row), width = c->heads * c->size, slot = row * c->kv_heads * c->room * c->size;
     const Segment whole = {0, c->last[row] + 1, -1};
     const Matrix keys = {c->keys, c->size, c->format, 0}, values = {c->values, c->size, c->format, 0};
     // Its queries are those of the last tokens, and begin where that of the first one would be.
@@ -91,7 +91,7 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
   // Handing a few short tasks to other threads would take longer than doing them.
   enum { MANY = 16 };
   if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
-  else for (long row = 0; row < c->rows; row++) append_task(c, (size_t)row);
+  else for (int64_t row = 0; row < c->rows; row++) append_task(c, (size_t)row);
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {
     Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .format = c->format, .output = c->output, .last = c->last, .twins = c->twins,
@@ -104,7 +104,7 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
 
 /** Whether positions lie within the cache and the tables, and twins are rows. */
 static int positions_fit(const Cached *c) {
-  for (long row = 0; row < c->rows; row++) {
+  for (int64_t row = 0; row < c->rows; row++) {
     if (c->last[row] < 0 || c->last[row] >= c->room || c->last[row] >= c->positions) return 0;
     if (c->twins[row].row < 0 || c->twins[row].row >= c->rows || c->twins[row].count < 0) return 0;
   }
@@ -112,7 +112,7 @@ static int positions_fit(const Cached *c) {
 }
 
 static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtKernelContext *context) {
-  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (long)node->window, .format = format};
+  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (int64_t)node->window, .format = format};
   const void *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   OrtStatus *status = read_input(context, 0, &c.query, query, 2);

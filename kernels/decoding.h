@@ -23,18 +23,18 @@ typedef struct {
   float *output;              // [rows, heads · size]
   const int64_t *last;        // the position of each row's token
   const Twin *twins;
-  long rows, heads, kv_heads, size, room;
-  long window; // how many keys a token attends to, its own included; 0 for all
+  int64_t rows, heads, kv_heads, size, room;
+  int64_t window; // how many keys a token attends to, its own included; 0 for all
   float scale;
-  long *order;  // rows, those with the same twin side by side
-  long *chunks; // where each chunk of them begins, and the end
-  long chunk_count;
+  int64_t *order;  // rows, those with the same twin side by side
+  int64_t *chunks; // where each chunk of them begins, and the end
+  int64_t chunk_count;
   atomic_int failed;
 } Step;
 
 /** Scores of up to four queries for up to four keys: scores[query · stride + key]. */
-static inline __attribute__((always_inline)) void score_square(const Step *s, const Format format, const long size, const float *const *queries,
-                                                               long query_count, const void *keys, long key_count, float *scores, long stride) {
+static inline __attribute__((always_inline)) void score_square(const Step *s, const Format format, const int64_t size, const float *const *queries,
+                                                               int64_t query_count, const void *keys, int64_t key_count, float *scores, int64_t stride) {
   const float *query[SIDE];
   const void *key[SIDE];
   for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
@@ -45,27 +45,27 @@ static inline __attribute__((always_inline)) void score_square(const Step *s, co
 }
 
 /** Keys some squares ahead, which the processor would not foresee where a row's begin, and the values of these keys, which are read next. */
-static inline __attribute__((always_inline)) void prefetch_square(const Step *s, const Format format, const long size, long place) {
+static inline __attribute__((always_inline)) void prefetch_square(const Step *s, const Format format, const int64_t size, int64_t place) {
   const char *keys = place_at(format, s->keys, place + KEYS_AHEAD * size), *values = place_at(format, s->values, place);
-  const long bytes = SIDE * size * number_bytes(format);
-  for (long i = 0; i < bytes; i += 64) {
+  const int64_t bytes = SIDE * size * number_bytes(format);
+  for (int64_t i = 0; i < bytes; i += 64) {
     __builtin_prefetch(keys + i, 0, 3);
     __builtin_prefetch(values + i, 0, 2);
   }
 }
 
-static inline __attribute__((always_inline)) void score_sized(const Step *s, const Format format, const long size, const float *const *queries,
-                                                              long count, long place, long key_count, float *scores, long stride) {
-  for (long key = 0; key < key_count; key += SIDE, place += SIDE * size) {
+static inline __attribute__((always_inline)) void score_sized(const Step *s, const Format format, const int64_t size, const float *const *queries,
+                                                              int64_t count, int64_t place, int64_t key_count, float *scores, int64_t stride) {
+  for (int64_t key = 0; key < key_count; key += SIDE, place += SIDE * size) {
     prefetch_square(s, format, size, place);
-    for (long query = 0; query < count; query += SIDE)
+    for (int64_t query = 0; query < count; query += SIDE)
       score_square(s, format, size, queries + query, count - query, place_at(format, s->keys, place), key_count - key,
                    scores + query * stride + key, stride);
   }
 }
 
-static inline __attribute__((always_inline)) void score_as(const Step *s, const Format format, const float *const *queries, long count,
-                                                           long place, long key_count, float *scores, long stride) {
+static inline __attribute__((always_inline)) void score_as(const Step *s, const Format format, const float *const *queries, int64_t count,
+                                                           int64_t place, int64_t key_count, float *scores, int64_t stride) {
   switch (s->size) { // loops over common sizes are unrolled
     case 64: score_sized(s, format, 64, queries, count, place, key_count, scores, stride); break;
     case 128: score_sized(s, format, 128, queries, count, place, key_count, scores, stride); break;
@@ -74,19 +74,19 @@ static inline __attribute__((always_inline)) void score_as(const Step *s, const 
 }
 
 /** Scores of some queries for keys one after the other, from number `place` of all keys on: scores[query · stride + key]. */
-static void score(const Step *s, const float *const *queries, long count, long place, long key_count, float *scores, long stride) {
+static void score(const Step *s, const float *const *queries, int64_t count, int64_t place, int64_t key_count, float *scores, int64_t stride) {
   if (s->format == FLOAT16) score_as(s, FLOAT16, queries, count, place, key_count, scores, stride);
   else score_as(s, FLOAT32, queries, count, place, key_count, scores, stride);
 }
 
 /** Adds values with their weights, for up to four queries and so many numbers of each: output += Σ weights[query · stride + key] · value. */
-static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, const Format format, const long size,
-                                                          const void *values, long stride_of_values, long key_count, const float *weights,
-                                                          long stride) {
+static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, const Format format, const int64_t size,
+                                                          const void *values, int64_t stride_of_values, int64_t key_count, const float *weights,
+                                                          int64_t stride) {
   Vector sums[SIDE][WIDE];
   for (int i = 0; i < count; i++)
     for (int part = 0; part < WIDE; part++) sums[i][part] = load_first(size - 16 * part, outputs[i] + 16 * part);
-  for (long key = 0; key < key_count; key++)
+  for (int64_t key = 0; key < key_count; key++)
     for (int part = 0; part < WIDE; part++) {
       const Vector value = numbers_at(format, size - 16 * part, values, key * stride_of_values + 16 * part);
       for (int i = 0; i < count; i++) sums[i][part] = fmadd(broadcast(weights[i * stride + key]), value, sums[i][part]);
@@ -95,9 +95,9 @@ static inline __attribute__((always_inline)) void add_few(const int count, float
     for (int part = 0; part < WIDE; part++) store_first(size - 16 * part, outputs[i] + 16 * part, sums[i][part]);
 }
 
-static inline __attribute__((always_inline)) void add_some(long count, float *const *outputs, const Format format, const long size,
-                                                           const void *values, long stride_of_values, long key_count, const float *weights,
-                                                           long stride) {
+static inline __attribute__((always_inline)) void add_some(int64_t count, float *const *outputs, const Format format, const int64_t size,
+                                                           const void *values, int64_t stride_of_values, int64_t key_count, const float *weights,
+                                                           int64_t stride) {
   switch (count) { // loops over queries are unrolled
     case 1: add_few(1, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
     case 2: add_few(2, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
@@ -106,13 +106,13 @@ static inline __attribute__((always_inline)) void add_some(long count, float *co
   }
 }
 
-static inline __attribute__((always_inline)) void add_values_as(const Step *s, const Format format, float *const *outputs, long count,
-                                                                const void *values, long key_count, const float *weights, long stride) {
-  for (long k = 0; k < s->size; k += 16 * WIDE)
-    for (long query = 0; query < count; query += SIDE) {
+static inline __attribute__((always_inline)) void add_values_as(const Step *s, const Format format, float *const *outputs, int64_t count,
+                                                                const void *values, int64_t key_count, const float *weights, int64_t stride) {
+  for (int64_t k = 0; k < s->size; k += 16 * WIDE)
+    for (int64_t query = 0; query < count; query += SIDE) {
       float *places[SIDE];
       const float *from = weights + query * stride;
-      for (long i = 0; i < least(SIDE, count - query); i++) places[i] = outputs[query + i] + k;
+      for (int64_t i = 0; i < least(SIDE, count - query); i++) places[i] = outputs[query + i] + k;
       const void *numbers = place_at(format, values, k);
       if (s->size - k >= 16 * WIDE) add_some(count - query, places, format, 16 * WIDE, numbers, s->size, key_count, from, stride);
       else add_some(count - query, places, format, s->size - k, numbers, s->size, key_count, from, stride);
@@ -120,17 +120,17 @@ static inline __attribute__((always_inline)) void add_values_as(const Step *s, c
 }
 
 /** Adds values one after the other, from number `place` of all values on, with their weights, for some queries. */
-static void add_values(const Step *s, float *const *outputs, long count, long place, long key_count, const float *weights, long stride) {
+static void add_values(const Step *s, float *const *outputs, int64_t count, int64_t place, int64_t key_count, const float *weights, int64_t stride) {
   const void *values = place_at(s->format, s->values, place);
   if (s->format == FLOAT16) add_values_as(s, FLOAT16, outputs, count, values, key_count, weights, stride);
   else add_values_as(s, FLOAT32, outputs, count, values, key_count, weights, stride);
 }
 
 /** Replaces scores by weights that sum to 1. */
-static void normalize(float *scores, long count) {
+static void normalize(float *scores, int64_t count) {
   const Vector shift = broadcast(array_max(scores, count));
   Vector sum = broadcast(0);
-  for (long i = 0; i < count; i += 16) {
+  for (int64_t i = 0; i < count; i += 16) {
     const Vector weight = masked(tail_mask(count - i), exponential(sub(load_first(count - i, scores + i), shift)));
     store_first(count - i, scores + i, weight);
     sum = add(sum, weight);
@@ -141,17 +141,17 @@ static void normalize(float *scores, long count) {
 /** One key-value head of a chunk of rows with the same twin. */
 static void step_task(void *data, size_t index) {
   Step *s = data;
-  const long chunk = (long)index % s->chunk_count, head = (long)index / s->chunk_count, queries_per_kv = s->heads / s->kv_heads;
-  const long *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * queries_per_kv;
-  const long twin = (long)s->twins[rows[0]].row, slot = s->room * s->size;
+  const int64_t chunk = (int64_t)index % s->chunk_count, head = (int64_t)index / s->chunk_count, queries_per_kv = s->heads / s->kv_heads;
+  const int64_t *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * queries_per_kv;
+  const int64_t twin = (int64_t)s->twins[rows[0]].row, slot = s->room * s->size;
   // Keys that all rows have in common, and those of the longest row. A row that is its own twin reads its own keys without them.
-  long together = count > 1 || rows[0] != twin ? (long)s->twins[rows[0]].count : 0, longest = 0;
-  for (long i = 0; i < count; i++) {
-    const long keys = (long)s->last[rows[i]] + 1;
+  int64_t together = count > 1 || rows[0] != twin ? (int64_t)s->twins[rows[0]].count : 0, longest = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t keys = (int64_t)s->last[rows[i]] + 1;
     if (keys > longest) longest = keys;
-    together = least(together, least(keys, (long)s->last[twin] + 1));
+    together = least(together, least(keys, (int64_t)s->last[twin] + 1));
   }
-  const long stride = ceiling(longest, 16) * 16;
+  const int64_t stride = ceiling(longest, 16) * 16;
   const Scratch scratch = borrow(queries * (stride * sizeof(float) + 2 * sizeof(float *)));
   if (!scratch.memory) {
     s->failed = 1;
@@ -160,27 +160,27 @@ static void step_task(void *data, size_t index) {
   float *scores = scratch.memory;
   float **output = (float **)(scores + queries * stride);
   const float **query = (const float **)(output + queries);
-  for (long i = 0; i < queries; i++) {
-    const long place = (rows[i / queries_per_kv] * s->heads + head * queries_per_kv + i % queries_per_kv) * s->size;
+  for (int64_t i = 0; i < queries; i++) {
+    const int64_t place = (rows[i / queries_per_kv] * s->heads + head * queries_per_kv + i % queries_per_kv) * s->size;
     query[i] = s->query + place;
     output[i] = s->output + place;
     memset(output[i], 0, s->size * sizeof(float));
   }
-  const long common = (twin * s->kv_heads + head) * slot;
+  const int64_t common = (twin * s->kv_heads + head) * slot;
   score(s, query, queries, common, together, scores, stride);
-  for (long i = 0; i < count; i++) {
-    const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (int64_t)s->last[rows[i]] + 1;
     float *own_scores = scores + i * queries_per_kv * stride;
     score(s, query + i * queries_per_kv, queries_per_kv, own, keys - together, own_scores + together, stride);
-    const long hidden = s->window && s->window < keys ? keys - s->window : 0;
-    for (long k = 0; k < queries_per_kv; k++) {
+    const int64_t hidden = s->window && s->window < keys ? keys - s->window : 0;
+    for (int64_t k = 0; k < queries_per_kv; k++) {
       memset(own_scores + k * stride, 0, hidden * sizeof(float));
       normalize(own_scores + k * stride + hidden, keys - hidden);
     }
   }
   add_values(s, output, queries, common, together, scores, stride);
-  for (long i = 0; i < count; i++) {
-    const long own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (int64_t)s->last[rows[i]] + 1;
     add_values(s, output + i * queries_per_kv, queries_per_kv, own, keys - together, scores + i * queries_per_kv * stride + together, stride);
   }
   give_back(scratch);
@@ -190,14 +190,14 @@ static void step_task(void *data, size_t index) {
  * Puts rows with the same twin side by side, and divides them into chunks with the same number of tokens from it. `starts` has room for a number for each
  * row, and one more.
  */
-static void arrange(Step *s, long *starts) {
+static void arrange(Step *s, int64_t *starts) {
   memset(starts, 0, (s->rows + 1) * sizeof *starts);
-  for (long row = 0; row < s->rows; row++) starts[s->twins[row].row + 1]++;
-  for (long row = 0; row < s->rows; row++) starts[row + 1] += starts[row];
-  for (long row = 0; row < s->rows; row++) s->order[starts[s->twins[row].row]++] = row;
+  for (int64_t row = 0; row < s->rows; row++) starts[s->twins[row].row + 1]++;
+  for (int64_t row = 0; row < s->rows; row++) starts[row + 1] += starts[row];
+  for (int64_t row = 0; row < s->rows; row++) s->order[starts[s->twins[row].row]++] = row;
   s->chunk_count = 0;
-  for (long i = 0; i < s->rows; i++) {
-    const long begun = s->chunk_count > 0 ? i - s->chunks[s->chunk_count - 1] : TOGETHER;
+  for (int64_t i = 0; i < s->rows; i++) {
+    const int64_t begun = s->chunk_count > 0 ? i - s->chunks[s->chunk_count - 1] : TOGETHER;
     if (begun >= TOGETHER || memcmp(s->twins + s->order[i], s->twins + s->order[i - 1], sizeof(Twin))) s->chunks[s->chunk_count++] = i;
   }
   s->chunks[s->chunk_count] = s->rows;
@@ -205,7 +205,7 @@ static void arrange(Step *s, long *starts) {
 
 /** Attention of one token of each row. */
 static OrtStatus *compute_step(Step *s, OrtKernelContext *context) {
-  long *memory = malloc((3 * s->rows + 2) * sizeof *memory);
+  int64_t *memory = malloc((3 * s->rows + 2) * sizeof *memory);
   if (!memory) return out_of_memory();
   s->order = memory;
   s->chunks = memory + s->rows;

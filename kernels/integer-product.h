@@ -16,10 +16,10 @@ enum {
 };
 
 /** Gives each level of blocks of 4 bits a byte. */
-static void expand(const uint8_t *blocks, long groups, long stride, uint8_t *into) {
+static void expand(const uint8_t *blocks, int64_t groups, int64_t stride, uint8_t *into) {
   const Ints lower = broadcast_ints(0x0f0f0f0f);
-  for (long group = 0; group < groups; group++, into += EXPANDED)
-    for (long i = 0; i < EXPANDED / 2; i += 64) {
+  for (int64_t group = 0; group < groups; group++, into += EXPANDED)
+    for (int64_t i = 0; i < EXPANDED / 2; i += 64) {
       const Ints pairs = as_ints(load((const float *)(blocks + group * stride + i)));
       store((float *)(into + i), as_floats(bits_and(pairs, lower)));
       store((float *)(into + EXPANDED / 2 + i), as_floats(bits_and(shift_right(pairs, 4), lower)));
@@ -27,28 +27,28 @@ static void expand(const uint8_t *blocks, long groups, long stride, uint8_t *int
 }
 
 /** 16 columns of a right operand, 16 numbers of each from `start`: a vector for each place in depth. */
-static inline void read_columns(const Product *p, long start, long column, Vector into[16]) {
+static inline void read_columns(const Product *p, int64_t start, int64_t column, Vector into[16]) {
   const float *right = p->right.numbers;
-  const long depth = p->depth - start, columns = p->columns - column;
+  const int64_t depth = p->depth - start, columns = p->columns - column;
   UNROLLED
-  for (long i = 0; i < 16; i++)
+  for (int64_t i = 0; i < 16; i++)
     if (p->right_transposed) into[i] = load_first(i < columns ? depth : 0, right + (column + i) * p->depth + start);
     else into[i] = load_first(i < depth ? columns : 0, right + (start + i) * p->columns + column);
   if (p->right_transposed) transpose((Ints *)into);
 }
 
 /** Adds a thin product for rows and 32 columns. */
-static void add_thin(const Product *p, long row, long rows, long column, RowSums *sums) {
+static void add_thin(const Product *p, int64_t row, int64_t rows, int64_t column, RowSums *sums) {
   const Vector alpha = broadcast(p->alpha);
-  for (long tile = 0; tile < 2 && column + 16 * tile < p->columns; tile++)
-    for (long start = 0; start < p->depth; start += 16) {
+  for (int64_t tile = 0; tile < 2 && column + 16 * tile < p->columns; tile++)
+    for (int64_t start = 0; start < p->depth; start += 16) {
       Vector numbers[16];
       read_columns(p, start, column + 16 * tile, numbers);
       UNROLLED
       for (int k = 0; k < 16; k++) numbers[k] = mul(alpha, numbers[k]);
-      const long depth = p->depth - start;
+      const int64_t depth = p->depth - start;
       float padded[16];
-      for (long i = 0; i < rows; i++) {
+      for (int64_t i = 0; i < rows; i++) {
         const float *left = p->left + (row + i) * p->depth + start;
         if (depth < 16) { // what follows may be the end of the memory
           store(padded, load_first(depth, left));
@@ -69,15 +69,15 @@ static void add_thin(const Product *p, long row, long rows, long column, RowSums
 /** Products of one left operand, that operand, which was rounded, and how they are divided into tasks. */
 typedef struct {
   const Product *products;
-  long count;
+  int64_t count;
   uint8_t *left;          // `groups` for each 8 rows
-  long panels, of_a_task; // of all products, one after another
+  int64_t panels, of_a_task; // of all products, one after another
 } IntegerProducts;
 
-static void write_sums(const Product *p, const RowSums *sums, long row, long rows, long column) {
-  for (long i = 0; i < rows; i++)
-    for (long tile = 0; tile < 2; tile++) {
-      const long count = p->columns - column - 16 * tile, place = (row + i) * p->columns + column + 16 * tile;
+static void write_sums(const Product *p, const RowSums *sums, int64_t row, int64_t rows, int64_t column) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t tile = 0; tile < 2; tile++) {
+      const int64_t count = p->columns - column - 16 * tile, place = (row + i) * p->columns + column + 16 * tile;
       Vector sum = sums[i / 8].of[i % 8][tile];
       if (p->addend) sum = add(sum, load_first(count, p->addend + place));
       store_first(count, p->result + place, sum);
@@ -85,17 +85,17 @@ static void write_sums(const Product *p, const RowSums *sums, long row, long row
 }
 
 /** Computes up to 32 rows and 32 columns of the result. */
-static void multiply_integers(const IntegerProducts *r, const Product *p, long row, long panel) {
+static void multiply_integers(const IntegerProducts *r, const Product *p, int64_t row, int64_t panel) {
   const Coding c = p->levels->coding;
-  const long groups = p->levels->groups, size = coded_bytes(c), chunk = CHUNK_DEPTH / c.deep;
-  const long rows = least(BLOCK, p->rows - row), eights = ceiling(rows, 8);
+  const int64_t groups = p->levels->groups, size = coded_bytes(c), chunk = CHUNK_DEPTH / c.deep;
+  const int64_t rows = least(BLOCK, p->rows - row), eights = ceiling(rows, 8);
   RowSums sums[BLOCK / 8];
   memset(sums, 0, eights * sizeof *sums);
   if (p->lora_b) add_thin(p->lora_b, row, rows, panel * BLOCK, sums);
   uint8_t expanded[CHUNK_DEPTH / BLOCK * EXPANDED] __attribute__((aligned(64)));
   const uint8_t *left = r->left + row / 8 * groups * eight_rows_bytes(c);
-  for (long start = 0; start < groups; start += chunk) {
-    const long count = least(chunk, groups - start);
+  for (int64_t start = 0; start < groups; start += chunk) {
+    const int64_t count = least(chunk, groups - start);
     const uint8_t *blocks = p->levels->blocks + (panel * groups + start) * size;
     Right right = {blocks, blocks + level_bytes(c), size, size};
     if (c.bits == 4) {
@@ -104,8 +104,8 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
       right.levels_stride = EXPANDED;
     }
     // While rows are multiplied with these blocks, each eight prefetches its part of those that follow.
-    const long lines = ceiling(size, 64 * eights);
-    for (long i = 0; i < eights; i++) {
+    const int64_t lines = ceiling(size, 64 * eights);
+    for (int64_t i = 0; i < eights; i++) {
       const Ahead ahead = {blocks + least(chunk, groups) * size + i * count * lines * 64, lines};
       add_products(left + (i * groups + start) * eight_rows_bytes(c), least(8, rows - 8 * i), right, count, ahead, c, sums + i);
     }
@@ -115,12 +115,12 @@ static void multiply_integers(const IntegerProducts *r, const Product *p, long r
 
 static void multiply_integers_task(void *data, size_t index) {
   const IntegerProducts *r = data;
-  const long first = (long)index * r->of_a_task, last = least(first + r->of_a_task, r->panels);
+  const int64_t first = (int64_t)index * r->of_a_task, last = least(first + r->of_a_task, r->panels);
   start_integers(r->products->levels->coding.deep);
-  for (long row = 0; row < r->products->rows; row += BLOCK)
-    for (long i = first; i < last; i++) {
+  for (int64_t row = 0; row < r->products->rows; row += BLOCK)
+    for (int64_t i = first; i < last; i++) {
       const Product *p = r->products;
-      long panel = i;
+      int64_t panel = i;
       for (; panel >= ceiling(p->columns, BLOCK); p++) panel -= ceiling(p->columns, BLOCK);
       multiply_integers(r, p, row, panel);
     }
@@ -132,23 +132,23 @@ static void round_rows_task(void *data, size_t index) {
   const IntegerProducts *r = data;
   const Product *p = r->products;
   const int deep = p->levels->coding.deep;
-  const long groups = p->levels->groups, eight = (long)index / PARTS, part = (long)index % PARTS, row = 8 * eight;
-  for (long group = groups * part / PARTS; group < groups * (part + 1) / PARTS; group++)
+  const int64_t groups = p->levels->groups, eight = (int64_t)index / PARTS, part = (int64_t)index % PARTS, row = 8 * eight;
+  for (int64_t group = groups * part / PARTS; group < groups * (part + 1) / PARTS; group++)
     round_rows(p, row, group * deep, p->levels->coding, r->left + (eight * groups + group) * eight_rows_bytes(p->levels->coding));
-  for (long i = 0; i < r->count; i++) {
+  for (int64_t i = 0; i < r->count; i++) {
     const Product *lora_a = p[i].lora_a;
     if (lora_a) multiply_thin(lora_a, row, least(8, p->rows - row), lora_a->columns * part / PARTS, lora_a->columns * (part + 1) / PARTS);
   }
 }
 
-static OrtStatus *compute_integers(const Product *products, long count, OrtKernelContext *context) {
+static OrtStatus *compute_integers(const Product *products, int64_t count, OrtKernelContext *context) {
   const Levels *levels = products->levels;
-  const long eights = ceiling(products->rows, 8);
+  const int64_t eights = ceiling(products->rows, 8);
   const Scratch scratch = borrow(eights * levels->groups * eight_rows_bytes(levels->coding));
   if (!scratch.memory) return out_of_memory();
   IntegerProducts r = {.products = products, .count = count, .left = scratch.memory};
-  for (long i = 0; i < count; i++) r.panels += ceiling(products[i].columns, BLOCK);
-  const long fitting = GROUP_BYTES / (levels->groups * coded_bytes(levels->coding));
+  for (int64_t i = 0; i < count; i++) r.panels += ceiling(products[i].columns, BLOCK);
+  const int64_t fitting = GROUP_BYTES / (levels->groups * coded_bytes(levels->coding));
   r.of_a_task = least(fitting > 0 ? fitting : 1, ceiling(r.panels, TASKS));
   OrtStatus *status = in_parallel(context, round_rows_task, PARTS * eights, &r);
   if (!status) status = in_parallel(context, multiply_integers_task, ceiling(r.panels, r.of_a_task), &r);

@@ -17,35 +17,38 @@ typedef struct {
   int offsets; // whether there are any
 } Coding;
 
-/** AVX2 multiplies integers of 8 bits only where sums of some products fit into 16, as those with 4 bits do. */
-#ifdef __AVX512F__
+#if defined __AVX512F__ || defined __ARM_FEATURE_DOTPROD
 static const Coding of_8_bits = {64, 8, 4, 2, 0, 0};
-#else
+#elif defined __AVX2__ // multiplies integers of 8 bits only where sums of some products fit into 16, as those with 4 bits do
 static const Coding of_8_bits = {64, 8, 2, 2, 0, 0};
+#else
+static const Coding of_8_bits = {64, 8, 1, 2, 0, 0};
 #endif
-/** Rounding rows to 8 bits, 32 numbers to a scale, costs less precision than 4 bits do; on the matrix unit it would gain nothing. */
+/** Rounding rows to 8 bits, 32 numbers to a scale, costs less precision than 4 bits do; on some units it would gain nothing. */
 #ifdef __AMX_INT8__
 static const Coding of_4_bits = {32, 4, 4, 2, 1, 1};
-#else
+#elif defined __AVX2__ || defined __ARM_FEATURE_DOTPROD
 static const Coding of_4_bits = {32, 4, 4, 1, 1, 1};
+#else
+static const Coding of_4_bits = {32, 4, 1, 2, 1, 1};
 #endif
 
-static inline long level_bytes(Coding c) { return (long)c.deep * BLOCK * c.bits / 8; }
-static inline long scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(uint16_t) : sizeof(float)); }
-static inline long coded_bytes(Coding c) { return level_bytes(c) + scale_bytes(c) * (1 + c.offsets); }
+static inline int64_t level_bytes(Coding c) { return (int64_t)c.deep * BLOCK * c.bits / 8; }
+static inline int64_t scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(uint16_t) : sizeof(float)); }
+static inline int64_t coded_bytes(Coding c) { return level_bytes(c) + scale_bytes(c) * (1 + c.offsets); }
 
 /** A right operand, panel by panel, `groups` blocks deep. */
 typedef struct Levels {
   Coding coding;
-  long groups;
+  int64_t groups;
   uint8_t *blocks;
 } Levels;
 
 /** Writes 16 levels of a column, from its number `k` on. A row of a tile has some numbers of each of 16 columns. Levels must be 0 before. */
-static void put_levels(uint8_t *block, Coding c, long column, long k, const uint8_t levels[16]) {
-  const long tile = column / 16, shift = c.bits == 4 ? 4 * tile : 0;
+static void put_levels(uint8_t *block, Coding c, int64_t column, int64_t k, const uint8_t levels[16]) {
+  const int64_t tile = column / 16, shift = c.bits == 4 ? 4 * tile : 0;
   uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + 16 * k + column % 16 * c.together;
-  for (long i = 0; i < 16; i += c.together, at += 16 * c.together) {
+  for (int64_t i = 0; i < 16; i += c.together, at += 16 * c.together) {
     uint32_t before = 0, added = 0;
     memcpy(&before, at, c.together);
     memcpy(&added, levels + i, c.together);
@@ -55,7 +58,7 @@ static void put_levels(uint8_t *block, Coding c, long column, long k, const uint
 }
 
 /** Writes a scale, or with `index` 1 an offset, and returns it as it was rounded. */
-static float put_scale(uint8_t *block, Coding c, long column, int index, float x) {
+static float put_scale(uint8_t *block, Coding c, int64_t column, int index, float x) {
   uint8_t *scales = block + level_bytes(c) + index * scale_bytes(c);
   if (!c.halves) {
     memcpy(scales + column * sizeof x, &x, sizeof x);
@@ -67,32 +70,32 @@ static float put_scale(uint8_t *block, Coding c, long column, int index, float x
 }
 
 /** Writes the nearest integers to 16 numbers. */
-static inline void put_nearest(uint8_t *block, Coding c, long column, long k, Vector numbers) {
+static inline void put_nearest(uint8_t *block, Coding c, int64_t column, int64_t k, Vector numbers) {
   uint8_t levels[16];
   store_lowest_bytes(levels, round_to_ints(numbers));
   put_levels(block, c, column, k, levels);
 }
 
 /** The largest of 64 numbers becomes ±127. Not a number is left out of extremes, here and below. */
-static void round_to_8(const float *numbers, long column, uint8_t *block) {
+static void round_to_8(const float *numbers, int64_t column, uint8_t *block) {
   Vector greatest = broadcast(0);
-  for (long k = 0; k < of_8_bits.deep; k += 16) greatest = maximum(absolute(load(numbers + k)), greatest);
+  for (int64_t k = 0; k < of_8_bits.deep; k += 16) greatest = maximum(absolute(load(numbers + k)), greatest);
   const float largest = hmax(greatest);
   put_scale(block, of_8_bits, column, 0, largest / 127);
   const Vector factor = broadcast(largest > 0 ? 127 / largest : 0);
-  for (long k = 0; k < of_8_bits.deep; k += 16) put_nearest(block, of_8_bits, column, k, mul(load(numbers + k), factor));
+  for (int64_t k = 0; k < of_8_bits.deep; k += 16) put_nearest(block, of_8_bits, column, k, mul(load(numbers + k), factor));
 }
 
 /** The least of 32 numbers becomes 0, the largest 15. */
-static void round_to_4(const float *numbers, long column, uint8_t *block) {
+static void round_to_4(const float *numbers, int64_t column, uint8_t *block) {
   Vector lowest = broadcast(INFINITY), highest = broadcast(-INFINITY);
-  for (long k = 0; k < of_4_bits.deep; k += 16) {
+  for (int64_t k = 0; k < of_4_bits.deep; k += 16) {
     lowest = minimum(load(numbers + k), lowest);
     highest = maximum(load(numbers + k), highest);
   }
   const float lowest_level = put_scale(block, of_4_bits, column, 1, hmin(lowest));
   const float scale = put_scale(block, of_4_bits, column, 0, (hmax(highest) - lowest_level) / 15);
-  for (long k = 0; k < of_4_bits.deep; k += 16) {
+  for (int64_t k = 0; k < of_4_bits.deep; k += 16) {
     const Vector levels = scale > 0 ? divide(sub(load(numbers + k), broadcast(lowest_level)), broadcast(scale)) : broadcast(0);
     put_nearest(block, of_4_bits, column, k, minimum(maximum(levels, broadcast(0)), broadcast(15)));
   }
@@ -102,7 +105,7 @@ static void round_to_4(const float *numbers, long column, uint8_t *block) {
 static int has_levels_of_4(Format format) { return format == Q4_0 || format == Q4_1 || format == Q4_K; }
 
 /** Takes the levels of a block over, so that numbers keep their values; those of Q4_K nearly, since their scales and offsets have more bits than float16. */
-static void copy_levels(Matrix m, long column, uint8_t *block) {
+static void copy_levels(Matrix m, int64_t column, uint8_t *block) {
   const uint8_t *from = m.numbers, *bytes = from + 2;
   uint8_t levels[BLOCK];
   float scale = half_at(from), offset = -8 * scale;
@@ -120,19 +123,19 @@ static void copy_levels(Matrix m, long column, uint8_t *block) {
 }
 
 /** Up to 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */
-static void read_columns_of(const Product *p, long start, long first, long deep, float into[BLOCK][2 * BLOCK]) {
+static void read_columns_of(const Product *p, int64_t start, int64_t first, int64_t deep, float into[BLOCK][2 * BLOCK]) {
   memset(into, 0, BLOCK * 2 * BLOCK * sizeof(float));
-  const long columns = least(BLOCK, p->columns - first);
+  const int64_t columns = least(BLOCK, p->columns - first);
   float decoded[BLOCK * BLOCK];
-  for (long part = 0; part < deep && start + part < p->depth; part += BLOCK) {
-    const long from = start + part, depth = least(BLOCK, p->depth - from);
+  for (int64_t part = 0; part < deep && start + part < p->depth; part += BLOCK) {
+    const int64_t from = start + part, depth = least(BLOCK, p->depth - from);
     const Matrix block = p->right_transposed ? region_of(p->right, first, from, columns, BLOCK, decoded)
                                              : region_of(p->right, from, first, depth, BLOCK, decoded);
-    const long along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
-    for (long column = 0; column < columns; column++) {
+    const int64_t along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
+    for (int64_t column = 0; column < columns; column++) {
       const float *from = (const float *)block.numbers + column * across;
       if (along == 1) memcpy(into[column] + part, from, depth * sizeof *from);
-      else for (long k = 0; k < depth; k++) into[column][part + k] = from[k * along];
+      else for (int64_t k = 0; k < depth; k++) into[column][part + k] = from[k * along];
     }
   }
 }
@@ -141,7 +144,7 @@ static void read_columns_of(const Product *p, long start, long first, long deep,
 static Levels *make_levels(const Product *p, int bits) {
   const Coding c = bits == 8 ? of_8_bits : of_4_bits;
   const int copies = bits == 4 && p->right_transposed && has_levels_of_4(p->right.format);
-  const long panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, c.deep), size = coded_bytes(c);
+  const int64_t panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, c.deep), size = coded_bytes(c);
   Levels *made = malloc(sizeof *made);
   uint8_t *blocks = aligned_alloc(64, panels * groups * size), *into = blocks;
   if (!made || !blocks) {
@@ -152,11 +155,11 @@ static Levels *make_levels(const Product *p, int bits) {
   *made = (Levels){c, groups, blocks};
   memset(blocks, 0, panels * groups * size);
   float numbers[BLOCK][2 * BLOCK];
-  for (long panel = 0; panel < panels; panel++)
-    for (long group = 0; group < groups; group++, into += size) {
-      const long first = panel * BLOCK, start = group * c.deep;
+  for (int64_t panel = 0; panel < panels; panel++)
+    for (int64_t group = 0; group < groups; group++, into += size) {
+      const int64_t first = panel * BLOCK, start = group * c.deep;
       if (!copies) read_columns_of(p, start, first, c.deep, numbers);
-      for (long column = 0; column < least(BLOCK, p->columns - first); column++)
+      for (int64_t column = 0; column < least(BLOCK, p->columns - first); column++)
         if (copies) copy_levels(part_of(p->right, first + column, start), column, into);
         else (bits == 8 ? round_to_8 : round_to_4)(numbers[column], column, into);
     }

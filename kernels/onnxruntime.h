@@ -115,7 +115,7 @@ static OrtStatus *read_data(const OrtValue *value, void *data) { return api->Get
 static OrtStatus *invalid_argument(const char *message) { return api->CreateStatus(INVALID_ARGUMENT, message); }
 static OrtStatus *out_of_memory(void) { return api->CreateStatus(FAIL, "gradus: out of memory"); }
 
-static OrtStatus *in_parallel(OrtKernelContext *context, void (*task)(void *data, size_t index), long count, void *data) {
+static OrtStatus *in_parallel(OrtKernelContext *context, void (*task)(void *data, size_t index), int64_t count, void *data) {
   if (count > 1) return api->KernelContext_ParallelFor(context, task, (size_t)count, (size_t)0, data);
   task(data, 0);
   return 0;

@@ -30,16 +30,16 @@ typedef struct Product {
   const float *left, *addend; // the addend may be null
   Matrix right;
   float *result;
-  long rows, columns, depth;
+  int64_t rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
   Rounding rounding;
   const Packed *packed;   // the right operand, if it was packed before
-  long packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
+  int64_t packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *lora_b; // inner · B, or null; as large as this product, but less deep. Only its operands count
   const struct Product *lora_a; // left · A, or null; its result is inner
 } Product;
 
-static long ceiling(long a, long b) { return (a + b - 1) / b; }
-static long least(long a, long b) { return a < b ? a : b; }
+static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -29,18 +29,18 @@ static inline Vector integer_factors(float most, Ints largest, float factor, flo
 }
 
 /** The factors of 16 rows or columns that are side by side in memory. */
-static inline Vector factors_across(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
+static inline Vector factors_across(const float *from, int64_t stride, int64_t width, int64_t depth, float most, float factor, float *scales) {
   Ints largest = broadcast_ints(0);
-  for (long k = 0; k < depth; k++) largest = max_abs(largest, load_first(width, from + k * stride));
+  for (int64_t k = 0; k < depth; k++) largest = max_abs(largest, load_first(width, from + k * stride));
   return integer_factors(most, largest, factor, scales);
 }
 
 /** Those of rows or columns that are in memory one after another. */
-static inline Vector factors_along(const float *from, long stride, long width, long depth, float most, float factor, float *scales) {
+static inline Vector factors_along(const float *from, int64_t stride, int64_t width, int64_t depth, float most, float factor, float *scales) {
   float sizes[16] = {0};
-  for (long line = 0; line < least(16, width); line++) {
+  for (int64_t line = 0; line < least(16, width); line++) {
     Ints largest = broadcast_ints(0);
-    for (long i = 0; i < depth; i += 16) largest = max_abs(largest, load_first(depth - i, from + line * stride + i));
+    for (int64_t i = 0; i < depth; i += 16) largest = max_abs(largest, load_first(depth - i, from + line * stride + i));
     sizes[line] = first_lane(as_floats(broadcast_ints(hmax_ints(largest))));
   }
   return integer_factors(most, as_ints(load(sizes)), factor, scales);
@@ -49,36 +49,36 @@ static inline Vector factors_along(const float *from, long stride, long width, l
 static inline Ints pair_up(Ints even, Ints odd) { return bits_or(bits_and(even, broadcast_ints(0xffff)), shift_left(odd, 16)); }
 
 /** Rounds a span of 16 rows or columns that are side by side in memory. Pairs get two integers of each, for each two places in depth. */
-static inline void round_across(const float *from, long stride, long width, long depth, float factor, float *scales, Ints pairs[PAIRS]) {
+static inline void round_across(const float *from, int64_t stride, int64_t width, int64_t depth, float factor, float *scales, Ints pairs[PAIRS]) {
   const Vector factors = factors_across(from, stride, width, depth, MOST_INTEGER, factor, scales);
-  for (long k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
+  for (int64_t k = 0; k < ceiling(depth, BLOCK) * BLOCK; k += 2) {
     Ints integers[2];
-    for (long i = 0; i < 2; i++) integers[i] = round_to_ints(mul(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
+    for (int64_t i = 0; i < 2; i++) integers[i] = round_to_ints(mul(factors, load_first(k + i < depth ? width : 0, from + (k + i) * stride)));
     pairs[k / 2] = pair_up(integers[0], integers[1]);
   }
 }
 
 /** The same for rows or columns that are in memory one after another. There are 16 pairs of the first one, for a block, then of the next one. */
-static inline void round_along(const float *from, long stride, long width, long depth, float factor, float *scales, Ints pairs[PAIRS]) {
-  const long vectors = ceiling(depth, BLOCK) * 2;
+static inline void round_along(const float *from, int64_t stride, int64_t width, int64_t depth, float factor, float *scales, Ints pairs[PAIRS]) {
+  const int64_t vectors = ceiling(depth, BLOCK) * 2;
   float factors[16];
   store(factors, factors_along(from, stride, width, depth, MOST_INTEGER, factor, scales));
-  for (long line = 0; line < least(16, width); line++)
-    for (long i = 0; i < vectors; i++) {
+  for (int64_t line = 0; line < least(16, width); line++)
+    for (int64_t i = 0; i < vectors; i++) {
       const Vector numbers = load_first(depth - 16 * i, from + line * stride + 16 * i);
       store_words((int16_t *)(pairs + i / 2 * 16 + line) + 16 * (i % 2), round_to_ints(mul(broadcast(factors[line]), numbers)));
     }
 }
 
-static inline void pack_rounded(const float *from, long stride, int along, int is_right, long width, long depth, float factor, Packed *into) {
-  for (long half = 0; half < 2 && 16 * half < width; half++) {
+static inline void pack_rounded(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+  for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
     Ints pairs[PAIRS];
     float *scales = scales_of_span(into) + 16 * half;
     if (along) round_along(from + 16 * half * stride, stride, width - 16 * half, depth, factor, scales, pairs);
     else round_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, pairs);
-    for (long block = 0; BLOCK * block < depth; block++) {
+    for (int64_t block = 0; BLOCK * block < depth; block++) {
       if (along == is_right) transpose(pairs + 16 * block);
-      for (long i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_floats(pairs[16 * block + i]));
+      for (int64_t i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_floats(pairs[16 * block + i]));
     }
   }
 }

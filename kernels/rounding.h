@@ -22,8 +22,8 @@ typedef struct {
   };
 } RowScales;
 
-static inline long rounded_row_bytes(Coding c) { return (long)c.row_bytes * c.deep; }
-static inline long eight_rows_bytes(Coding c) { return 8 * rounded_row_bytes(c) + (long)sizeof(RowScales); }
+static inline int64_t rounded_row_bytes(Coding c) { return (int64_t)c.row_bytes * c.deep; }
+static inline int64_t eight_rows_bytes(Coding c) { return 8 * rounded_row_bytes(c) + (int64_t)sizeof(RowScales); }
 static inline RowScales *row_scales(const uint8_t *rows, Coding c) { return (RowScales *)(rows + 8 * rounded_row_bytes(c)); }
 
 /**
@@ -53,22 +53,22 @@ static inline float round_numbers(const Vector *numbers, Coding c, uint8_t *into
 }
 
 /** Reads numbers of a row of a left operand; what lies beyond its depth is 0. */
-static inline void read_numbers(const Product *p, long row, long start, int count, Vector *numbers) {
-  const long there = least(16 * count, p->depth - start);
+static inline void read_numbers(const Product *p, int64_t row, int64_t start, int count, Vector *numbers) {
+  const int64_t there = least(16 * count, p->depth - start);
   float gathered[2 * BLOCK];
   const float *from = p->left + row * p->depth + start;
   if (p->left_transposed) {
-    for (long k = 0; k < there; k++) gathered[k] = p->left[(start + k) * p->rows + row];
+    for (int64_t k = 0; k < there; k++) gathered[k] = p->left[(start + k) * p->rows + row];
     from = gathered;
   }
-  for (long i = 0; i < count; i++) numbers[i] = load_first(there - 16 * i, from + 16 * i);
+  for (int64_t i = 0; i < count; i++) numbers[i] = load_first(there - 16 * i, from + 16 * i);
 }
 
 /** Rounds as many numbers from `start` as a block is deep, of 8 rows from `row`; rows beyond the last are 0. */
-static void round_rows(const Product *p, long row, long start, Coding c, uint8_t *into) {
+static void round_rows(const Product *p, int64_t row, int64_t start, Coding c, uint8_t *into) {
   RowScales *scales = row_scales(into, c);
   if (row + 8 > p->rows) memset(into, 0, eight_rows_bytes(c));
-  for (long i = 0; i < least(8, p->rows - row); i++) {
+  for (int64_t i = 0; i < least(8, p->rows - row); i++) {
     Vector numbers[4];
     read_numbers(p, row + i, start, c.deep / 16, numbers);
     int32_t whole_sum;

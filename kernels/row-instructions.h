@@ -46,17 +46,17 @@ typedef struct {
 typedef struct {
   const ProgramNode *node;
   float **memory; // of inputs, then of outputs
-  long rows, rows_of_task, block;
+  int64_t rows, rows_of_task, block;
 } Execution;
 
 #define UNARY(function) { \
-    long i = 0; \
+    int64_t i = 0; \
     for (; i + LANES <= count; i += LANES) store(result + i, function(load(left + i * left_step))); \
     if (i < count) store_first(count - i, result + i, function(load_first(count - i, left + i * left_step))); \
     break; \
   }
 #define BINARY(function) { \
-    long i = 0; \
+    int64_t i = 0; \
     for (; i + LANES <= count; i += LANES) \
       store(result + i, function(load(left + i * left_step), load(right + i * right_step))); \
     if (i < count) \
@@ -68,9 +68,9 @@ static inline Vector copied(Vector x) { return x; }
 static inline Vector inverse(Vector x) { return divide(broadcast(1), x); }
 
 /** Adds to the sums in `result`. Four at a time, so that additions need not wait for each other. */
-static void add_columns(float *result, const float *from, long count) {
+static void add_columns(float *result, const float *from, int64_t count) {
   Vector a = broadcast(0), b = a, c = a, d = a;
-  long i = 0;
+  int64_t i = 0;
   for (; i + 4 * LANES <= count; i += 4 * LANES) {
     a = add(a, load(from + i));
     b = add(b, load(from + i + LANES));
@@ -82,23 +82,23 @@ static void add_columns(float *result, const float *from, long count) {
   store(result, add(load(result), add(add(a, b), add(c, d))));
 }
 
-static void find_largest(float *result, const float *from, long count) {
+static void find_largest(float *result, const float *from, int64_t count) {
   Vector most = load(result);
-  long i = 0;
+  int64_t i = 0;
   for (; i + LANES <= count; i += LANES) most = max_or_nan(most, load(from + i));
   if (i < count) most = blend(tail_mask(count - i), max_or_nan(most, load_first(count - i, from + i)), most);
   store(result, most);
 }
 
 /** Computes an instruction for `count` columns, whose registers begin at `at`. */
-static void compute_instruction(Instruction instruction, const Register *registers, float *const *at, long count) {
+static void compute_instruction(Instruction instruction, const Register *registers, float *const *at, int64_t count) {
   float *result = at[instruction.result];
   if (instruction.operation == CONSTANT) {
     store(result, as_floats(broadcast_ints(instruction.left)));
     return;
   }
   const float *left = at[instruction.left], *right = at[instruction.right];
-  const long left_step = registers[instruction.left].step, right_step = registers[instruction.right].step;
+  const int64_t left_step = registers[instruction.left].step, right_step = registers[instruction.right].step;
   switch (instruction.operation) {
     case COPY: UNARY(copied)
     case NEGATIVE: UNARY(negate)
@@ -137,19 +137,19 @@ static void end_reduction(Instruction instruction, const Register *registers) {
   store(lanes, broadcast(result));
 }
 
-static void run_loop(const Instruction *body, long length, const ProgramNode *node, const Register *registers, float **at, long block) {
-  for (long i = 0; i < length; i++)
+static void run_loop(const Instruction *body, int64_t length, const ProgramNode *node, const Register *registers, float **at, int64_t block) {
+  for (int64_t i = 0; i < length; i++)
     if (reduces(body[i])) begin_reduction(body[i], registers);
-  for (long column = 0; column < node->width; column += block) {
-    const long count = node->width - column < block ? node->width - column : block;
+  for (int64_t column = 0; column < node->width; column += block) {
+    const int64_t count = node->width - column < block ? node->width - column : block;
     for (size_t i = 0; i < node->registers; i++) at[i] = registers[i].data + (registers[i].whole ? column : 0);
-    for (long i = 0; i < length; i++) compute_instruction(body[i], registers, at, count);
+    for (int64_t i = 0; i < length; i++) compute_instruction(body[i], registers, at, count);
   }
-  for (long i = 0; i < length; i++)
+  for (int64_t i = 0; i < length; i++)
     if (reduces(body[i])) end_reduction(body[i], registers);
 }
 
-static void run_row(const Execution *run, Register *registers, float **at, long row) {
+static void run_row(const Execution *run, Register *registers, float **at, int64_t row) {
   const ProgramNode *node = run->node;
   for (size_t i = 0; i < node->inputs + node->outputs; i++) {
     if (node->kinds[i] == WIDE_VALUES) registers[i].data = run->memory[i] + row * node->width;
@@ -186,18 +186,18 @@ static void run_rows(void *data, size_t index) {
   Register registers[node->registers];
   float *at[node->registers];
   place_registers(run, registers, memory);
-  const long first = (long)index * run->rows_of_task, last = first + run->rows_of_task;
-  for (long row = first; row < last && row < run->rows; row++) run_row(run, registers, at, row);
+  const int64_t first = (int64_t)index * run->rows_of_task, last = first + run->rows_of_task;
+  for (int64_t row = first; row < last && row < run->rows; row++) run_row(run, registers, at, row);
 }
 
 /** Divides rows into tasks, and columns into blocks of about the same size. */
 static OrtStatus *compute_rows(Execution *run, OrtKernelContext *context) {
   const ProgramNode *node = run->node;
-  const long width = node->width, fitting = LOOP_NUMBERS / (node->wide + 1) / LANES * LANES;
-  const long longest = fitting > LONGEST_BLOCK ? LONGEST_BLOCK : fitting < LANES ? LANES : fitting;
-  const long blocks = (width + longest - 1) / longest;
+  const int64_t width = node->width, fitting = LOOP_NUMBERS / (node->wide + 1) / LANES * LANES;
+  const int64_t longest = fitting > LONGEST_BLOCK ? LONGEST_BLOCK : fitting < LANES ? LANES : fitting;
+  const int64_t blocks = (width + longest - 1) / longest;
   run->block = ((width + blocks - 1) / blocks + LANES - 1) / LANES * LANES;
-  const long worth_it = (TASK_NUMBERS + width - 1) / width, shared = (run->rows + MOST_TASKS - 1) / MOST_TASKS;
+  const int64_t worth_it = (TASK_NUMBERS + width - 1) / width, shared = (run->rows + MOST_TASKS - 1) / MOST_TASKS;
   run->rows_of_task = worth_it > shared ? worth_it : shared;
   return in_parallel(context, run_rows, (run->rows + run->rows_of_task - 1) / run->rows_of_task, run);
 }

@@ -33,7 +33,7 @@ static OrtStatus *read_attention(const AttentionNode *node, OrtKernelContext *co
   a->size = query[1] / node->heads;
   a->scale = node->scale;
   a->rounded = (int)node->rounded;
-  a->window = (long)node->window;
+  a->window = (int64_t)node->window;
   a->head_stride = a->size;
   a->segment_count = segments[0];
   const int fit = query[1] == a->heads * a->size && a->heads % a->kv_heads == 0 && key[0] == a->rows && key[1] == a->kv_heads * a->size &&

@@ -30,9 +30,9 @@ typedef struct {
   int64_t format; // of the right operand
   enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED, EACH_RUN_COARSE } packing;
   float alpha, lora_b_alpha, lora_a_alpha;
-  long count; // products, of one left operand
+  int64_t count; // products, of one left operand
   Packed *packed[JOINT];
-  long packed_block[JOINT];
+  int64_t packed_block[JOINT];
   Levels *levels[JOINT];
 } ProductNode;
 
@@ -42,12 +42,12 @@ typedef struct {
  */
 typedef struct { size_t right, lora_b, lora_a, result; } Places;
 
-static Places places_of(long index) {
+static Places places_of(int64_t index) {
   const size_t i = (size_t)index;
   return i == 0 ? (Places){1, 4, 5, 0} : (Places){3 + 3 * i, 4 + 3 * i, 5 + 3 * i, 2 * i};
 }
 
-static OrtStatus *pack_constant(ProductNode *node, long index, const OrtKernelInfo *info) {
+static OrtStatus *pack_constant(ProductNode *node, int64_t index, const OrtKernelInfo *info) {
   const OrtValue *value;
   int constant = 0;
   int64_t sizes[2];
@@ -70,7 +70,7 @@ static OrtStatus *pack_constant(ProductNode *node, long index, const OrtKernelIn
 
 static void destroy_product(void *data) {
   ProductNode *node = data;
-  for (long i = 0; i < node->count; i++) {
+  for (int64_t i = 0; i < node->count; i++) {
     free(node->packed[i]);
     free_levels(node->levels[i]);
   }
@@ -94,7 +94,7 @@ static OrtStatus *create_product(const Operator *operator, const OrtApi *ignored
   if (!status) status = api->KernelInfo_GetInputCount(info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
-  for (long i = 0; !status && packing != EACH_RUN && packing < EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
+  for (int64_t i = 0; !status && packing != EACH_RUN && packing < EACH_RUN_ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -136,7 +136,7 @@ static OrtStatus *read_thin(OrtKernelContext *context, Places places, Product *p
 }
 
 /** Reads one of the products. Its thin ones are left in `lora_b` and `lora_a`. */
-static OrtStatus *read_product(const ProductNode *node, long index, OrtKernelContext *context, Product *p, Product *lora_b, Product *lora_a) {
+static OrtStatus *read_product(const ProductNode *node, int64_t index, OrtKernelContext *context, Product *p, Product *lora_b, Product *lora_a) {
   const Places places = places_of(index);
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
@@ -165,7 +165,7 @@ static OrtStatus *run_product(void *data, OrtKernelContext *context) {
   const ProductNode *node = data;
   Product products[JOINT], ups[JOINT], downs[JOINT];
   OrtStatus *status = 0;
-  for (long i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, ups + i, downs + i);
+  for (int64_t i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, ups + i, downs + i);
   return status || products[0].rows == 0 ? status : compute_products(products, node->count, context);
 }
 

@@ -30,11 +30,11 @@ static OrtStatus *run_stored_rows(void *data, OrtKernelContext *context) {
   if (!status) status = read_data(value, &ids);
   if (!status) status = read_shape(value, 0, MOST_AXES, sizes, &axes);
   if (status) return status;
-  long count = 1;
+  int64_t count = 1;
   for (size_t axis = 0; axis < axes; axis++) count *= sizes[axis];
   sizes[axes] = table_sizes[1];
   status = make_output(context, 0, sizes, axes + 1, &rows);
-  for (long i = 0; i < count && !status; i++) {
+  for (int64_t i = 0; i < count && !status; i++) {
     if (ids[i] < 0 || ids[i] >= table_sizes[0]) return invalid_argument("StoredRows: the table has no such row");
     const Matrix row = part_of(table, ids[i], 0);
     decode(&row, 1, table_sizes[1] / STORED_BLOCK, rows + i * table_sizes[1]);

@@ -14,35 +14,35 @@ enum {
 };
 
 /** Rows of formats other than FLOAT32 are made of whole units: blocks of 32 numbers, or eight of them that share what scales their scales. */
-typedef struct { long blocks, bytes; } Unit;
+typedef struct { int64_t blocks, bytes; } Unit;
 static const Unit units[FORMATS] = {{1, 128}, {1, 64}, {1, 64}, {1, 34}, {1, 18}, {1, 20}, {1, 22}, {1, 24}, {8, 144}, {8, 176}, {8, 210}};
 
 /** A matrix, row by row; `stride` numbers from one row to the next. Rows begin with this block of their first unit. */
 typedef struct {
   const void *numbers;
-  long stride;
+  int64_t stride;
   Format format;
-  long block;
+  int64_t block;
 } Matrix;
 
 /** The number with this index of some in float32 or float16, and the bytes of one. */
-static inline long number_bytes(const Format format) { return format == FLOAT16 ? 2 : 4; }
-static inline const void *place_at(const Format format, const void *from, long index) { return (const char *)from + number_bytes(format) * index; }
+static inline int64_t number_bytes(const Format format) { return format == FLOAT16 ? 2 : 4; }
+static inline const void *place_at(const Format format, const void *from, int64_t index) { return (const char *)from + number_bytes(format) * index; }
 
 /** The first `count` of 16 numbers in float32, or 16 in float16, from that with this index on. */
-static inline Vector numbers_at(const Format format, long count, const void *from, long index) {
+static inline Vector numbers_at(const Format format, int64_t count, const void *from, int64_t index) {
   const void *place = place_at(format, from, index);
   return format == FLOAT16 ? from_halves(place) : load_first(count, place);
 }
 
-static inline Matrix floats(const float *numbers, long stride) { return (Matrix){numbers, stride, FLOAT32, 0}; }
-static inline long row_bytes(const Matrix *m) { return m->stride / STORED_BLOCK / units[m->format].blocks * units[m->format].bytes; }
+static inline Matrix floats(const float *numbers, int64_t stride) { return (Matrix){numbers, stride, FLOAT32, 0}; }
+static inline int64_t row_bytes(const Matrix *m) { return m->stride / STORED_BLOCK / units[m->format].blocks * units[m->format].bytes; }
 
 /** So many rows further down, and so many numbers to the right, which begin a block. */
-static inline Matrix part_of(Matrix m, long row, long column) {
+static inline Matrix part_of(Matrix m, int64_t row, int64_t column) {
   if (m.format == FLOAT32) return floats((const float *)m.numbers + row * m.stride + column, m.stride);
   const Unit unit = units[m.format];
-  const long block = m.block + column / STORED_BLOCK;
+  const int64_t block = m.block + column / STORED_BLOCK;
   return (Matrix){(const char *)m.numbers + row * row_bytes(&m) + block / unit.blocks * unit.bytes, m.stride, m.format, block % unit.blocks};
 }
 
@@ -60,7 +60,7 @@ static inline void decode_integers(const uint8_t *from, uint32_t fifths, int mid
 }
 
 /** Of a block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima, of 6 bits, are spread over three places. */
-static inline void read_scales_of(const uint8_t *unit, long block, Vector *scale, Vector *minimum) {
+static inline void read_scales_of(const uint8_t *unit, int64_t block, Vector *scale, Vector *minimum) {
   const uint8_t *at = unit + 4;
   const int s = block < 4 ? at[block] & 63 : (at[block + 4] & 15) | at[block - 4] >> 6 << 4;
   const int m = block < 4 ? at[block + 4] & 63 : at[block + 4] >> 4 | at[block] >> 6 << 4;
@@ -69,10 +69,10 @@ static inline void read_scales_of(const uint8_t *unit, long block, Vector *scale
 }
 
 /** Some bits of each of 16 bytes. */
-static inline Ints bits_of(Bytes bytes, long first, int mask) { return bits_and(shift_right(bytes_to_ints(bytes), (int)first), broadcast_ints(mask)); }
+static inline Ints bits_of(Bytes bytes, int64_t first, int mask) { return bits_and(shift_right(bytes_to_ints(bytes), (int)first), broadcast_ints(mask)); }
 
 /** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
-static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, long block, Vector into[2]) {
+static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, int64_t block, Vector into[2]) {
   Vector scale, minimum;
   read_scales_of(unit, block, &scale, &minimum);
   for (int i = 0; i < 2; i++) {
@@ -83,8 +83,8 @@ static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *level
 }
 
 /** 16 numbers of 6 bits around 32 share a scale of 8 bits. Each half of a unit has lower and upper bits of its own, for four blocks. */
-static inline void decode_6_bits(const uint8_t *unit, long block, Vector into[2]) {
-  const long half = block / 4, row = block % 4;
+static inline void decode_6_bits(const uint8_t *unit, int64_t block, Vector into[2]) {
+  const int64_t half = block / 4, row = block % 4;
   for (int i = 0; i < 2; i++) {
     const Bytes lower = load_bytes(unit + 64 * half + 32 * (row % 2) + 16 * i), upper = load_bytes(unit + 128 + 32 * half + 16 * i);
     const Ints four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
@@ -94,7 +94,7 @@ static inline void decode_6_bits(const uint8_t *unit, long block, Vector into[2]
 }
 
 /** Decodes a block of a unit, exactly as readers of such files do: products are exact, so that only sums are rounded. */
-static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, long block, Vector into[2]) {
+static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, int64_t block, Vector into[2]) {
   uint32_t fifths = 0;
   switch (format) {
     case FLOAT32:
@@ -125,12 +125,12 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
   }
 }
 
-static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, const Format format, long rows, long blocks, float *into) {
+static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, const Format format, int64_t rows, int64_t blocks, float *into) {
   const Unit unit = units[format];
-  for (long row = 0; row < rows; row++) {
+  for (int64_t row = 0; row < rows; row++) {
     const uint8_t *from = (const uint8_t *)m->numbers + row * row_bytes(m);
     __builtin_prefetch((const char *)from + ROW_AHEAD, 0, 3);
-    for (long block = m->block; block < m->block + blocks; block++, into += STORED_BLOCK) {
+    for (int64_t block = m->block; block < m->block + blocks; block++, into += STORED_BLOCK) {
       Vector numbers[2];
       decode_block(from + block / unit.blocks * unit.bytes, format, block % unit.blocks, numbers);
       store(into, numbers[0]);
@@ -140,7 +140,7 @@ static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, c
 }
 
 /** Decodes the first blocks of each of some rows. */
-static void decode(const Matrix *m, long rows, long blocks, float *into) {
+static void decode(const Matrix *m, int64_t rows, int64_t blocks, float *into) {
   switch (m->format) { // one loop for each
     case FLOAT32: return decode_rows(m, FLOAT32, rows, blocks, into);
     case BFLOAT16: return decode_rows(m, BFLOAT16, rows, blocks, into);
@@ -157,10 +157,10 @@ static void decode(const Matrix *m, long rows, long blocks, float *into) {
 }
 
 /** Some rows of some numbers as float32: where they are, or decoded, in whole blocks. */
-static inline Matrix region_of(Matrix m, long row, long column, long rows, long columns, float *decoded) {
+static inline Matrix region_of(Matrix m, int64_t row, int64_t column, int64_t rows, int64_t columns, float *decoded) {
   const Matrix part = part_of(m, row, column);
   if (m.format == FLOAT32) return part;
-  const long blocks = (columns + STORED_BLOCK - 1) / STORED_BLOCK;
+  const int64_t blocks = (columns + STORED_BLOCK - 1) / STORED_BLOCK;
   decode(&part, rows, blocks, decoded);
   return floats(decoded, blocks * STORED_BLOCK);
 }

@@ -22,17 +22,17 @@ enum {
 typedef struct {
   const float *wide, *thin; // [rows, columns] and [rows, padded]
   float *result;
-  long rows, columns, thin_columns, padded;
+  int64_t rows, columns, thin_columns, padded;
   int is_left; // whether the left matrix is the thin one
   float alpha;
 } TallProduct;
 
 /** Adds products of 16 wide columns, or the first of them, and some thin ones, over some rows: sums[thin · TALL_COLUMNS + column]. */
-static inline __attribute__((always_inline)) void add_tall(const TallProduct *p, const float *wide, long there, const float *thin, long rows, float *into) {
+static inline __attribute__((always_inline)) void add_tall(const TallProduct *p, const float *wide, int64_t there, const float *thin, int64_t rows, float *into) {
   Vector sums[TALL_SUMS];
   UNROLLED
   for (int i = 0; i < TALL_SUMS; i++) sums[i] = load(into + i * TALL_COLUMNS);
-  for (long row = 0; row < rows; row++, wide += p->columns, thin += p->padded) {
+  for (int64_t row = 0; row < rows; row++, wide += p->columns, thin += p->padded) {
     __builtin_prefetch(wide + TALL_ROWS * p->columns, 0, 3);
     const Vector numbers = load_first(there, wide);
     UNROLLED
@@ -44,16 +44,16 @@ static inline __attribute__((always_inline)) void add_tall(const TallProduct *p,
 
 static void tall_task(void *data, size_t index) {
   const TallProduct *p = data;
-  const long first = (long)index * TALL_COLUMNS, count = least(TALL_COLUMNS, p->columns - first);
+  const int64_t first = (int64_t)index * TALL_COLUMNS, count = least(TALL_COLUMNS, p->columns - first);
   float sums[MOST_THIN * TALL_COLUMNS];
   memset(sums, 0, p->padded * TALL_COLUMNS * sizeof *sums);
-  for (long row = 0; row < p->rows; row += TALL_ROWS)
-    for (long thin = 0; thin < p->padded; thin += TALL_SUMS)
-      for (long column = 0; column < count; column += 16)
+  for (int64_t row = 0; row < p->rows; row += TALL_ROWS)
+    for (int64_t thin = 0; thin < p->padded; thin += TALL_SUMS)
+      for (int64_t column = 0; column < count; column += 16)
         add_tall(p, p->wide + row * p->columns + first + column, count - column, p->thin + row * p->padded + thin, least(TALL_ROWS, p->rows - row),
                  sums + thin * TALL_COLUMNS + column);
-  for (long thin = 0; thin < p->thin_columns; thin++)
-    for (long column = 0; column < count; column++) {
+  for (int64_t thin = 0; thin < p->thin_columns; thin++)
+    for (int64_t column = 0; column < count; column++) {
       const float sum = p->alpha * sums[thin * TALL_COLUMNS + column];
       if (p->is_left) p->result[thin * p->columns + first + column] = sum;
       else p->result[(first + column) * p->thin_columns + thin] = sum;
@@ -62,7 +62,7 @@ static void tall_task(void *data, size_t index) {
 
 /** Thin rows with zeros after them, so that there are sums for all registers. */
 static void pad_rows(const float *from, const TallProduct *p, float *into) {
-  for (long row = 0; row < p->rows; row++, into += p->padded) {
+  for (int64_t row = 0; row < p->rows; row++, into += p->padded) {
     memcpy(into, from + row * p->thin_columns, p->thin_columns * sizeof *into);
     memset(into + p->thin_columns, 0, (p->padded - p->thin_columns) * sizeof *into);
   }

@@ -8,24 +8,24 @@
 /** One part of the depth of a product, and how it is divided into tasks. */
 typedef struct {
   const Product *product;
-  long start, depth, blocks; // where it begins, its size, and that in blocks
-  long left_block, right_block, thin_block; // sizes of blocks of strips, of panels, and of panels of thin products
+  int64_t start, depth, blocks; // where it begins, its size, and that in blocks
+  int64_t left_block, right_block, thin_block; // sizes of blocks of strips, of panels, and of panels of thin products
   const Product *lora_b;         // inner · B, which goes with the last part, and its depth in blocks
-  long lora_b_blocks;
+  int64_t lora_b_blocks;
   Packed *lora_a_panels;       // packed, if there is such a product
-  long panels_per_task, panel_tasks; // a task for each of so many parts of the panels …
-  long strips_per_task, strip_tasks; // … and of the strips
+  int64_t panels_per_task, panel_tasks; // a task for each of so many parts of the panels …
+  int64_t strips_per_task, strip_tasks; // … and of the strips
   Packed *strips;            // packed, if several tasks read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
 /** How many numbers a packed strip has: first those of the left operand, then those of `inner`. */
-static long strip_size(const Pass *pass) { return (pass->blocks + pass->lora_b_blocks) * pass->left_block; }
+static int64_t strip_size(const Pass *pass) { return (pass->blocks + pass->lora_b_blocks) * pass->left_block; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
-static void multiply_down(const Pass *pass, long row, const Packed *strip) {
+static void multiply_down(const Pass *pass, int64_t row, const Packed *strip) {
   const Product *lora_a = pass->product->lora_a;
-  for (long column = 0; column < lora_a->columns; column += BLOCK) {
+  for (int64_t column = 0; column < lora_a->columns; column += BLOCK) {
     float *into = lora_a->result + row * lora_a->columns + column;
     const Packed *panel = pass->lora_a_panels + column / BLOCK * pass->blocks * pass->thin_block;
     multiply((Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
@@ -34,7 +34,7 @@ static void multiply_down(const Pass *pass, long row, const Packed *strip) {
   }
 }
 
-static void pack_strip(const Pass *pass, long row, Packed *into) {
+static void pack_strip(const Pass *pass, int64_t row, Packed *into) {
   pack_left(pass->product, row, pass->start, pass->depth, pass->left_block, into);
   if (pass->lora_a_panels) multiply_down(pass, row, into);
   if (pass->lora_b) pack_left(pass->lora_b, row, 0, pass->lora_b->depth, pass->left_block, into + pass->blocks * pass->left_block);
@@ -43,21 +43,21 @@ static void pack_strip(const Pass *pass, long row, Packed *into) {
 static void pack_strip_task(void *data, size_t index) {
   const Pass *pass = data;
   start_unit();
-  pack_strip(pass, (long)index * BLOCK, pass->strips + (long)index * strip_size(pass));
+  pack_strip(pass, (int64_t)index * BLOCK, pass->strips + (int64_t)index * strip_size(pass));
   stop_unit();
 }
 
 /** Prefetches the part with this index, of so many parts, into the second cache. */
-static inline void prefetch_part(const Packed *from, long size, long part, long parts) {
-  const long lines = size * (long)sizeof(Packed) / 64;
-  for (long line = lines * part / parts; line < lines * (part + 1) / parts; line++) __builtin_prefetch((const char *)from + 64 * line, 0, 2);
+static inline void prefetch_part(const Packed *from, int64_t size, int64_t part, int64_t parts) {
+  const int64_t lines = size * (int64_t)sizeof(Packed) / 64;
+  for (int64_t line = lines * part / parts; line < lines * (part + 1) / parts; line++) __builtin_prefetch((const char *)from + 64 * line, 0, 2);
 }
 
 static void multiply_task(void *data, size_t index) {
   Pass *pass = data;
   const Product *p = pass->product;
-  const long first_row = (long)index % pass->strip_tasks * pass->strips_per_task * BLOCK, last_row = least(p->rows, first_row + pass->strips_per_task * BLOCK);
-  const long first = (long)index / pass->strip_tasks * pass->panels_per_task * BLOCK, last = least(p->columns, first + pass->panels_per_task * BLOCK);
+  const int64_t first_row = (int64_t)index % pass->strip_tasks * pass->strips_per_task * BLOCK, last_row = least(p->rows, first_row + pass->strips_per_task * BLOCK);
+  const int64_t first = (int64_t)index / pass->strip_tasks * pass->panels_per_task * BLOCK, last = least(p->columns, first + pass->panels_per_task * BLOCK);
   const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(Packed));
   if (!scratch.memory) {
     pass->failed = 1;
@@ -65,10 +65,10 @@ static void multiply_task(void *data, size_t index) {
   }
   // A strip, the panels of `lora_b`, and those of `right` unless they are in memory as they are needed.
   Packed *own_strip = scratch.memory, *lora_b_panels = own_strip + strip_size(pass);
-  const long lora_b_size = pass->lora_b_blocks * pass->thin_block, lora_b_depth = pass->lora_b ? pass->lora_b->depth : 0;
+  const int64_t lora_b_size = pass->lora_b_blocks * pass->thin_block, lora_b_depth = pass->lora_b ? pass->lora_b->depth : 0;
   if (pass->lora_b) pack_right(pass->lora_b, first, last, 0, pass->lora_b->depth, 1, pass->thin_block, lora_b_panels);
   const Packed *panels;
-  long panel_size;
+  int64_t panel_size;
   if (p->packed) {
     panel_size = ceiling(p->depth, BLOCK) * pass->right_block;
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right_block;
@@ -81,12 +81,12 @@ static void multiply_task(void *data, size_t index) {
 
   start_unit();
   const float *base = pass->start > 0 ? p->result : p->addend;
-  for (long row = first_row; row < last_row; row += BLOCK) {
+  for (int64_t row = first_row; row < last_row; row += BLOCK) {
     const Packed *strip = own_strip;
     if (pass->strips) strip = pass->strips + row / BLOCK * strip_size(pass);
     else pack_strip(pass, row, own_strip);
-    for (long column = first; column < last; column += BLOCK) {
-      const long panel = (column - first) / BLOCK, place = row * p->columns + column;
+    for (int64_t column = first; column < last; column += BLOCK) {
+      const int64_t panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
       multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
                (Factors){strip + pass->blocks * pass->left_block, lora_b_panels + panel * lora_b_size, lora_b_depth, pass->left_block, pass->thin_block},
@@ -99,8 +99,8 @@ static void multiply_task(void *data, size_t index) {
 }
 
 /** Decides how a part of the depth is divided into tasks. */
-static Pass plan(const Product *p, long start) {
-  const long depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
+static Pass plan(const Product *p, int64_t start) {
+  const int64_t depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   Pass pass = {.product = p, .start = start, .depth = depth, .blocks = ceiling(depth, BLOCK)};
   pass.left_block = left_size(p->rounding);
   pass.right_block = p->packed ? p->packed_block : right_size(p->right.format, p->rounding);
@@ -109,7 +109,7 @@ static Pass plan(const Product *p, long start) {
     pass.lora_b = p->lora_b;
     pass.lora_b_blocks = ceiling(p->lora_b->depth, BLOCK);
   }
-  const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(Packed));
+  const int64_t fitting = GROUP_BYTES / (strip_size(&pass) * (int64_t)sizeof(Packed));
   pass.panels_per_task = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
   pass.panel_tasks = ceiling(panels, pass.panels_per_task);
   pass.strips_per_task = ceiling(strips, ceiling(TASKS, pass.panel_tasks));
@@ -119,7 +119,7 @@ static Pass plan(const Product *p, long start) {
 
 static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
   const Product *p = pass->product, *lora_a = p->lora_a;
-  const long strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, lora_a_panels = lora_a ? ceiling(lora_a->columns, BLOCK) : 0;
+  const int64_t strips = pass->panel_tasks > 1 ? ceiling(p->rows, BLOCK) : 0, lora_a_panels = lora_a ? ceiling(lora_a->columns, BLOCK) : 0;
   const Scratch scratch = borrow((strips * strip_size(pass) + lora_a_panels * pass->blocks * pass->thin_block) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
   OrtStatus *status = 0;
@@ -139,7 +139,7 @@ static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
 static OrtStatus *compute_product(const Product *p, OrtKernelContext *context) {
   if (p->packed && p->rows <= FEW_ROWS) return compute_few(p, context);
   OrtStatus *status = 0;
-  for (long start = 0; start < p->depth && !status; start += DEPTH) {
+  for (int64_t start = 0; start < p->depth && !status; start += DEPTH) {
     Pass pass = plan(p, start);
     status = run_pass(&pass, context);
   }
@@ -147,9 +147,9 @@ static OrtStatus *compute_product(const Product *p, OrtKernelContext *context) {
 }
 
 /** Products of one left operand, all in the same format. */
-static OrtStatus *compute_products(const Product *products, long count, OrtKernelContext *context) {
+static OrtStatus *compute_products(const Product *products, int64_t count, OrtKernelContext *context) {
   if (products->levels) return compute_integers(products, count, context);
   OrtStatus *status = 0;
-  for (long i = 0; i < count && !status; i++) status = compute_product(products + i, context);
+  for (int64_t i = 0; i < count && !status; i++) status = compute_product(products + i, context);
   return status;
 }

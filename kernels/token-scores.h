@@ -33,7 +33,7 @@ static OrtStatus *read_tokens(const TokenScoresNode *node, OrtKernelContext *con
   t->size = hidden[1];
   t->vocabulary = weight[0];
   int fit = weight[1] == t->size && targets[0] == t->tokens;
-  for (long i = 0; fit && i < t->tokens; i++) fit = t->targets[i] >= 0 && t->targets[i] < t->vocabulary;
+  for (int64_t i = 0; fit && i < t->tokens; i++) fit = t->targets[i] >= 0 && t->targets[i] < t->vocabulary;
   return fit ? 0 : invalid_argument("TokenScores: the operands do not fit");
 }
 

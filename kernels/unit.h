@@ -10,13 +10,13 @@
 typedef struct {
   const float *base; // what products are added to, or null
   float *into;
-  long stride, rows, columns;
+  int64_t stride, rows, columns;
 } Target;
 
 /**
  * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If one is rounded, so is the other.
  */
-typedef struct { const Packed *left, *right; long depth, left_size, right_size; } Factors;
+typedef struct { const Packed *left, *right; int64_t depth, left_size, right_size; } Factors;
 
 /** Before and after a thread uses `multiply`. */
 static void start_unit(void);
@@ -31,10 +31,10 @@ static void stop_unit(void);
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  * @param depth from here to the end
  */
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into);
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into);
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
-static inline void read_pair(const Packed *block, long size, long half, long pair, Vector into[2]);
+static inline void read_pair(const Packed *block, int64_t size, int64_t half, int64_t pair, Vector into[2]);
 
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
@@ -48,5 +48,5 @@ static void multiply(Factors first, Factors second, Target t);
 #endif
 
 /** The sizes of packed blocks of a left operand, and of a right one in some format. */
-static inline long left_size(Rounding r) { return r == ROUNDED_COARSELY ? COARSE_BLOCK : r == ROUNDED ? ROUNDED_BLOCK : WHOLE_BLOCK; }
-static inline long right_size(Format format, Rounding r) { return r == NOT_ROUNDED && format == BFLOAT16 ? HIGH_BLOCK : left_size(r); }
+static inline int64_t left_size(Rounding r) { return r == ROUNDED_COARSELY ? COARSE_BLOCK : r == ROUNDED ? ROUNDED_BLOCK : WHOLE_BLOCK; }
+static inline int64_t right_size(Format format, Rounding r) { return r == NOT_ROUNDED && format == BFLOAT16 ? HIGH_BLOCK : left_size(r); }

@@ -6,3 +6,8 @@
 #else
 #define UNROLLED _Pragma("GCC unroll 16")
 #endif
+#ifdef __clang__
+#define UNROLLED_TWICE _Pragma("clang loop unroll_count(2)")
+#else
+#define UNROLLED_TWICE _Pragma("GCC unroll 2")
+#endif

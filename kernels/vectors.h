@@ -1,6 +1,6 @@
 // Functions of 16 numbers at once, in one or more registers: those of the processor, and some built on them.
 //
-// avx512-vectors.h and avx2-vectors.h have the same functions:
+// avx512-vectors.h, avx2-vectors.h and quarter-vectors.h have the same functions:
 //
 //   Vector              16 float32 numbers; Ints: 16 integers of 32 bits; Bytes: 16 of 8 bits; Mask: 16 truth values
 //   REGISTERS           how many vectors the registers hold
@@ -26,8 +26,10 @@
 
 #ifdef __AVX512F__
 #include "avx512-vectors.h"
-#else
+#elif defined __AVX2__
 #include "avx2-vectors.h"
+#else
+#include "quarter-vectors.h"
 #endif
 
 /** The larger absolute value, as bits: positive numbers have the same order, and after them come infinity and NaN. */
@@ -40,15 +42,15 @@ static inline Vector max_or_nan(Vector a, Vector b) { return blend(is_nan(a), a,
 static inline Vector min_or_nan(Vector a, Vector b) { return blend(is_nan(a), a, minimum(a, b)); }
 
 /** The largest of some numbers; NaN may be passed over. */
-static inline float array_max(const float *numbers, long count) {
+static inline float array_max(const float *numbers, int64_t count) {
   const Vector lowest = broadcast(-__builtin_inff());
   Vector most = lowest;
-  for (long i = 0; i < count; i += 16) most = maximum(most, blend(tail_mask(count - i), load_first(count - i, numbers + i), lowest));
+  for (int64_t i = 0; i < count; i += 16) most = maximum(most, blend(tail_mask(count - i), load_first(count - i, numbers + i), lowest));
   return hmax(most);
 }
 
-static inline void scale_row(float *row, long size, float factor) {
-  for (long i = 0; i < size; i += 16) store_first(size - i, row + i, mul(broadcast(factor), load_first(size - i, row + i)));
+static inline void scale_row(float *row, int64_t size, float factor) {
+  for (int64_t i = 0; i < size; i += 16) store_first(size - i, row + i, mul(broadcast(factor), load_first(size - i, row + i)));
 }
 
 /** exp(x) = 2ⁿ · (1 + rest), where |x − n · log 2| ≤ log 2 / 2. The rest is a Taylor series, exact to 6e-9. */

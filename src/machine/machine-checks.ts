@@ -42,6 +42,7 @@ const unitNames = {
   amx: 'matrix units (AMX)',
   avx512: 'vector units (AVX-512)',
   avx2: 'vector units (AVX2)',
+  portable: 'vector units, whichever the compiler knows,',
 } as const satisfies Record<Unit, string>;
 
 export const machineChecks = {

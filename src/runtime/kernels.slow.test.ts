@@ -32,11 +32,16 @@ import { tensor } from './tensor.ts';
 
 test('units are those for which a processor has all features, the matrix unit first', () => {
   const all = 'fpu sse avx2 fma f16c avx512f avx512bw avx512_bf16 avx512_vnni amx_tile amx_bf16 amx_int8';
-  assert.deepEqual(unitsIn(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), ['amx', 'avx512', 'avx2']);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['avx512', 'avx2']);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('avx512bw', '')}\n`), ['avx2']);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('fma', '').replace('avx512bw', '')}\n`), []);
-  assert.deepEqual(unitsIn('Features : fp asimd\n'), []);
+  assert.deepEqual(unitsIn(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), [
+    'amx',
+    'avx512',
+    'avx2',
+    'portable',
+  ]);
+  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['avx512', 'avx2', 'portable']);
+  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('avx512bw', '')}\n`), ['avx2', 'portable']);
+  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('fma', '').replace('avx512bw', '')}\n`), ['portable']);
+  assert.deepEqual(unitsIn('Features : fp asimd\n'), ['portable']);
 });
 
 /** A compiler that takes a moment and gives the same each time, for what is kept of its results. */

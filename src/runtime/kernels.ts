@@ -26,7 +26,7 @@ export type KernelLibrary = { readonly library: string; readonly unit: Unit } | 
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
 const COMPILER = 'cc';
-const flags = ['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'];
+const flags = ['-O3', '-std=gnu11', '-fno-strict-aliasing', '-shared', '-fPIC', '-pthread'];
 const COMPILER_TIMEOUT = 180_000; // ms; it takes about a second
 
 let found: KernelLibrary | undefined;

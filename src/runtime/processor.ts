@@ -1,14 +1,15 @@
 // Whether this machine's processor supports our custom operators. Loads no native library.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The part of the processor that multiplies: the matrix unit, which some have, or the vector unit, with long or short vectors. */
-export type Unit = 'amx' | 'avx512' | 'avx2';
+/** The part of the processor that multiplies: the matrix unit, which some have, or the vector unit, with long or short vectors, or whatever there is. */
+export type Unit = 'amx' | 'avx512' | 'avx2' | 'portable';
 
 /** The processor's features that operators for each unit are compiled for, by their names in /proc/cpuinfo; better units first. */
 const features: Readonly<Record<Unit, readonly string[]>> = {
   amx: ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16', 'amx_int8'],
   avx512: ['avx512f', 'avx512bw', 'avx512_vnni'],
   avx2: ['avx2', 'fma', 'f16c'],
+  portable: [],
 };
 
 /** The compiler's flags for a unit. */
@@ -19,11 +20,7 @@ export function unitFlags(unit: Unit): string[] {
 /** The units that operators can be compiled for here, better ones first, or why there are none. */
 export function unitsOfMachine(): readonly Unit[] | { readonly missing: string } {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };
-  const cpuinfo = readCpuinfo();
-  const units = unitsIn(cpuinfo);
-  if (units.length > 0) return units;
-  const there = present(features.avx2, cpuinfo);
-  return { missing: `the processor has no ${features.avx2.filter((feature) => !there.includes(feature)).join(', ')}` };
+  return unitsIn(readCpuinfo());
 }
 
 /** @param cpuinfo the text of /proc/cpuinfo */

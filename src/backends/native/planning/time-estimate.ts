@@ -13,6 +13,7 @@ const measured = {
     amx: { training: 150e9, decoding: 150e9 },
     avx512: { training: 150e9, decoding: 150e9 },
     avx2: { training: 65e9, decoding: 100e9 },
+    portable: { training: 10e9, decoding: 10e9 },
   },
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,

@@ -1,21 +1,32 @@
-// Products on the vector unit of processors without AVX-512 (AVX2 and FMA), in float32. Those of rounded operands are products of integers
-// (avx2-rounded-products.h).
+// Products on the vector unit of processors without AVX-512, in float32. Those of rounded operands are avx2-rounded-products.h's and
+// neon-rounded-products.h's; where there is no instruction for these, rounding gains nothing, so that nothing is rounded.
 //
 // A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has two halves of 16 columns. A half has
 // its columns side by side for each place in depth, or, where they are bfloat16 numbers, two numbers of a column, then two of the next one.
 #pragma once
 
-#include "avx2-rounded-products.h"
-#include "avx2-tiles.h"
 #include "unit.h"
+#ifdef __AVX2__
+#include "avx2-multipliers.h"
+#else
+#include "quarter-multipliers.h"
+#endif
 
 enum { TWO_BLOCKS = 8192 }; // bytes ahead of what is read that are prefetched
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
-static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, Vector into[16]) {
-  for (long row = 0; row < 16; row++) into[row] = row < rows ? mul(broadcast(factor), load_first(columns, from + row * stride)) : broadcast(0);
+static inline void read_square(const float *from, int64_t stride, int64_t rows, int64_t columns, int transposed, float factor, Vector into[16]) {
+  for (int64_t row = 0; row < 16; row++) into[row] = row < rows ? mul(broadcast(factor), load_first(columns, from + row * stride)) : broadcast(0);
   if (transposed) transpose((Ints *)into);
 }
+
+#if defined __AVX2__
+#include "avx2-rounded-products.h"
+#elif defined __ARM_FEATURE_BF16_VECTOR_ARITHMETIC
+#include "neon-rounded-products.h"
+#else
+enum { ROUNDED_BLOCK = WHOLE_BLOCK, COARSE_BLOCK = WHOLE_BLOCK, COARSE_SPAN = BLOCK };
+#endif
 
 /** Rounds to bfloat16, as bits in the upper halves. NaN stays NaN. */
 static inline Ints round_upper(Vector x) {
@@ -25,11 +36,11 @@ static inline Ints round_upper(Vector x) {
   return bits_and(as_ints(blend(is_nan(x), none, as_floats(rounded))), broadcast_ints((int32_t)0xffff0000));
 }
 
-static inline void pack_block(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
-  for (long half = 0; half < 2 && 16 * half < width; half++)
-    for (long part = 0; part < 2; part++) {
+static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+  for (int64_t half = 0; half < 2 && 16 * half < width; half++)
+    for (int64_t part = 0; part < 2; part++) {
       Vector square[16];
-      const long across = width - 16 * half, deep = depth - 16 * part;
+      const int64_t across = width - 16 * half, deep = depth - 16 * part;
       if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
       if (!is_right) {
@@ -46,9 +57,11 @@ static inline void pack_block(const float *from, long stride, int along, int is_
     }
 }
 
-static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+#ifdef ROUNDS
   if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
-  for (long k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
+#endif
+  for (int64_t k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
     pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
 
@@ -60,7 +73,7 @@ static inline void widen_pairs(const Packed *pairs, Vector into[2]) {
 }
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
-static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, Vector into[2]) {
+static inline __attribute__((always_inline)) void read_pair(const Packed *block, const int64_t size, int64_t half, int64_t pair, Vector into[2]) {
   const Packed *place = block + half * size / 2 + pair * size / BLOCK;
   __builtin_prefetch((const char *)place + AHEAD, 0, 3);
   if (size == HIGH_BLOCK) return widen_pairs(place, into);
@@ -70,14 +83,14 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
 /** Where 16 columns of some blocks are: as they are packed, or as float32 numbers. */
 typedef struct {
   const float *numbers;
-  long stride; // from block to block
+  int64_t stride; // from block to block
 } Columns;
 
-static inline Columns columns_of(const Packed *right, long size, long half, long depth, float *widened) {
+static inline Columns columns_of(const Packed *right, int64_t size, int64_t half, int64_t depth, float *widened) {
   right += half * size / 2;
   if (size == WHOLE_BLOCK) return (Columns){(const float *)right, BLOCK * BLOCK};
-  for (long k = 0; k < depth; k += BLOCK, right += HIGH_BLOCK)
-    for (long pair = 0; pair < BLOCK / 2; pair++) {
+  for (int64_t k = 0; k < depth; k += BLOCK, right += HIGH_BLOCK)
+    for (int64_t pair = 0; pair < BLOCK / 2; pair++) {
       Vector numbers[2];
       widen_pairs(right + pair * 32, numbers);
       for (int i = 0; i < 2; i++) store(widened + (k + 2 * pair + i) * 16, numbers[i]);
@@ -85,40 +98,43 @@ static inline Columns columns_of(const Packed *right, long size, long half, long
   return (Columns){widened, BLOCK * 16};
 }
 
-/** Adds products of some rows and 16 columns at one place in depth. */
-static inline __attribute__((always_inline)) void add_place(const float *left, const float *right, const int rows, __m256 sums[MOST_ROWS][2]) {
-  __builtin_prefetch((const char *)right + TWO_BLOCKS, 0, 3);
-  const __m256 lower = _mm256_load_ps(right), upper = _mm256_load_ps(right + 8);
+/** Adds products of some rows and 16 columns at some places in depth. */
+static inline __attribute__((always_inline)) void add_places(const float *left, const float *right, const int rows, Vector sums[MOST_ROWS]) {
+  Multipliers x[MOST_ROWS];
   UNROLLED
-  for (int row = 0; row < rows; row++) {
-    const __m256 x = _mm256_broadcast_ss(left + row * BLOCK);
-    sums[row][0] = _mm256_fmadd_ps(x, lower, sums[row][0]);
-    sums[row][1] = _mm256_fmadd_ps(x, upper, sums[row][1]);
+  for (int row = 0; row < rows; row++) x[row] = multipliers_at(left + row * BLOCK);
+  UNROLLED
+  for (int place = 0; place < PLACES; place++) {
+    PREFETCH_COLUMNS((const char *)(right + 16 * place) + TWO_BLOCKS);
+    const Vector numbers = load(right + 16 * place);
+    UNROLLED
+    for (int row = 0; row < rows; row++) sums[row] = add_multiple(sums[row], numbers, x[row], place);
   }
 }
 
-/** Adds the product of some rows and 16 columns, so deep, to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, long depth, const int rows, float *into) {
-  __m256 sums[MOST_ROWS][2];
+/** Adds the product of some rows and 16 columns, so deep, to sums: [rows, BLOCK]. Beyond the depth there are zeros up to a whole block. */
+static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, int64_t depth, const int rows, float *into) {
+  Vector sums[MOST_ROWS];
   UNROLLED
-  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_load_ps(into + i / 2 * BLOCK + 8 * (i % 2));
-  for (; depth >= BLOCK; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
-#pragma GCC unroll 4
-    for (long k = 0; k < BLOCK; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
-  for (long k = 0; k < depth; k++) add_place(left + k, right.numbers + 16 * k, rows, sums);
+  for (int row = 0; row < rows; row++) sums[row] = load(into + row * BLOCK);
+  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
+UNROLLED_TWICE
+    for (int64_t k = 0; k < least(BLOCK, depth); k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
   UNROLLED
-  for (int i = 0; i < 2 * rows; i++) _mm256_store_ps(into + i / 2 * BLOCK + 8 * (i % 2), sums[i / 2][i % 2]);
+  for (int row = 0; row < rows; row++) store(into + row * BLOCK, sums[row]);
 }
 
-static void add_product(Factors f, long rows, long columns, float *sums) {
+static void add_product(Factors f, int64_t rows, int64_t columns, float *sums) {
+#ifdef ROUNDS
   if (f.left_size == ROUNDED_BLOCK) return add_rounded_product(f, rows, columns, sums);
-  float widened[SPAN * 16] __attribute__((aligned(32)));
-  for (long start = 0; start < f.depth; start += SPAN) {
-    const long depth = least(SPAN, f.depth - start);
+#endif
+  float widened[SPAN * 16] __attribute__((aligned(64)));
+  for (int64_t start = 0; start < f.depth; start += SPAN) {
+    const int64_t depth = least(SPAN, f.depth - start);
     const float *left = (const float *)(f.left + start / BLOCK * WHOLE_BLOCK);
-    for (long half = 0; 16 * half < columns; half++) {
+    for (int64_t half = 0; 16 * half < columns; half++) {
       const Columns right = columns_of(f.right + start / BLOCK * f.right_size, f.right_size, half, depth, widened);
-      for (long row = 0, count; row < rows; row += count) {
+      for (int64_t row = 0, count; row < rows; row += count) {
         count = next_rows(rows - row);
         if (count == MOST_ROWS) add_rows(left + row * BLOCK, right, depth, MOST_ROWS, sums + row * BLOCK + 16 * half);
         else add_rows(left + row * BLOCK, right, depth, FEWER_ROWS, sums + row * BLOCK + 16 * half);
