@@ -13,7 +13,7 @@ export interface DataLoader<E extends Example = Example> {
   observe?(groups: readonly Group<E>[]): Metrics;
   /** The number of passes over the examples so far, which may be fractional; absent if the loader does not work in passes. */
   readonly epoch?: number | undefined;
-  /** The loader's position, as JSON. A loader of the same examples continues from a position that it is set to. */
+  /** The loader's position, as JSON. Setting it makes a loader of the same examples continue from there. */
   state: unknown;
 }
 

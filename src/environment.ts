@@ -16,7 +16,7 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
   ): readonly EpisodeScore[] | Promise<readonly EpisodeScore[]>;
   /** The environment's own problems, used instead of a data set. Called once; the same seed must give the same problems. */
   buildDataset?(request: { readonly seed: number }): Dataset<E> | Promise<Dataset<E>>;
-  /** The turns of a perfect policy, for checks without a model; `undefined` if they are not known, so that checks say the row's answer. */
+  /** The turns of a perfect policy, for checks without a model; `undefined` if they are not known; checks then say the row's answer. */
   gold?(example: E): Turns | undefined | Promise<Turns | undefined>;
 }
 

@@ -42,13 +42,13 @@ export class GradusError extends Error {
   }
 }
 
-/** No word that people or programs write on purpose is as long; keys and values in damaged files are. */
+/** No intentional word is this long, but keys and values in damaged files may be. */
 const longWord = /\S{1001,}/g;
 const MOST_MESSAGE = 8192;
 /** A hint may translate a thousand keys of another system. */
 const MOST_HINT = 16_384;
 
-/** A text whose parts were quoted from files, as one that can be read. */
+/** Makes a text with parts quoted from files readable. */
 function inShort(text: string, most = MOST_MESSAGE): string {
   return shortened(
     text.replaceAll(longWord, (word) => `${word.slice(0, 80)}…${word.slice(-20)}`),
@@ -83,7 +83,7 @@ export function messageWithCause(error: unknown): string {
   return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
 }
 
-/** The stack of anything that was thrown, if it has one, without the frames of Node, which depend on what else the process does; very long ones are cut. */
+/** The stack of anything that was thrown, if it has one, without Node's frames, which depend on what else the process does; very long ones are cut. */
 export function stackOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
   return beginning(redacted(error.stack).replaceAll(/\n +at [^\n]*\bnode:internal\/[^\n]*/g, ''));

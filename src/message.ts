@@ -10,7 +10,7 @@ export interface ToolCall {
   readonly name: string;
   /** The arguments as parsed JSON. A whole number beyond 2⁵³ is a text of its digits. */
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** The arguments as JSON with the numbers that the model wrote, where `arguments` would be written with others: 1 for 1.0. */
+  /** The arguments as JSON with the numbers as the model wrote them, if `arguments` would be written differently: 1 for 1.0. */
   readonly argumentsText?: string;
 }
 
@@ -20,7 +20,7 @@ export interface Message {
   readonly content: string;
   /** Who speaks: one of several users, or the tool that answers. Some chat templates write it. */
   readonly name?: string;
-  /** What the assistant thought before it answered, where it is not part of `content`. Some chat templates write it. */
+  /** What the assistant thought before it answered, if it is not part of `content`. Some chat templates write it. */
   readonly reasoningContent?: string;
   /** The tool calls in an assistant's message. */
   readonly toolCalls?: readonly ToolCall[];

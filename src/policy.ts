@@ -22,7 +22,7 @@ export interface SamplingOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One completion that is asked for. */
+/** The request for one completion. */
 export interface SampleRequest {
   /** Requests with equal prompts share one pass over the prompt. */
   readonly promptIds: readonly number[];
@@ -37,11 +37,11 @@ export interface SampleRequest {
   /** How many of the most likely tokens to report at each position of the completion. @default 0 */
   readonly topLogprobs?: number;
   /**
-   * Changes the logits [vocabulary] before each token, in a copy, given the tokens sampled so far. `logprobs` are then those of what it makes of
-   * them, so that such completions are none to learn from. Only a policy that `adjusts` calls it. @default none
+   * Changes the logits [vocabulary] before each token, in a copy, given the tokens sampled so far. `logprobs` are then those of the changed
+   * logits, so do not train on such completions. Only a policy that `adjusts` calls it. @default none
    */
   readonly adjust?: (logits: Float64Array, ids: readonly number[]) => void;
-  /** Whether a token may follow those sampled so far; others are not drawn. Without any that may, the completion ends. As for `adjust`. @default all */
+  /** Whether a token may follow those sampled so far; others are not drawn. If none may, the completion ends. As for `adjust`. @default all */
   readonly allows?: (id: number, ids: readonly number[]) => boolean;
   /** Called with each token, before `stopWhen`. A policy that samples in another process calls it for all tokens at the end. @default none */
   readonly onToken?: (token: SampledToken) => void;
@@ -102,7 +102,7 @@ export interface Policy {
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
   /**
    * Runs dialogues to their ends; `onEnd` is called with the result of each. A dialogue receives its completion as soon as that has ended, while
-   * others are still being sampled. When its next request joins the batch depends only on what was sampled. @default see `converse`
+   * others are still being sampled. When its next request joins the batch depends only on the samples. @default see `converse`
    */
   converse?<T>(
     dialogues: readonly Dialogue<T>[],

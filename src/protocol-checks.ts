@@ -89,7 +89,7 @@ export function assertGroups(groups: readonly (readonly Trajectory[])[], count: 
   throw fault(`a group of ${Array.isArray(wrong) ? wrong.length : kindOf(wrong)} instead of ${size} trajectories`);
 }
 
-/** Throws `GENERATOR_INVALID` unless the groups are those that were reported while they were sampled: their scores belong to them. */
+/** Throws `GENERATOR_INVALID` unless the groups are those reported during sampling, to which the scores belong. */
 export function assertReported(
   groups: readonly (readonly Trajectory[])[],
   reported: readonly (readonly Trajectory[])[],

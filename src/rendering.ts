@@ -21,14 +21,14 @@ export interface Renderer {
   /**
    * Parses sampled ids. Stop tokens and stop texts are not part of the message.
    * @param tools the tools that the state offered; without any, text that looks like a call stays text
-   * @param opening that of the prompt: thoughts that it opens hold no calls; where it is unknown, those that end without having begun have none
+   * @param opening that of the prompt: thoughts that it opens contain no calls; if unknown, nor do thoughts that end without a beginning
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[], opening?: string): Action;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
   follow?(tools: readonly ToolSpec[], opening?: string): TurnText;
   /** A call as the model writes it, in its completion. @default unknown */
   renderCall?(call: Pick<ToolCall, 'name' | 'arguments'>): string;
-  /** The same renderer, whose chat template gets these variables in addition. @default there is no chat template */
+  /** The same renderer, with these additional variables for its chat template. @default there is no chat template */
   withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
 }
 

@@ -189,7 +189,7 @@ export function exchange({ turns }: Trajectory): Message[] {
   return last ? [...last.state.messages.slice(turns[0]!.state.messages.length), last.action.message] : [];
 }
 
-/** The exchange where the final text does not tell all that the policy said: it had several turns, or called tools. */
+/** The exchange, if the final text is not all that the policy said: it had several turns, or called tools. */
 export function longerExchange(trajectory: Trajectory): Message[] | undefined {
   const { turns } = trajectory;
   const calls = turns.at(-1)?.action.message.toolCalls ?? [];

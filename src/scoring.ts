@@ -17,7 +17,7 @@ export interface Progress {
 }
 
 /**
- * The input of a reward function: the completions of one group, which answer one prompt, or one of them alone, as in evaluations. Columns of equal
+ * The input of a reward function: the completions of one group, which answer one prompt, or a single one of them, as in evaluations. Columns of equal
  * length, one entry per completion. Named as in TRL, in camel case.
  */
 export interface RewardInput {
@@ -26,7 +26,7 @@ export interface RewardInput {
   /** The generated text; in a multi-turn episode, that of the last turn. */
   readonly completions: readonly string[];
   readonly completionIds: readonly (readonly number[])[];
-  /** What each rendered prompt had already written of the completion, such as `<think>\n` at its end; empty where it opens no tag. @default all empty */
+  /** What each rendered prompt had already written of the completion, such as `<think>\n` at its end; empty if it opens no tag. @default all empty */
   readonly openings?: readonly string[];
   /** Every column of the data set by name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
@@ -46,7 +46,7 @@ export type RewardData = Omit<RewardInput, 'log'>;
 export interface RewardFault {
   readonly message: string;
   readonly stack?: string;
-  /** Whether the process was killed, perhaps from outside, as by a system without memory. Then the completion may have no part in it, and the call is made again. */
+  /** Whether the process was killed, perhaps from outside, as when memory runs out. The completion may not be the cause, so the call is repeated. */
   readonly wasKilled?: true;
 }
 
@@ -62,7 +62,7 @@ export interface RewardScores {
 /** The outcome of one call of a reward function: its scores, or a fault of the whole call. */
 export type RewardOutcome = RewardScores | { readonly fault: RewardFault };
 
-/** A reward function that sees to its time limit itself, such as one in another process, where it can be stopped. */
+/** A reward function that enforces its time limit itself, such as one in another process, where it can be stopped. */
 export interface RemoteReward {
   /**
    * Never throws.

@@ -1,9 +1,9 @@
-// The value of an Authorization header, checked before any request: what the platform throws about it quotes the secret.
+// The value of an Authorization header, checked before any request, since the platform's error would quote the secret.
 import { GradusError } from '../errors.ts';
 import { keepSecret } from './redaction.ts';
 
 /**
- * Throws `CREDENTIALS_INVALID`, which does not show the secret, for one that no header can carry. White space around it is left out.
+ * Throws `CREDENTIALS_INVALID`, which does not show the secret, for a value that a header cannot carry. Surrounding white space is removed.
  * @param source where it is from: the name of an environment variable
  */
 export function bearerOf(secret: string, source: string): string {

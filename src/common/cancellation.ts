@@ -34,7 +34,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** The reason of a run whose program stopped it without giving one: it left the loop over the events, or aborted the signal. */
+/** The reason for a run that its program stopped without one: it left the loop over the events, or aborted the signal. */
 export const THE_PROGRAM = 'the program that ran it';
 
 /** What stopped a run, by the reason of its signal; `abort()` without one gives an `AbortError`, which says nothing. */

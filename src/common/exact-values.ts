@@ -1,7 +1,7 @@
-// What Python would hold where JavaScript holds something else: 1.0 beside 1, whole numbers beyond 2⁵³, dates, decimals. Kept beside the values.
+// Python values that JavaScript represents differently: 1.0 and 1, whole numbers beyond 2⁵³, dates, decimals. Kept beside the values.
 import { rawJson } from './json-numbers.ts';
 
-/** A number as JSON has it, or a value of a type of Python’s, in the form that python/gradus_worker/typed_values.py reads. */
+/** A number as JSON writes it, or a value of a type of Python’s, in the form that python/gradus_worker/typed_values.py reads. */
 export type Exact = { readonly number: string } | TypedValue;
 
 /** A value of a type that JSON lacks. */
@@ -9,17 +9,17 @@ export interface TypedValue {
   readonly type: 'date' | 'time' | 'datetime' | 'timedelta' | 'decimal' | 'float';
   /** ISO 8601, for `timedelta` a number of microseconds. */
   readonly value: string;
-  /** The name of a `datetime`'s time zone, where its offset is not all there is to it. */
+  /** The name of a `datetime`'s time zone, if it is more than an offset. */
   readonly zone?: string;
 }
 
 interface Known {
-  /** What JavaScript holds. Another value in its place was put there by somebody, and means itself. */
+  /** JavaScript's value. If somebody replaced it, the new value means itself. */
   readonly shown: unknown;
   readonly exact: Exact;
 }
 
-/** By the object or array that holds the values, then by name. Rows are plain data for everybody else. */
+/** By the object or array that holds the values, then by name. Everything else sees rows as plain data. */
 const known = new WeakMap<object, Map<string, Known>>();
 let isUsed = false;
 
@@ -27,7 +27,7 @@ let isUsed = false;
 const TAG = '\0python';
 const TAG_IN_JSON = JSON.stringify(TAG);
 
-/** Says what `holder[name]` is, which JavaScript holds as `shown`. */
+/** Records what `holder[name]`, which JavaScript holds as `shown`, is in Python. */
 export function keepExact(holder: object, name: string | number, shown: unknown, exact: Exact): void {
   isUsed = true;
   const names = known.get(holder) ?? new Map<string, Known>();
@@ -35,27 +35,27 @@ export function keepExact(holder: object, name: string | number, shown: unknown,
   known.set(holder, names);
 }
 
-/** What `holder[name]` is, if JavaScript holds something else. */
+/** What `holder[name]` is in Python, if JavaScript represents it differently. */
 export function exactAt(holder: object, name: string | number): Exact | undefined {
   const found = isUsed ? known.get(holder)?.get(String(name)) : undefined;
   const value: unknown = (holder as Readonly<Record<string, unknown>>)[name];
   return found && Object.is(found.shown, value) ? found.exact : undefined;
 }
 
-/** Lets a copy of an object or array have what is known of the original's values. @returns the copy */
+/** Copies the records of an object's or array's values to its copy. @returns the copy */
 export function withExactOf<T extends object>(original: object, copy: T): T {
   const names = isUsed ? known.get(original) : undefined;
   if (names) known.set(copy, new Map([...names, ...(known.get(copy) ?? [])]));
   return copy;
 }
 
-/** Lets `holder[name]`, which is a copy of `original[from]`, be what that is. */
+/** Copies the record of `original[from]` to `holder[name]`, its copy. */
 export function copyExact(original: object, from: string | number, holder: object, name: string | number): void {
   const exact = exactAt(original, from);
   if (exact) keepExact(holder, name, (original as Readonly<Record<string, unknown>>)[from], exact);
 }
 
-/** Whether a text in JSON may hold numbers of which JavaScript would not know the type, or not all digits. */
+/** Whether a JSON text may have numbers whose type or digits JavaScript would lose. */
 const mayDiffer = /(?:^|[:,[])\s*-?(?:\d{16}|\d+\.0*(?:[\s,\]}]|$)|\d+(?:\.\d+)?[eE]\+?\d|[\d.]*0[eE]-)/;
 
 /**

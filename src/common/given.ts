@@ -1,4 +1,4 @@
-// Options without those that are undefined, which would otherwise take the place of defaults or be passed on.
+// Drops options that are undefined, which would otherwise replace defaults or be passed on.
 
 export type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 

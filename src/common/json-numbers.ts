@@ -12,7 +12,7 @@ const json = JSON as unknown as {
 /** Whether a text may hold numbers that JavaScript would write differently. */
 export const mayChangeNumbers = (text: string) => /\d[.eE]|\d{16}|-0/.test(text);
 
-/** Parses JSON and replaces its numbers, if any may change. @param replace is given a number as the text has it */
+/** Parses JSON and replaces its numbers, if any may change. @param replace gets a number as written in the text */
 export function parseWithNumbers(text: string, replace: (source: string, value: number) => unknown): unknown {
   if (!mayChangeNumbers(text)) return JSON.parse(text);
   return json.parse(text, (_, value, { source }) =>

@@ -1,4 +1,4 @@
-// Looks up names that users write, refuses those that there are not, and suggests the name that they probably meant.
+// Looks up names that users write, refuses unknown ones, and suggests the name that they probably meant.
 import { GradusError } from '../errors.ts';
 
 /**
@@ -46,7 +46,7 @@ export function existingNames(name: string, candidates: readonly string[]): stri
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 
-/** The errors about names that there are not, and how they call them. */
+/** The errors about unknown names, and what they call them. */
 const unknownNames = { OPTION_INVALID: 'there is no such option', CONFIG_INVALID: 'unknown key' } as const;
 export type UnknownNameCode = keyof typeof unknownNames;
 

@@ -1,6 +1,6 @@
 // What a rendered prompt has already written of the answer: a tag that it opens, such as the `<think>` with which templates of reasoning models end.
 
-/** The tags around thoughts, in which nothing is a call. */
+/** The tags around thoughts, which contain no calls. */
 export const thinkingTags = ['<think>', '</think>'] as const;
 
 /** A tag at the end of a text. */
@@ -8,7 +8,7 @@ const atEnd = /<[a-zA-Z][\w-]*>\s*$/;
 
 /**
  * The end of a prompt, from the tag on that it opens for the completion; empty if it opens none.
- * @param added what the template adds for the next turn, in which a tag counts although text follows it; unknown by default
+ * @param added what the template adds for the next turn, where a tag counts even if text follows it; unknown by default
  */
 export function openingOf(prompt: string, added?: () => string): string {
   const tag = atEnd.exec(prompt);

@@ -3,14 +3,14 @@
 import { GradusError, kindOf } from '../errors.ts';
 import { assertKnownNames, existingNames } from './nearest.ts';
 
-/** What is asked of an option of a type. Throws `OPTION_INVALID`. */
+/** The check of an option. Throws `OPTION_INVALID`. */
 export type Demand = (path: string, value: unknown, type?: string) => void;
 
-/** What is asked of each option: all of them, so that any other name is refused. */
+/** The check of each option. Any other name is refused. */
 export type Demands<Options> = Readonly<Record<keyof Options, Demand>>;
 
 /**
- * Throws `OPTION_INVALID` for an option that is not in the table, and for a value that is not what the table asks for.
+ * Throws `OPTION_INVALID` for an option that is not in the table, and for a value that fails its check.
  * @param type the name of the options' type, for hints
  * @param within the option that holds these
  */
@@ -34,7 +34,7 @@ export function assertOptions<Options extends object>(
   }
 }
 
-/** A part, by the methods that are called on it, and what makes one. */
+/** A part, checked by the methods that are called on it, and what makes one. */
 export function part(methods: readonly string[], made: string): Demand {
   return (path, value) => {
     const given = value as Readonly<Record<string, unknown>> | null | undefined;
@@ -43,21 +43,21 @@ export function part(methods: readonly string[], made: string): Demand {
   };
 }
 
-/** Nothing, or what is asked of what is given. */
+/** An optional value: undefined, or one that passes the check. */
 export function optional(demand: Demand): Demand {
   return (path, value, type) => {
     if (value !== undefined) demand(path, value, type);
   };
 }
 
-/** `null`, or what is asked of what is not. */
+/** `null`, or a value that passes the check. */
 export function orNull(demand: Demand): Demand {
   return (path, value, type) => {
     if (value !== null) demand(path, value, type);
   };
 }
 
-/** An object with options of its own. */
+/** An object with its own options. */
 export function group<Options extends object>(demands: Demands<Options>, type: string): Demand {
   return (path, value) => assertOptions(value as Options, demands, type, path);
 }
@@ -90,7 +90,7 @@ export const number = optional(kind('a number'));
 export const text = optional(kind('a string'));
 export const flag = optional(kind('a boolean'));
 
-/** What is checked where it is used. */
+/** A value that is checked where it is used. */
 export const anything: Demand = () => {};
 
 function see(type = 'its documentation'): string {

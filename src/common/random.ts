@@ -1,4 +1,4 @@
-// Reproducible random numbers in named streams, so that an additional draw in one place changes none elsewhere.
+// Reproducible random numbers in named streams, so that an extra draw in one place changes nothing elsewhere.
 
 export interface RandomStream {
   /** Uniform in [0, 1). */
@@ -48,7 +48,7 @@ export function randomStream(seed: number): RandomStream {
   };
 }
 
-/** The items in a random order that depends on the seed alone (Fisher and Yates). */
+/** The items in a random order that depends only on the seed (Fisher and Yates). */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const random = randomStream(seed);
   const result = [...items];

@@ -1,9 +1,9 @@
 // The secrets that this process knows, and their removal from texts that others may read: records, logs, errors, trackers, output.
 
-/** What stands in the place of a secret. */
+/** What replaces a secret. */
 const REDACTED = '[redacted]';
 
-/** Shorter values are words and numbers that texts hold anyway, and so are these: to remove them would destroy texts. */
+/** Shorter values, and these, are words and numbers of ordinary texts, which removing them would destroy. */
 const SHORTEST = 8;
 const FEWEST_CHARACTERS = 4;
 const LONG_USER = 20;
@@ -14,11 +14,11 @@ const commonValues = new Set(
   ),
 );
 
-/** Names of variables whose values are secrets, and those of files, addresses and the like, which are none. */
+/** Names of variables whose values are secrets, and names of files, addresses and the like, which are not. */
 const secretName =
   /password|passphrase|passwd|secret|api_?key|credential|(^|[_\-.])(tokens?|pwd|auth|authorization|pat)([_\-.]|$)|([_-]|^)key(_id)?$/i;
 const otherName = /(file|path|dir|url|uri|host|name|user|type|mode|expiry|expires|length|limit|count|column|env)$/i;
-/** In a configuration, names such as `eos_token` are no secrets. */
+/** In a configuration, names such as `eos_token` are not secrets. */
 const secretSetting =
   /(^|[_\-.])(api_?key|(access|auth|bearer|hf|id)_?token|secret|secret_?key|password|passwd|passphrase|authorization|private_?key)$|^token$/i;
 
@@ -38,7 +38,7 @@ export function keepSecret(...secrets: readonly string[]): void {
 
 /**
  * Keeps the secrets of environment variables: values whose names say so, and passwords in addresses.
- * @param isPath whether a value is that of a file, as of a key's, which errors show
+ * @param isPath whether a value is the path of a file, such as a key's, which errors show
  */
 export function keepSecretsOf(
   variables: Readonly<Record<string, string | undefined>>,
@@ -61,7 +61,7 @@ export function keepSecretsIn(config: unknown): void {
   }
 }
 
-/** Keeps the password of each address such as `https://user:password@host` in a text. Where there is none, a long user is a token. */
+/** Keeps the password of each address such as `https://user:password@host` in a text. Without a password, a long user name is a token. */
 function keepPasswords(text: string): void {
   for (const [, user, password] of text.matchAll(
     /\b[a-z][a-z\d+.-]{0,20}:\/\/([^\s/@:?#"']*)(?::([^\s/@?#"']*))?@/gi,
@@ -84,7 +84,7 @@ function isSecret(value: string): boolean {
   return new Set(value).size >= FEWEST_CHARACTERS;
 }
 
-/** The lines of a key of several, which a log shows one by one. */
+/** The lines of a multi-line key, which a log shows one by one. */
 function longLines(text: string): string[] {
   if (!text.includes('\n')) return [];
   return text
@@ -93,7 +93,7 @@ function longLines(text: string): string[] {
     .filter((line) => line.length >= 16 && !/^-----(BEGIN|END) /.test(line));
 }
 
-/** The text without known secrets, as they are or as JSON, addresses, HTML or Base64 (such as Basic authorization) write them. */
+/** The text without known secrets, plain or as written in JSON, addresses, HTML or Base64 (such as Basic authorization). */
 export function redacted(text: string): string {
   if (known.size === 0) return text;
   pattern ??= new RegExp(`(${alternatives(plainForms)})|${alternatives(base64Forms)}`, 'g');
@@ -102,7 +102,7 @@ export function redacted(text: string): string {
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
     let [from, to] = [match.index, pattern.lastIndex];
     if (match[1] === undefined) {
-      // What stands around it in Base64 has the secret's first and last bits, and perhaps others' names.
+      // The neighbouring digits of Base64 have the secret's first and last bits, and perhaps other text.
       while (from > end && isBase64(text.charCodeAt(from - 1))) from--;
       while (to < text.length && isBase64(text.charCodeAt(to))) to++;
       pattern.lastIndex = to;
@@ -144,14 +144,14 @@ export class RedactedLines {
     if (end === 0) return;
     let passed = redacted(all.slice(0, end));
     if (this.#rest === '' && !/[\r\n]$/.test(passed)) {
-      // The end of what has no line's end yet may be the beginning of a secret.
+      // The end of an unfinished line may be the beginning of a secret.
       this.#rest = passed.slice(-LONGEST_SECRET);
       passed = passed.slice(0, -LONGEST_SECRET);
     }
     this.#write(passed);
   }
 
-  /** Passes on what has no line's end. */
+  /** Passes on the unfinished line. */
   end(): void {
     if (this.#rest !== '') this.#write(redacted(this.#rest));
     this.#rest = '';
@@ -164,7 +164,7 @@ const LONGEST_SECRET = 2 ** 14;
 
 function alternatives(formsOf: (secret: string) => readonly string[]): string {
   const forms = [...new Set([...known].flatMap(formsOf))];
-  // The longest first: one secret may begin as another.
+  // The longest first: one secret may begin with another.
   return forms
     .sort((a, b) => b.length - a.length)
     .map((form) => form.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'))

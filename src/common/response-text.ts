@@ -1,7 +1,7 @@
 // Reads the text of a server's answer, up to a limit.
 import { redacted } from './redaction.ts';
 
-/** The most that is read of an answer, in bytes. */
+/** The most bytes of an answer that are read. */
 const MOST_BYTES = 2 ** 20;
 
 /** An answer has more than 1 MiB. Its beginning is `text`. */

@@ -1,4 +1,4 @@
-// Holds what programs and configurations give to a schema, and says in one line what is wrong with it.
+// Checks values of programs and configurations against a schema, and says in one line what is wrong.
 import { z } from 'zod';
 import { GradusError, shortened } from '../errors.ts';
 import { assertKnownNames, type UnknownNameCode } from './nearest.ts';

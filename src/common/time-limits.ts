@@ -28,7 +28,7 @@ const TOLERANCE = 50;
 
 /**
  * Calls `late` when the time is up. Parts of the time in which this program was stopped (Ctrl-Z, a container that is paused) or computed without
- * a break do not count: what it waits for may be there and not have been read, or was stopped as well.
+ * a break do not count: the result may have arrived unread, or its process was stopped as well.
  * @returns a function that cancels it
  */
 export function afterTime(milliseconds: number, late: () => void): () => void {

@@ -1,4 +1,4 @@
-// The sum that makes one score of several parts.
+// The weighted sum of several parts of a score.
 import { named } from './nearest.ts';
 
 /** Σ weight · part over the parts that apply, in their order; `null` if none does. */
@@ -10,7 +10,7 @@ export function weightedSum(terms: Iterable<readonly [part: number | null, weigh
   return sum;
 }
 
-/** The same of parts by their names; those without a weight have 1. */
+/** The same for parts by name; those without a weight have weight 1. */
 export function weightedParts(
   parts: Readonly<Record<string, number | null>>,
   weights: Readonly<Record<string, number>>,

@@ -97,7 +97,7 @@ export function multiObjectiveAdvantages(
   );
   const batch = scored(sums.flat());
   const [center, spread] = [mean(batch), sampleDeviation(batch) ?? 0];
-  // Sums of a group that are all equal are 0, as is the mean of the batch; what rounding leaves of either would have a sign, and cost a backward pass.
+  // If a group's sums are all equal they are 0, as is the mean of the batch. A rounding error of either would have a sign, and cost a backward pass.
   return sums.map((group) => {
     const mixed = isMixed(scored(group));
     return group.map((sum) => (sum === null || !mixed ? 0 : (sum - center) / (spread + EPSILON)));

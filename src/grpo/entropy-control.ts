@@ -30,8 +30,8 @@ export class EntropyControl {
   }
 
   /**
-   * Continues from the state of another control. A constant coefficient stays as it is set, and one that has not adapted yet is not taken over: a
-   * stage may have settings of its own.
+   * Continues from the state of another control. A constant coefficient keeps its setting, and one that has not adapted yet is not taken over, since a
+   * stage may have its own settings.
    */
   restore(state: EntropyState): void {
     if (this.#settings.use_adaptive_entropy && Number.isFinite(state.entropy)) this.state = state;
@@ -43,7 +43,7 @@ export class EntropyControl {
     if (!use_adaptive_entropy) return;
     const { coefficient: before } = this.state;
     const rises = entropy <= entropy_target;
-    // Like TRL: a coefficient that begins outside of its bounds comes to them step by step from the other side.
+    // Like TRL: a coefficient that begins outside its bounds reaches them step by step.
     const coefficient = rises
       ? Math.min(before + delta, bounds.entropy_coef_max)
       : Math.max(before - delta, bounds.entropy_coef_min);

@@ -20,7 +20,7 @@ export function topEntropyMask(
 }
 
 /**
- * The quantile of sorted float32 numbers, rounded as `torch.quantile` rounds it: 0.8 becomes the float32 above it, so that of 41 tokens the one
+ * The quantile of sorted float32 numbers, rounded as `torch.quantile` rounds it: 0.8 becomes the float32 above it, so of 41 tokens the one
  * with rank 32 may lie below its own quantile. TRL selects by that number.
  */
 function quantile(sorted: readonly number[], fraction: number): number {

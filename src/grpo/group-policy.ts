@@ -4,7 +4,7 @@ import { isGood, isMixed } from './advantages.ts';
 import { isTruncated } from './metrics.ts';
 
 /**
- * What happens to a group from which nothing can be learnt: it stays in the step's batch, is dropped, or is replaced by a group of a new
+ * What happens to a group that teaches nothing: it stays in the step's batch, is dropped, or is replaced by a group of a new
  * problem (dynamic sampling, DAPO, Yu et al. 2025, arXiv:2503.14476, section 3.2).
  */
 export const groupPolicies = ['keep', 'drop', 'resample'] as const;
@@ -13,13 +13,13 @@ export type GroupPolicy = (typeof groupPolicies)[number];
 export interface ReasonOptions {
   /** Whether truncated trajectories are not trained on. */
   readonly maskTruncated: boolean;
-  /** The names of rewards that are objectives of their own, so that a group is mixed if any of them differs. */
+  /** The names of rewards that are separate objectives: a group is mixed if any of them differs. */
   readonly objectives: readonly string[];
   /** If some trajectories of a group failed, at least this many others must have a score. */
   readonly minGroup: number;
 }
 
-/** Says what can be learnt from a group: `mixed` if scores differ, else the reason why nothing can. */
+/** Whether a group teaches anything: `mixed` if scores differ, else the reason why it does not. */
 export function groupReason({ trajectories, rewards }: Group, options: ReasonOptions): GroupReason {
   const played = trajectories.filter(wasPlayed);
   if (options.maskTruncated && played.length > 0 && played.every(isTruncated)) return 'truncated';
@@ -34,7 +34,7 @@ export function groupReason({ trajectories, rewards }: Group, options: ReasonOpt
 }
 
 /**
- * What happens to a group. A mixed group is always kept. A truncated one that is kept is not trained on, but its scores count where advantages are
+ * What happens to a group. A mixed group is always kept. A truncated group that is kept is not trained on, but its scores count if advantages are
  * compared with the whole batch, as in TRL.
  * @param mayResample whether this step may still replace groups
  */
@@ -45,7 +45,7 @@ export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample:
 }
 
 /**
- * The numbers of groups `groups/sampled` and `groups/kept`, and of those sampled the fraction with each reason, `groups/frac_<reason>`, which
+ * The numbers of groups `groups/sampled` and `groups/kept`, and the fraction of the sampled ones with each reason, `groups/frac_<reason>`, which
  * add up to 1.
  */
 export function groupMetrics(groups: readonly GroupOutcome[]): Record<string, number> {

@@ -120,7 +120,7 @@ export function grpoLoss(inputs: LossInputs, settings: LossOptions): GrpoLoss {
   return { loss: sub(loss, mul(entropyBonus.coefficient, entropy)), metrics };
 }
 
-/** Importance ratios per token [R, C] or per sequence [R, 1], with the mask and the number of what they belong to. */
+/** Importance ratios per token [R, C] or per sequence [R, 1], with the mask and the number of the tokens or sequences. */
 function importanceLevel(
   level: LossSettings['importance_sampling_level'],
   logRatio: Tensor,

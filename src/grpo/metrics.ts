@@ -13,7 +13,7 @@ import { scoreMetrics } from './advantages.ts';
  * - `num_turns/mean`: turns of the policy in each of them.
  * - `stop/<reason>`: the fraction of all trajectories that ended for this reason; `retries/mean`: failed attempts before
  *   them, where failures are retried.
- * - `tools/call_frequency`: calls of tools in each trajectory that could make some; `tools/failure_frequency`: the fraction of all calls that
+ * - `tools/call_frequency`: tool calls per trajectory that was offered tools; `tools/failure_frequency`: the fraction of all calls that
  *   failed.
  * - `frac_reward_errors`: the fraction of the trajectories given to rewards for which a reward function failed.
  * - `rewards/<name>/mean`, `rewards/<name>/std`: the unweighted values of each reward function, where it applied.
@@ -100,7 +100,7 @@ export function isTruncated({ stopReason }: Pick<Trajectory, 'stopReason'>): boo
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 
-/** The tokens of prompts and of what was sampled for them, as TRL counts them: what an environment answers between turns is left out. */
+/** The tokens of prompts and their samples, as TRL counts them: an environment's answers between turns are left out. */
 export function tokensSeen(trajectories: readonly Trajectory[]): number {
   const inPrompt = ({ turns }: Trajectory) => turns[0]?.tokens.promptIds.length ?? 0;
   return trajectories.reduce((sum, trajectory) => sum + inPrompt(trajectory) + sampledTokens(trajectory), 0);

@@ -12,7 +12,7 @@ export interface LearningRateOptions {
   readonly lr_scheduler_type?: LearningRateSchedule;
   /** The fraction of all steps, rounded up, over which the rate rises from 0 to its peak. @default 0 */
   readonly warmup_ratio?: number;
-  /** For `cosine_with_min_lr`: where it ends. */
+  /** For `cosine_with_min_lr`: the rate at its end. */
   readonly lr_scheduler_kwargs?: LeastLearningRate;
   /** The step at which `linear` and `cosine` reach 0. */
   readonly max_steps: number;
@@ -37,7 +37,7 @@ const decays: Record<LearningRateSchedule, (progress: number, least: number) => 
   cosine_with_min_lr: (progress, least) => least + (1 - least) * cosine(progress),
 };
 
-/** The fraction of the peak at which a schedule with a least rate ends. */
+/** The fraction of the peak at which a schedule with a minimum rate ends. */
 export function leastFraction({
   learning_rate,
   lr_scheduler_kwargs: { min_lr, min_lr_rate = 0 } = {},

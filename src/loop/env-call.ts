@@ -29,7 +29,7 @@ export interface RemoteEnv extends Env {
 }
 
 /**
- * Calls a method and checks its answer. Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, or with a `TimeLimitError`.
+ * Calls a method and checks its answer. Fails with the method's own error, with `ENVIRONMENT_WRONG_ANSWER`, or with a `TimeLimitError`.
  * @param timeLimit milliseconds
  */
 export function callEnv<M extends keyof EnvAnswers>(

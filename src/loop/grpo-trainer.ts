@@ -74,7 +74,7 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly multiObjective?: boolean;
   /** Do not train on completions that a token limit cut off; their scores still count in their groups. @default false */
   readonly maskTruncated?: boolean;
-  /** What happens to groups from which nothing can be learnt. @default 'keep' */
+  /** What happens to groups that teach nothing. @default 'keep' */
   readonly groupPolicy?: GroupPolicy;
   /** Leave out a group with failed trajectories if fewer than this many have scores. @default 2 */
   readonly minGroup?: number;
@@ -134,10 +134,10 @@ interface RunningStep {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A group whose fate is decided, but whose advantages are not yet computed. */
+/** A group with its fate, but without its advantages yet. */
 type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
-/** What each option must be; their values are checked where they are used. */
+/** The type of each option; values are checked where they are used. */
 const optionDemands: Demands<GrpoTrainerOptions> = {
   model: part(['policy', 'update'], 'openNativeModel({ modelPath, lora })'),
   dataLoader: part(['next'], 'shuffledExamples(rows)'),
@@ -235,7 +235,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const { step, weights } = running;
     const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
     const { maskTruncated, multiObjective } = this.#options;
-    // A reward of weight 0 is only watched.
+    // A reward of weight 0 is only logged.
     const objectives = multiObjective ? Object.keys(weights ?? {}).filter((name) => weights![name] !== 0) : [];
     const sampled: SampledGroup<E>[] = [];
     let missing = promptsPerStep;

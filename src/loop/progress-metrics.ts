@@ -13,7 +13,7 @@ export interface TrainingStart {
 }
 
 /**
- * Returns a function of the tokens of each step in turn, to be called after the step, which gives its metrics:
+ * Returns a function that takes the tokens of each step in turn, after the step, and returns its metrics:
  *
  * - `num_tokens`: the tokens of prompts and completions of all steps so far; absent if those of earlier ones are unknown.
  * - `epoch`: the number of passes over the examples; absent if the loader has no epochs.

@@ -164,7 +164,7 @@ export class RewardWeights {
   }
 }
 
-/** Adds the values of a step to the window. With its last step the weight changes and another window begins; one without values changes nothing. */
+/** Adds the values of a step to the window. After its last step the weight changes and another window begins; a window without values changes nothing. */
 function afterStep(
   { weight, ...window }: Adapted,
   values: readonly number[],

@@ -20,7 +20,7 @@ export interface ScoredGroup<Scores> {
 
 /**
  * Returns one group for each example, in order; undefined if the signal is aborted before all are scored. Throws `GENERATOR_INVALID` for groups that
- * were not asked for, or that differ from those reported.
+ * were not requested, or that differ from those reported.
  */
 export async function scoredRollouts<E extends Example, Scores>(
   generator: RolloutSource<E>,

@@ -6,7 +6,7 @@ import { type Activation, ConfigReader } from './config-reader.ts';
 import type { Layers, ModelFamily } from './layers.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
 
-/** The configuration of every family with graphs of ours. */
+/** The configuration of every family that we have graphs for. */
 export interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
   readonly activation: Activation;

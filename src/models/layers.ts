@@ -56,7 +56,7 @@ export interface ModelFamily {
   body(config: ModelConfig, embedded: Tensor, layers: Layers): Tensor;
 }
 
-/** Layers whose parameters are graph inputs. Each name is one input, however often it is used. */
+/** Layers whose parameters are graph inputs. Each name is one input, even if it is used several times. */
 export function createLayers({
   attention,
   adapters,

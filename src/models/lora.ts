@@ -97,7 +97,7 @@ function wholeName(source: string, key: string): RegExp {
   }
 }
 
-/** PEFT's patterns are Python's, in which some things are written in another way. */
+/** PEFT's patterns are Python's, whose syntax differs in a few places. */
 function inJavaScript(source: string): string {
   const others: Readonly<Record<string, string>> = { '(?P<': '(?<', '\\A': '^', '\\Z': '$' };
   return source.replaceAll(/\\.|\(\?P</gs, (text) => others[text] ?? text);

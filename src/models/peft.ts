@@ -39,7 +39,7 @@ export function peftConfig(
   };
 }
 
-/** Settings with which an adapter computes something else than ours. VeLoRA's is not among them: it changes gradients only. */
+/** Settings that make an adapter compute something other than ours. VeLoRA's is not among them, since it changes only gradients. */
 const unsupportedFields = [
   'use_dora',
   'use_qalora',
@@ -68,7 +68,7 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     });
   if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${shown(json.peft_type)}`);
   if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${shown(json.bias)}`);
-  // Empty lists and texts are what some libraries write for nothing; 0 is a layer.
+  // Some libraries write empty lists and texts for nothing; 0 is a layer.
   const isUsed = (value: unknown) => value != null && value !== false && String(value) !== '';
   const used = unsupportedFields.find((field) => isUsed(json[field]));
   if (used) throw unsupported(used);
@@ -94,7 +94,7 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
       hint: 'the adapter may be damaged; download it again',
     });
   }
-  // Regular expressions that match these layers are rare, and match no layer of ours.
+  // Regular expressions that match these layers are rare, and match none of our layers.
   const outside = [targetModules].flat().find((target) => /(^|[^\w])(lm_head|embed_tokens)$/.test(target));
   if (outside !== undefined) throw unsupported(`an adapter of ${outside}`);
   return {

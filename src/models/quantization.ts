@@ -5,7 +5,7 @@ import { shown } from './config-reader.ts';
 export interface Quantization {
   /** As transformers calls it: `bitsandbytes`, `gptq`, `awq`, `fp8`, `compressed-tensors`. */
   readonly method: string;
-  /** Whether transformers is made to read such weights, by backend trl and by Unsloth: those of bitsandbytes in 4 bits, which are what `trl.load_in_4bit` makes. */
+  /** Whether backend trl and Unsloth read such weights with transformers: 4-bit weights of bitsandbytes, as `trl.load_in_4bit` makes them. */
   readonly isReadByTrl: boolean;
 }
 
@@ -21,7 +21,7 @@ export function quantizationOf({ quantization_config: given }: Json): Quantizati
   return { method, isReadByTrl: method === 'bitsandbytes' && load_in_4bit === true };
 }
 
-/** A config.json without its quantisation: that of the model before. */
+/** A config.json without its quantisation, as before the model was quantised. */
 export function withoutQuantization({ quantization_config: _, ...json }: Json): Json {
   return json;
 }
@@ -38,7 +38,7 @@ export function assertNotQuantized(json: Json): void {
 }
 
 /**
- * Throws `MODEL_UNSUPPORTED` for quantised weights that backend trl, or Unsloth, does not read as it is configured.
+ * Throws `MODEL_UNSUPPORTED` for quantised weights that backend trl, or Unsloth, does not read with this configuration.
  * @param loadsIn4bit `trl.load_in_4bit`
  */
 export function assertReadByTrl(json: Json, loadsIn4bit: boolean): void {
@@ -53,7 +53,7 @@ export function assertReadByTrl(json: Json, loadsIn4bit: boolean): void {
   );
 }
 
-/** Throws `MODEL_UNSUPPORTED` for quantised weights, where nothing reads them. */
+/** Throws `MODEL_UNSUPPORTED` for quantised weights, if nothing can read them. */
 export function assertUnquantized(json: Json): void {
   const quantization = quantizationOf(json);
   if (quantization) throw unreadable(quantization.method, 'name the model that they were made from');

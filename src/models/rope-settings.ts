@@ -1,6 +1,6 @@
 // How fast rotary embeddings turn, and how their frequencies are scaled for contexts longer than those of the first training.
 
-/** What reads the fields of a scaling. Each method throws if its field is missing without a default, or not of the expected type. */
+/** Reads the fields of a scaling. Each method throws if its field is missing without a default, or not of the expected type. */
 interface FieldReader {
   number(field: string, fallback?: number): number;
   positive(field: string, fallback?: number): number;

@@ -6,11 +6,11 @@ import type { TokenLogprob } from '../policy.ts';
 type Floats = Float32Array | Float64Array;
 
 export interface SamplingFilters {
-  /** Keep the k likeliest tokens; 0 keeps all. @default 0 */
+  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
   readonly topK?: number;
-  /** Keep the likeliest tokens that together reach this probability. Holtzman et al. 2019, arXiv:1904.09751. @default 1 */
+  /** Keep the most likely tokens that together reach this probability. Holtzman et al. 2019, arXiv:1904.09751. @default 1 */
   readonly topP?: number;
-  /** Drop tokens less likely than this fraction of the likeliest. Nguyen et al. 2024, arXiv:2407.01082. @default 0 */
+  /** Drop tokens less likely than this fraction of the most likely. Nguyen et al. 2024, arXiv:2407.01082. @default 0 */
   readonly minP?: number;
 }
 
@@ -41,7 +41,7 @@ export function softmax(logits: Float64Array, temperature: number): Float64Array
   return weights.map((weight) => weight / sum);
 }
 
-/** The likeliest token, or the first of them if several are equally likely. */
+/** The most likely token, or the first of them if several are equally likely. */
 export function likeliestToken(scores: Floats): number {
   let best = 0;
   for (let id = 1; id < scores.length; id++) if (scores[id]! > scores[best]!) best = id;
@@ -61,7 +61,7 @@ export function likeliestTokens(scores: Floats, count: number): number[] {
   return ids;
 }
 
-/** The ids that pass the filters, likeliest first; equally likely ones in the order of their ids. */
+/** The ids that pass the filters, most likely first; equally likely ones in the order of their ids. */
 function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<SamplingFilters>): number[] {
   const largest = probabilities[likeliestToken(probabilities)]!;
   const lowest = minP * largest;

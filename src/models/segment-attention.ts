@@ -1,4 +1,4 @@
-// Attention for training as one custom operator, which computes what prefix-attention.ts builds of many, for rows without padding.
+// Attention for training as one custom operator, which computes the same as the many operators of prefix-attention.ts, for rows without padding.
 import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import { input, segmentAttention } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';

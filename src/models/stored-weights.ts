@@ -12,7 +12,7 @@ export function formatInMemory({ shape, stored }: ParameterSpec, customOperators
 }
 
 /**
- * Whether a frozen matrix is sampled in the 4 bits that the model's file has, where others are rounded to 8: that is exact, and faster. The output layer
+ * Whether a frozen matrix is sampled in the 4 bits of the model's file while others are rounded to 8 bits, which is exact, and faster. The output layer
  * has at least 8, since its errors affect the scores of tokens directly.
  */
 export function keepsFourBits(name: string, format: StorageFormat | undefined, config: ModelConfig): boolean {

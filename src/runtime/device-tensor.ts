@@ -6,7 +6,7 @@ import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 import type { AnyTensor, HostTensor } from './tensor.ts';
 
-/** A device with memory of its own. */
+/** A device with its own memory. */
 export type RemoteDevice = Exclude<Device, 'cpu'>;
 
 /** ONNX Runtime's names for the memory of each device. */

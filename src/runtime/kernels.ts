@@ -70,8 +70,8 @@ export function kernelVersion(library: string): string {
 }
 
 /**
- * The path of the library in the user's cache. Its name has a hash of kernels/ and of the flags, and one of its content, so that one that was cut or
- * changed is compiled again instead of loaded. Throws if it cannot be compiled, or if others could write to the cache.
+ * The path of the library in the user's cache. Its name has a hash of kernels/ and the flags, and a hash of its content: a truncated or
+ * changed library is compiled again instead of loaded. Throws if it cannot be compiled, or if others could write to the cache.
  */
 export function compiledLibrary(unit: Unit, environment: NodeJS.ProcessEnv): string {
   const cache = privateCache(environment);
@@ -83,7 +83,7 @@ export function compiledLibrary(unit: Unit, environment: NodeJS.ProcessEnv): str
   return kept(cache.folder, stem) ?? compiled(cache.folder, stem, options, environment);
 }
 
-/** The library that was compiled before, if it is whole. Others of its name are deleted. */
+/** The library compiled earlier, if it is intact. Others of its name are deleted. */
 function kept(cache: string, stem: string): string | undefined {
   const names = readdirSync(cache).filter((name) => name.startsWith(`${stem}-`) && name.endsWith('.so'));
   return names
@@ -108,7 +108,7 @@ function libraryName(stem: string, content: Buffer): string {
 }
 
 function compiled(cache: string, stem: string, options: readonly string[], environment: NodeJS.ProcessEnv): string {
-  // In a folder of its own until it is complete, since other processes may compile it, too.
+  // In a separate folder until it is complete, since other processes may compile it, too.
   const unfinished = mkdtempSync(join(cache, 'compiling-'));
   try {
     const output = join(unfinished, 'kernels.so');
@@ -132,7 +132,7 @@ function compiled(cache: string, stem: string, options: readonly string[], envir
   }
 }
 
-/** Waits until a file, or the names in a folder, are on disk: after a power cut, a name without its content would be left. */
+/** Waits until a file, or the names in a folder, are on disk: a power cut might leave a name without its content. */
 function sync(path: string): void {
   const file = openSync(path, 'r');
   try {

@@ -1,5 +1,5 @@
-// Memory in pages of its own, as Linux gives it: each takes memory only when it is written. The C library's allocator may hand out pages that were
-// written before, and the system may give one that is large enough for many numbers that are not.
+// Memory in fresh pages from Linux, each of which takes memory only when it is written. The C library's allocator may hand out pages that were
+// written before, and one large page may take memory for many numbers that are never written.
 import koffi from './koffi.ts';
 
 export interface Pages {
@@ -13,13 +13,13 @@ const PRIVATE_AND_ANONYMOUS = 0x22;
 const NO_HUGE_PAGES = 15;
 const FAILED = 2n ** 64n - 1n;
 
-/** Returns zeros in pages; undefined where the system is not Linux or has no such memory left. */
+/** Returns zeros in pages; undefined if the system is not Linux or has no such memory left. */
 export function mapPages(bytes: number): Pages | undefined {
   if (!system || bytes === 0) return undefined;
   const { mmap, munmap, madvise } = system;
   const address = mmap(0n, bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0);
   if (address === null || address === FAILED) return undefined;
-  madvise(address, bytes, NO_HUGE_PAGES); // kernels without large pages refuse it, which is as good
+  madvise(address, bytes, NO_HUGE_PAGES); // kernels without large pages refuse it, which does no harm
   return { address, free: () => munmap(address, bytes) };
 }
 

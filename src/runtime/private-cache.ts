@@ -1,4 +1,4 @@
-// Gradus's folder in the user's cache, for what is executed or loaded from there: nobody else may have put it there.
+// Gradus's folder in the user's cache, for files that are executed or loaded: nobody else may have put them there.
 import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 /** The folder, or why none is safe. */
 export type PrivateCache = { readonly folder: string } | { readonly missing: string };
 
-/** Where the user's caches are, as the XDG base directory specification says: relative and empty paths count as none. Undefined if nobody knows. */
+/** Where the user's caches are, by the XDG base directory specification, which ignores relative and empty paths. Undefined if unknown. */
 function cacheFolder(environment: NodeJS.ProcessEnv): string | undefined {
   const { XDG_CACHE_HOME: caches = '' } = environment;
   if (isAbsolute(caches)) return join(caches, 'gradus');
@@ -18,7 +18,7 @@ function homeFolder({ HOME = '', USERPROFILE = '' }: NodeJS.ProcessEnv): string 
   const given = process.platform === 'win32' ? USERPROFILE : HOME;
   if (isAbsolute(given)) return given;
   try {
-    const { homedir } = userInfo(); // of the system's list of users, where the environment has none
+    const { homedir } = userInfo(); // from the system's list of users, if the environment has none
     return isAbsolute(homedir) ? homedir : undefined;
   } catch {
     return undefined;
@@ -26,15 +26,15 @@ function homeFolder({ HOME = '', USERPROFILE = '' }: NodeJS.ProcessEnv): string 
 }
 
 /**
- * Makes the folder if there is none, for this user alone whatever the umask is, and checks who can write to it.
- * @param name of a folder in it, which nobody else can even read
+ * Makes the folder if it is missing, for this user only whatever the umask, and checks who can write to it.
+ * @param name of a folder in it, which nobody else can read
  */
 export function privateCache(environment: NodeJS.ProcessEnv, name?: string): PrivateCache {
   const cache = cacheFolder(environment);
   const folder = cache !== undefined && name !== undefined ? join(cache, name) : cache;
   if (folder === undefined) return { missing: 'neither XDG_CACHE_HOME nor HOME is an absolute path' };
   try {
-    // What is there already comes first: nothing is made below a folder that others can write to.
+    // Checks existing folders first: nothing is made below a folder that others can write to.
     const fault = faultAbove(existing(folder));
     if (fault !== undefined) return { missing: fault };
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -57,7 +57,7 @@ function existing(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false }) ? path : existing(dirname(path));
 }
 
-/** What is wrong with one of the folders on the way to a path, with the ways to where links lead. */
+/** What is wrong with one of the folders on the path, including the paths that links lead to. */
 function faultAbove(path: string): string | undefined {
   for (let part = path; ; part = dirname(part)) {
     for (let real = realpathSync(part); ; real = dirname(real)) {
@@ -80,7 +80,7 @@ function faultIn({ uid, gid, mode }: Stats, mustBeOwn: boolean): string | undefi
   const own = process.getuid?.();
   if (own === undefined) return undefined; // Windows has no such modes; a user's folders are private there
   if (uid !== own && (mustBeOwn || uid !== 0)) return `belongs to user ${uid}, not to you`;
-  // In a sticky folder, as for temporary files, others cannot replace what is not theirs.
+  // In a sticky folder, as for temporary files, users can replace only their own files.
   if (!mustBeOwn && (mode & STICKY) !== 0) return undefined;
   // Many systems give each user a group of the same number, and let it write.
   const isOwnGroup = !mustBeOwn && uid !== 0 && gid === uid;

@@ -17,7 +17,7 @@ export interface SessionOptions {
   readonly threads?: number;
   /**
    * Values of the model's initializers, by name. The caller owns their memory, and several sessions may share it; a device other than
-   * the CPU gets a copy of its own. The model declares each as external data with the location `.`, which is a folder, so nothing is
+   * the CPU gets its own copy. The model declares each as external data with the location `.`, which is a folder, so nothing is
    * ever read from it. Scalars must not be given here, because ONNX Runtime's optimisations need to know their values.
    */
   readonly initializers?: ReadonlyMap<string, HostTensor>;
@@ -151,7 +151,7 @@ function addInitializers(
     return;
   }
   for (const [name, tensor] of initializers) onnxRuntime.call('AddInitializer', native, name, tensor.value);
-  // Constant folding would look for the values in the model, where they are not.
+  // Constant folding would look for the values in the model, which does not have them.
   const key = 'optimization.disable_specified_optimizers';
   onnxRuntime.call('AddSessionConfigEntry', native, key, 'ConstantFolding');
 }

@@ -1,4 +1,4 @@
-// What operators of attention take, by name: they have too many operands to be told apart by place.
+// The operands of attention operators by name, since there are too many to tell apart by position.
 import type { Tensor } from './graph.ts';
 
 export interface RotaryTables {

@@ -36,7 +36,7 @@ import {
 import { Recomputation } from './recompute.ts';
 import { type Dimension, formatShape, minus, plus, type Shape, sameShape } from './shape.ts';
 
-/** The gradient of the output with respect to each operand; `undefined` where none flows. */
+/** The gradient of the output with respect to each operand; `undefined` if none flows. */
 type OperandGradients = readonly (Tensor | undefined)[];
 
 /**

@@ -3,8 +3,8 @@
 import type { Dimension, Shape } from './shape.ts';
 
 /**
- * `uint8` is for weights that are quantised or as a file has them, which only `quantizedMatmul` and `stored` read, `float16` for the caches of
- * `cachedAttention` alone.
+ * `uint8` is for quantised weights and bytes of a file, which only `quantizedMatmul` and `stored` read, `float16` only for the caches of
+ * `cachedAttention`.
  */
 export type ElementType = 'float32' | 'float16' | 'int64' | 'bool' | 'uint8';
 
@@ -127,15 +127,15 @@ export interface Operators {
    * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B·S, heads·D],
    * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S
    * tokens starts at 0 and is padded on the right. Values at padding, and in the caches after a row's last position, are undefined.
-   * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number. Where S is 1,
-   * our operator reads these from the other's cache alone. The caches may be float16, in our operator alone.
+   * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number. If S is 1,
+   * our operator reads these only from the other's cache. Only our operator supports float16 caches.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: AttentionHeads & { readonly steps: Dimension };
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
    * of rows: its first row, their number, and the index of its prefix, or −1. The prefix is a segment without a prefix. Each row attends to itself,
-   * to the segment's rows before it, and to all rows of the prefix; with a window, to the last of all these rows alone.
+   * to the segment's rows before it, and to all rows of the prefix; with a window, only to the last of all these rows.
    * Rows outside segments get 0. Segments do not overlap.
    */
   segmentAttention: AttentionHeads;

@@ -43,7 +43,7 @@ export function constant(values: readonly number[], shape: readonly number[], ty
   return make('constant', [], { values }, shape, type);
 }
 
-/** A matrix whose bytes are as a file has them: uint8 [N, B] → float32 [N, K]. */
+/** A matrix as bytes of a file: uint8 [N, B] → float32 [N, K]. */
 export function stored(bytes: Tensor, format: Operators['stored']['format']): Tensor {
   const [rows, length] = bytes.shape;
   const { blockBytes, blockElements } = format;

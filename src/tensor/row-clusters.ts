@@ -53,7 +53,7 @@ function isReduction(node: Tensor): boolean {
 interface Group {
   /** The members' places in the order of operators. */
   members: number[];
-  /** The text of the rows' shape; `undefined` for what cannot be part of a cluster. */
+  /** The text of the rows' shape; `undefined` for operators that cannot be part of a cluster. */
   readonly rows: string | undefined;
   width: number | undefined;
   /** The group's place in the order of groups: operands come before the groups that use them. */
@@ -149,7 +149,7 @@ class Groups {
     return found;
   }
 
-  /** Makes one group of two. In the order, the group comes after what the second of the two depends on, and before all else between them. */
+  /** Makes one group of two. In the order, the group comes after everything between them that the second depends on, and before the rest. */
   #join(first: Group, second: Group, before: ReadonlySet<Group>): void {
     const start = first.rank;
     const window = this.#sequence.slice(start, second.rank + 1).filter((group) => group !== undefined);

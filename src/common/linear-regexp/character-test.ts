@@ -1,9 +1,9 @@
-// Whether one character belongs to a set, as JavaScript's own regular expressions say: on a single character they cannot take long.
+// Whether one character belongs to a set, by JavaScript's own regular expressions, which are fast on a single character.
 
 /** Takes the code point of a character, or its UTF-16 unit without the flags u and v. */
 export type CharacterTest = (code: number) => boolean;
 
-/** Most texts are of these characters, whose answers are kept in a table. */
+/** Most texts consist of these characters, whose answers are kept in a table. */
 const TABLE_SIZE = 1024;
 /** Answers for other characters that are kept at a time. */
 const MOST_KEPT = 20_000;

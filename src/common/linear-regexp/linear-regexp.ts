@@ -5,16 +5,16 @@ import { compile, type Program } from './program.ts';
 
 const programs = new Map<string, Program>();
 const MOST_PROGRAMS = 200;
-/** Steps of JavaScript's own engine, which takes about a nanosecond for each. */
+/** The most steps of JavaScript's own engine, at about a nanosecond each. */
 const QUICK_STEPS = 100_000_000;
-/** Longer sources are quoted by their beginning. */
+/** Of longer sources, messages quote the beginning. */
 const MOST_QUOTED = 80;
 
 /**
- * A `RegExp` whose matches are found in time linear in the text, where JavaScript's own may take for ever; it can be used wherever one can. JavaScript's
- * own engine matches where that can not take long. Look-arounds are linear, too. References back to a group (`\1`) can not be: they have a budget of some seconds.
+ * A `RegExp` whose matches are found in time linear in the text, while JavaScript's own may take for ever. It can replace any `RegExp`. JavaScript's
+ * own engine matches if that cannot take long. Look-arounds are linear, too. References back to a group (`\1`) cannot be: they have a budget of some seconds.
  *
- * The constructor throws `SyntaxError` as `RegExp` does, and for what would be too large; matching throws `PATTERN_TOO_SLOW`.
+ * The constructor throws `SyntaxError` as `RegExp` does, and for expressions that would be too large; matching throws `PATTERN_TOO_SLOW`.
  */
 export class LinearRegExp extends RegExp {
   readonly #program: Program;
@@ -32,14 +32,14 @@ export class LinearRegExp extends RegExp {
     const search = this.#search?.text === text ? this.#search : new Search(this.#program, text);
     this.#search = undefined;
     const registers = from > text.length ? undefined : this.#found(search, from);
-    // The next match of the same text is probably asked for; a sticky one also where this one failed.
+    // The caller probably asks for the next match of the same text; with a sticky one, even if this one failed.
     if (isStateful && (registers || this.sticky)) this.#search = search;
     if (isStateful) this.lastIndex = registers?.[1] ?? 0;
     if (!registers) return null;
     return matchArray(text, registers, this.#program);
   }
 
-  /** Whether JavaScript's own engine needs little time for a text, whatever the text is. */
+  /** Whether JavaScript's own engine is fast for any text. */
   isQuick(text: string): boolean {
     const { operations, ways } = this.#program;
     return operations.length * ways.factor * (text.length + 1) ** (ways.degree + 1) <= QUICK_STEPS;

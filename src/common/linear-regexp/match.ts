@@ -1,12 +1,12 @@
-// Matches a program against a text by backtracking, and remembers what failed, so that nothing is tried twice: time and memory are linear in the text.
+// Matches a program against a text by backtracking, and remembers failures, so that nothing is tried twice: time and memory are linear in the text.
 // The idea is RE2's bit-state matcher with the memory of look-arounds of Barrière and Pit-Claudel, "Linear Matching of JavaScript Regexes" (2024).
 import { GradusError } from '../../errors.ts';
 import { characterTest } from './character-test.ts';
 import { operation, type Program } from './program.ts';
 
-/** Instructions that one search may take for each text, some seconds. References back to groups are the one thing that is not linear. */
+/** The instructions that one search may take, some seconds. Only references back to groups are not linear. */
 const MOST_STEPS = 150_000_000;
-/** Bits of the memory are in pages of so many positions, which are made when they are needed. */
+/** The memory of failures has pages of this many positions, made when needed. */
 const PAGE_BITS = 5;
 const MOST_MEMORY = 1 << 28; // bytes
 
@@ -16,9 +16,9 @@ export class Search {
   readonly #program: Program;
   readonly #registers: Int32Array;
   readonly #failures: Memory | undefined;
-  /** Of what is in `failures`, what is on the way to a match of a look-around without groups, of which only the answer counts. */
+  /** The entries of `failures` on the way to a match of a look-around without groups, of which only the answer counts. */
   readonly #successes: Memory;
-  /** What to go back to: triples of an instruction, a position and the length of the trail, or of −1, a register and its value. */
+  /** The points to backtrack to: triples of an instruction, a position and the length of the trail, or of −1, a register and its value. */
   #stack = new Int32Array(3 * 256);
   #stackLength = 0;
   /** The places in the memory of the splits on the way here: pairs of place and position. */
@@ -84,7 +84,7 @@ export class Search {
         }
         case operation.split: {
           if (failures) {
-            // Repetitions that began here can not end here. Those are the innermost ones, so that their number says which.
+            // Repetitions that began here cannot end here. They are the innermost ones, so their number identifies them.
             const registersAround = around[at]!;
             let idle = 0;
             while (idle < registersAround.length && registers[registersAround[idle]!] === position) idle += 1;
@@ -149,7 +149,7 @@ export class Search {
         at += 1;
         continue;
       }
-      // Back to the last choice, and what was kept since is as it was then.
+      // Back to the last choice, with the registers as they were then.
       for (;;) {
         if (this.#stackLength === stackBase) return false;
         this.#stackLength -= 3;
@@ -183,7 +183,7 @@ export class Search {
     return found !== negative;
   }
 
-  /** The position after what a group has read, if the text goes on with it. A group that took no part has read nothing. */
+  /** The position after what a group has read, if the text goes on with it. A group without a match has read nothing. */
   #refer(index: number, position: number): number | undefined {
     const { groups, backwards, flags } = this.#program.references[index]!;
     const group = groups.find((number) => this.#registers[2 * number]! >= 0 && this.#registers[2 * number + 1]! >= 0);
@@ -227,7 +227,7 @@ export class Search {
     for (let i = base; i < this.#trailLength; i += 2) this.#successes.add(this.#trail[i]!, this.#trail[i + 1]!);
   }
 
-  /** What lies on the way to a match has not failed. */
+  /** Entries on the way to a match have not failed. */
   #clearTrail(base: number): void {
     for (let i = base; i < this.#trailLength; i += 2) this.#failures!.delete(this.#trail[i]!, this.#trail[i + 1]!);
     this.#trailLength = base;

@@ -1,4 +1,4 @@
-// A regular expression as instructions for `match.ts`, made of the syntax tree of @eslint-community/regexpp.
+// A regular expression as instructions for `match.ts`, made from the syntax tree of @eslint-community/regexpp.
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { type CharacterTest, characterTest } from './character-test.ts';
 import { type Ways, waysOf } from './ways.ts';
@@ -9,25 +9,25 @@ export const operation = {
   forwards: 0,
   /** The same backwards, in a look-behind. */
   backwards: 1,
-  /** Goes on at `a`, and at `b` where that fails. */
+  /** Continues at `a`, or at `b` if that fails. */
   split: 2,
   jump: 3,
   /** Keeps the position in register `a`. */
   save: 4,
   /** Forgets the registers from `a` up to `b`: groups are empty when a repetition begins. */
   forget: 5,
-  /** Fails where the position is that of register `a`: a repetition that reads nothing is none. */
+  /** Fails if the position equals register `a`: a repetition must read something. */
   progress: 6,
   start: 7,
   end: 8,
   lineStart: 9,
   lineEnd: 10,
-  /** Goes on where one of the characters around the position is of a word and the other is not; test `a` says which are. */
+  /** Continues if exactly one of the characters around the position belongs to a word, by test `a`. */
   boundary: 11,
   noBoundary: 12,
-  /** Goes on if what begins at `b` of `looks[a]` matches here. */
+  /** Continues if `looks[a]`, from `b` on, matches here. */
   look: 13,
-  /** Reads what one of the groups `references[a]` has read. */
+  /** Reads the text of one of the groups `references[a]`. */
   reference: 14,
   match: 15,
 } as const;
@@ -54,9 +54,9 @@ export interface Program {
   readonly tests: readonly CharacterTest[];
   readonly looks: readonly Look[];
   readonly references: readonly Reference[];
-  /** Of each split: the registers of the repetitions around it, from the innermost. */
+  /** For each split: the registers of the repetitions around it, from the innermost. */
   readonly around: readonly (readonly number[])[];
-  /** Of each split: its first place in the memory of failures. It has one place more than repetitions around it. */
+  /** For each split: its first place in the memory of failures. It has one more place than repetitions around it. */
   readonly places: Int32Array;
   readonly placeCount: number;
   /** Two for each group, the whole match being the first, then one for each repetition. */
@@ -66,14 +66,14 @@ export interface Program {
   readonly names: ReadonlyMap<string, readonly number[]>;
   /** Whether characters are code points. */
   readonly unicode: boolean;
-  /** How many ways backtracking may try at each place of a text. */
+  /** How many paths backtracking may try at each position of a text. */
   readonly ways: Ways;
 }
 
 /** Counted repetitions are written out, so that a short source can be a long program. */
 const MOST_INSTRUCTIONS = 20_000;
 
-/** @throws SyntaxError for what is too large, or for sets of strings, which the flag v allows */
+/** @throws SyntaxError for expressions that are too large, or for sets of strings, which the flag v allows */
 export function compile(source: string, flags: string): Program {
   const unicode = flags.includes('u') || flags.includes('v');
   try {
@@ -100,7 +100,7 @@ class Compiler {
   readonly #around: (readonly number[])[] = [];
   readonly #groups = new Map<AST.CapturingGroup, number>();
   #registers = 0;
-  /** The registers of the repetitions around what is compiled, from the innermost. */
+  /** The registers of the repetitions around the current part, from the innermost. */
   #open: readonly number[] = [];
 
   constructor(unicode: boolean) {
@@ -251,7 +251,7 @@ class Compiler {
         collectGroups(assertion.alternatives, groups);
         const jump = this.#emit(operation.jump);
         const at = this.#here;
-        // It is matched by itself: what is around it does not change its answer.
+        // It is matched by itself, since its surroundings do not change its answer.
         const outer = this.#open;
         this.#open = [];
         this.#alternatives(assertion.alternatives, flags, assertion.kind === 'lookbehind');
@@ -296,7 +296,7 @@ function collectGroups(
   }
 }
 
-/** Whether a match of it may be empty; true where that is not certain. */
+/** Whether a match of it may be empty; true if that is uncertain. */
 function mayReadNothing(element: AST.Element): boolean {
   switch (element.type) {
     case 'Quantifier':
@@ -312,7 +312,7 @@ function mayReadNothing(element: AST.Element): boolean {
   }
 }
 
-/** The flags inside of `(?i-m:…)`. */
+/** The flags inside `(?i-m:…)`. */
 function modified(flags: string, modifiers: AST.Modifiers | null): string {
   if (modifiers === null) return flags;
   const letters = (set: AST.ModifierFlags | null) =>

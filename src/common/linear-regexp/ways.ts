@@ -1,4 +1,4 @@
-// How long backtracking may take, from the syntax tree: where that is little, JavaScript's own engine matches, which is faster.
+// Estimates how long backtracking may take, from the syntax tree. If that is short, JavaScript's own engine matches, which is faster.
 import type { AST } from '@eslint-community/regexpp';
 
 /** At most `factor` · n ** `degree` for a text of n characters. */
@@ -9,7 +9,7 @@ export interface Ways {
 
 const one: Ways = { factor: 1, degree: 0 };
 
-/** The ways in which one of several alternatives may match at a place of a text; the factor is infinite where groups are repeated without a limit. */
+/** In how many ways one of several alternatives may match at a position of a text; the factor is infinite if groups are repeated without a limit. */
 export function waysOf(alternatives: readonly AST.Alternative[]): Ways {
   const all = alternatives.map(({ elements }) => elements.map(waysOfElement).reduce(product, one));
   return { factor: sum(all.map(({ factor }) => factor)), degree: Math.max(...all.map(({ degree }) => degree)) };
