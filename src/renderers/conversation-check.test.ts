@@ -36,12 +36,29 @@ test('one that drops turns is refused', () => {
   assert.throws(() => check(last), { name: 'GradusError', code: 'CHAT_TEMPLATE_REWRITES_TURNS' });
 });
 
+test('one that offers tools but leaves their calls out shows both as text, as one without tools does', () => {
+  const turns = loop('{{ m.content }};');
+  const rendererOf = (templates: Record<string, string>) =>
+    chatRenderer(characters, createChatTemplate(templates), { stopIds });
+  const offersAlone = rendererOf({ default: turns, tool_use: `{{ tools | length if tools }}${turns}` });
+  const withoutTools = rendererOf({ default: turns });
+  const toolCalls = [{ id: 'call00001', name: 'b', arguments: {} }];
+  const called: Message[] = [
+    ...messages,
+    { role: 'assistant', content: '', toolCalls },
+    { role: 'tool', content: '2' },
+  ];
+  const textOf = (renderer: typeof withoutTools) => characters.decode(renderer.render({ messages: called, tools }).ids);
+  assert.equal(textOf(offersAlone), textOf(withoutTools));
+  assertContinuesAfterTurns(offersAlone, { messages, tools });
+});
+
 test('one that writes calls in a way of its own is refused where tools are offered', () => {
   const own = `{{ tools | length if tools }}${loop('{{ m.content }}{% for call in m.tool_calls or [] %}[{{ call.function.name }}]{% endfor %}')}`;
   check(own);
   assert.throws(() => check(own, { messages, tools }), {
     name: 'GradusError',
     code: 'TOOL_SYNTAX_UNKNOWN',
-    hint: /hermes, llama3, plain/,
+    hint: /hermes, llama3, plain.*auto:default/,
   });
 });

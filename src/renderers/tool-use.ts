@@ -17,12 +17,16 @@ export interface ToolUse {
   readonly native: boolean;
 }
 
-/** Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax, and `CHAT_TEMPLATE_FAILED` if it refuses them. */
+/** Of a template that cannot show a conversation with calls: tools are text. */
+const withoutTools: ToolUse = { syntax: toolSyntaxes.plain, native: false };
+
+/**
+ * A template that offers tools but leaves their calls out counts as one without tools: with it, the model would not see what it called.
+ * Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax, and `CHAT_TEMPLATE_FAILED` if it refuses them.
+ */
 export function toolUse(template: ChatTemplate): ToolUse {
   const offered = template.render([question], { tools: [probe], addGenerationPrompt: true });
-  if (offered === template.render([question], { addGenerationPrompt: true })) {
-    return { syntax: toolSyntaxes.plain, native: false };
-  }
+  if (offered === template.render([question], { addGenerationPrompt: true })) return withoutTools;
   const called: Message = { role: 'assistant', content: '', toolCalls: [call] };
   const turn = textAfter(
     offered,
@@ -30,8 +34,9 @@ export function toolUse(template: ChatTemplate): ToolUse {
   );
   const syntax = Object.values(toolSyntaxes).find((known) => canRead(known, turn));
   if (syntax) return { syntax, native: true };
+  if (!turn.includes(probe.name)) return withoutTools;
   throw new GradusError('TOOL_SYNTAX_UNKNOWN', 'the chat template writes tool calls in a way that is not known here', {
-    hint: `give another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}`,
+    hint: `give another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}, or that writes no tools: they are then described in the system message; where the model has several, chat_template: auto:default may be such a one`,
     path: 'chat_template',
   });
 }
