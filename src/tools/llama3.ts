@@ -10,6 +10,7 @@ const BEGINS = /^[\s;]*(?=\{\s*"(?:name|type)"\s*:)/;
 
 export const llama3: ToolSyntax = {
   markers: [TAG],
+  lastCharacter: '}',
   find(text, ended) {
     const [start, jsonStart] = placeOf(text) ?? [];
     if (start === undefined) return undefined;
@@ -22,7 +23,8 @@ export const llama3: ToolSyntax = {
   },
   mayBegin(text) {
     // An object that begins like a call, or may yet.
-    if (/^[\s;]*(\{\s*("(name|type)"\s*(:.*)?|"?|"\w{1,4}"?)?)?$/s.test(text)) return 0;
+    const start = text.search(/[^\s;]/);
+    if (start < 0 || /^\{\s*("(name|type)"\s*(:|$)|("?|"\w{1,4}"?)$)/.test(text.slice(start))) return 0;
     const tagged = text.indexOf(TAG);
     return tagged >= 0 ? tagged : text.length - overlap(text, TAG);
   },

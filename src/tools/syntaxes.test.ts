@@ -1,6 +1,7 @@
 // Tool calls as models write them: read back whatever the pieces they come in, and what is wrong with those that cannot be read.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { processorTime } from '../../test/processor-time.ts';
 import { randomStream } from '../common/random.ts';
 import { type ToolSyntaxName, toolSyntaxes } from './syntaxes.ts';
 import { type ParsedTurn, readTurn, spacedJson } from './tool-syntax.ts';
@@ -188,6 +189,28 @@ test('a name that JavaScript treats specially is a name like others', () => {
   assert.deepEqual(calls('hermes', '<tool_call>{"name": "__proto__", "arguments": {"__proto__": 1}}</tool_call>'), [
     ['__proto__', JSON.parse('{"__proto__": 1}')],
   ]);
+});
+
+test('a long turn is streamed quickly, whatever it says', async () => {
+  const repeated = (text: string) => text.repeat(Math.ceil(40_000 / text.length));
+  const call = toolSyntaxes.plain.render({ name: 'f', arguments: { a: 1 } });
+  for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[])
+    for (const text of [
+      repeated(`${toolSyntaxes[name].render({ name: 'f', arguments: { a: 1 } })}\n`),
+      toolSyntaxes[name].render({ name: 'f', arguments: { a: repeated('long {argument} ') } }),
+      repeated('<think>a</think>'),
+      repeated(`${call}</think>`),
+      repeated(' \n'),
+    ]) {
+      const reader = readTurn(toolSyntaxes[name]);
+      const milliseconds = await processorTime(() => {
+        for (let at = 0; at < text.length; at += 3) {
+          reader.push(text.slice(at, at + 3));
+          reader.certain();
+        }
+      });
+      assert.ok(milliseconds < 1500, `${name}: ${text.slice(0, 50)} took ${milliseconds} ms`);
+    }
 });
 
 /** What a turn says and calls when it comes in pieces of one character, and all at once. */

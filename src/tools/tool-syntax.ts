@@ -10,6 +10,8 @@ import type { ToolCall } from '../message.ts';
 export interface ToolSyntax {
   /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
+  /** The character with which calls end, and without which nothing completes one. */
+  readonly lastCharacter: string;
   /**
    * The first call in `text` that is complete, or that cannot become one; `undefined` if there is none yet.
    * @param ended whether no more text will come
@@ -79,6 +81,11 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
   /** The part with which the text behind the last thoughts begins. */
   let spoken = 0;
 
+  /** How many calls there were after the last piece. */
+  let told = 0;
+  /** The parts that nothing changes any more, and what they say. */
+  const settled = { parts: 0, text: '', beginsWithCall: false, spoken: 0, isDoubtful: isThinking !== false };
+
   const mayHaveBegunOpen = () => isThinking !== false && spoken === 0;
   const endThoughts = (end: number) => {
     parts.push({ text: rest.slice(0, end) });
@@ -92,8 +99,8 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     inThoughts = false;
   };
   /** Reads one piece. @returns whether there was one */
-  const readPart = (ended: boolean): boolean => {
-    const found = inThoughts ? undefined : syntax.find(rest, ended);
+  const readPart = (ended: boolean, mayComplete: boolean): boolean => {
+    const found = inThoughts || !mayComplete ? undefined : syntax.find(rest, ended);
     const thought = rest.indexOf(THOUGHT);
     // Within a call that can be read it is text.
     const isCall = found && typeof found.call !== 'string';
@@ -106,10 +113,10 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     }
     return true;
   };
-  const read = (ended: boolean) => {
+  const read = (ended: boolean, mayComplete: boolean) => {
     const beginning = rest.trimStart();
     if (inThoughts === undefined && !THINK.startsWith(beginning)) inThoughts = beginning.startsWith(THINK);
-    while (readPart(ended));
+    if (readPart(ended, mayComplete)) while (readPart(ended, true));
   };
   const calls = (): ToolCall[] => {
     const given = parts.flatMap(({ call }) => (typeof call === 'object' ? [call] : []));
@@ -117,30 +124,36 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
   };
   return {
     push(text) {
-      const before = calls().length;
+      const before = parts.length;
       rest += text;
-      read(false);
-      return calls().slice(before);
+      read(false, text.includes(syntax.lastCharacter));
+      if (parts.length === before) return [];
+      const given = calls();
+      const known = told;
+      told = given.length;
+      return given.slice(known);
     },
     certain() {
-      let text = '';
-      let beginsWithCall = false;
-      // Calls that the end of thoughts may yet make a text.
-      let isDoubtful = mayHaveBegunOpen();
-      for (const [i, { text: piece, call }] of parts.entries()) {
-        const isText = call === undefined;
-        if (!isText) beginsWithCall ||= text.trim() === '';
-        if (typeof call === 'string' || (!isText && i >= spoken && isDoubtful))
-          return beginsWithCall ? text.trim() : text.trimEnd();
-        if (!isText) continue;
-        text += piece;
-        isDoubtful ||= i >= spoken && piece.includes(THINK);
+      if (settled.spoken !== spoken) {
+        settled.spoken = spoken;
+        settled.isDoubtful = false;
       }
-      text += rest.slice(0, inThoughts ? rest.length : syntax.mayBegin(rest));
-      return beginsWithCall ? text.trim() : text.trimEnd();
+      const said = (text: string) => (settled.beginsWithCall ? text.trim() : text.trimEnd());
+      for (; settled.parts < parts.length; settled.parts++) {
+        const { text, call } = parts[settled.parts]!;
+        const mayChange = settled.parts >= spoken;
+        if (call === undefined) {
+          settled.text += text;
+          settled.isDoubtful ||= mayChange && text.includes(THINK);
+          continue;
+        }
+        settled.beginsWithCall ||= settled.text.trim() === '';
+        if (typeof call === 'string' || (mayChange && settled.isDoubtful)) return said(settled.text);
+      }
+      return said(settled.text + rest.slice(0, inThoughts ? rest.length : syntax.mayBegin(rest)));
     },
     end() {
-      read(true);
+      read(true, true);
       const content = textOf(parts.filter(({ call }) => call === undefined)) + rest;
       const parseErrors = parts.flatMap(({ call }) => (typeof call === 'string' ? [call] : []));
       const toolCalls = calls();
