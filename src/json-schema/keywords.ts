@@ -2,22 +2,9 @@
 import * as Browser from '@hyperjump/browser';
 import { addKeyword, type Keyword, Validation } from '@hyperjump/json-schema/experimental';
 import * as Instance from '@hyperjump/json-schema/instance/experimental';
-import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 import { canonicalText, type ExactValue, exactValue } from './exact-json.ts';
 import { compareExact, type ExactNumber, exactNumber, isMultipleOf } from './exact-number.ts';
-
-/** A regular expression of a schema, with the flag `u`, or without it where its escapes are those of other languages (`\\-`, `\\_`). */
-function patternOf(source: string): RegExp {
-  try {
-    return new LinearRegExp(source, 'u');
-  } catch (error) {
-    try {
-      return new LinearRegExp(source);
-    } catch {
-      throw error;
-    }
-  }
-}
+import { patternOf } from './pattern-of.ts';
 
 type Compile<A> = Keyword<A>['compile'];
 

@@ -76,7 +76,7 @@ export function preparedSchema(schema: ExactValue, { dialectOf, refStandsAlone }
 
 /** Whether a keyword restricts nothing, and may hold schemas that others refer to. */
 function isForReference(keyword: string): boolean {
-  return keyword === 'definitions' || keyword === '$schema' || !knownKeywords.has(keyword);
+  return ['definitions', '$defs', '$schema'].includes(keyword) || !knownKeywords.has(keyword);
 }
 
 /** Draft 4 has `true` and `false` for two of the bounds. */

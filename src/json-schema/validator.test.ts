@@ -85,6 +85,8 @@ test('each draft is read as it is named', async () => {
     [{ $schema: old, items: [{ type: 'string' }], additionalItems: false }, '["a",1]', false],
     [{ $schema: old, dependencies: { a: ['b'] } }, '{"a":1}', false],
     [{ $schema: old, definitions: { n: { type: 'null' } }, $ref: '#/definitions/n', type: 'string' }, 'null', true],
+    [{ $schema: old, $defs: { n: { type: 'null' } }, $ref: '#/$defs/n', type: 'string' }, 'null', true],
+    [{ $schema: old, $defs: { n: { type: 'null' } }, $ref: '#/$defs/n' }, '1', false],
     [{ $schema: 'http://json-schema.org/draft-04/schema#', minimum: 1, exclusiveMinimum: true }, '1', false],
     [
       { $schema: 'https://json-schema.org/draft/2019-09/schema', items: [true], unevaluatedItems: false },

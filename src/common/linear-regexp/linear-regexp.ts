@@ -50,14 +50,17 @@ export class LinearRegExp extends RegExp {
       return search.next(from, this.sticky);
     } catch (cause) {
       if (!(cause instanceof GradusError)) throw cause;
-      const source = this.source.length > MOST_QUOTED ? `${this.source.slice(0, MOST_QUOTED)}…` : this.source;
       throw new GradusError(
         cause.code,
-        `the regular expression ${source} on a text of ${search.text.length} characters: ${cause.message}`,
+        `the regular expression ${quoted(this.source)} on a text of ${search.text.length} characters: ${cause.message}`,
         { hint: 'write it without references such as \\1, and with small counts in {…}', cause },
       );
     }
   }
+}
+
+function quoted(source: string): string {
+  return source.length > MOST_QUOTED ? `${source.slice(0, MOST_QUOTED)}…` : source;
 }
 
 function programFor(source: string, flags: string): Program {
@@ -71,7 +74,7 @@ function programFor(source: string, flags: string): Program {
     return program;
   } catch (error) {
     if (error instanceof SyntaxError)
-      throw new SyntaxError(`Invalid regular expression: /${source}/${flags}: ${error.message}`);
+      throw new SyntaxError(`Invalid regular expression: /${quoted(source)}/${flags}: ${error.message}`);
     throw error;
   }
 }

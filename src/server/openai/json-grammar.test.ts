@@ -278,6 +278,18 @@ test('schemas beside each other all hold', () => {
   }
 });
 
+test('patterns of names take linear time', () => {
+  const name = `${'a'.repeat(40)}!`;
+  const schema = {
+    type: 'object',
+    properties: { [name]: { type: 'null' } },
+    patternProperties: { '^(a+)+$': { type: 'string' } },
+    additionalProperties: false,
+    required: [name],
+  };
+  assert.ok(isTextOf(schemaGrammar(schema), JSON.stringify({ [name]: null })));
+});
+
 test('multiples within bounds, and no others', () => {
   const random = randomStream(4);
   for (let i = 0; i < 40; i++) {

@@ -1,5 +1,6 @@
 // What a JSON Schema demands of a value, taken apart: alternatives, each with the demands of all schemas that hold at once.
-import { isObject } from '../../errors.ts';
+import { isObject, messageOf } from '../../errors.ts';
+import { patternOf } from '../../json-schema/pattern-of.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -288,13 +289,9 @@ export function canonical(value: unknown): string {
 /** The regular expression of a schema, as the validator reads it. */
 export function expressionOf(source: string, path: string): RegExp {
   try {
-    return new RegExp(source, 'u');
-  } catch {
-    try {
-      return new RegExp(source);
-    } catch (error) {
-      throw new SchemaUnsupported(`${path}: ${(error as Error).message}`);
-    }
+    return patternOf(source);
+  } catch (error) {
+    throw new SchemaUnsupported(`${path}: ${messageOf(error)}`);
   }
 }
 
