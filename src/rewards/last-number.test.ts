@@ -42,6 +42,19 @@ const cases: readonly [string, number | undefined][] = [
   ['1234,567', 567],
   ['1,234,', 1234],
   ['-0', -0],
+  ['5kg, or 12cm2', 12],
+  ['the 3rd of 7 at 5pm', 5],
+  ['AZYUK2A', undefined],
+  ['7 molecules of H2O and CO2', 7],
+  ['x_1 = 4 where x2 is v10', 4],
+  ['RTX4090', undefined],
+  ['_5_', 5],
+  ['\\approx5', 5],
+  ['\\frac12', 12],
+  ['USD5', 5],
+  ['Rs50', 50],
+  ['约5个', 5],
+  ['정답은5입니다', 5],
   ['', undefined],
   ['no number, at - all.', undefined],
   ['9'.repeat(400), undefined],
@@ -54,7 +67,14 @@ for (const [text, expected] of cases) {
 }
 
 test('long hostile text takes little time', async () => {
-  const texts = ['1,111'.repeat(20_000), `${'1,111,'.repeat(20_000)}1`, '-$'.repeat(50_000), '.'.repeat(100_000)];
+  const texts = [
+    '1,111'.repeat(20_000),
+    `${'1,111,'.repeat(20_000)}1`,
+    '-$'.repeat(50_000),
+    '.'.repeat(100_000),
+    'a1'.repeat(50_000),
+    `${'a'.repeat(100_000)}1`,
+  ];
   const milliseconds = await processorTime(() => texts.map((text) => lastNumber(text)));
   assert.ok(milliseconds < 1000, `took ${milliseconds} ms`);
 });

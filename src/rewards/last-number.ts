@@ -8,12 +8,29 @@ const digits = /(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+/.sour
 const exponent = /(?:[eE][-+]?\d+)?/.source;
 const numbers = new RegExp(`(${sign}${currency})((?:${digits})${exponent})`, 'g');
 
-/** The value of the last number in `text`, as the nearest double; `undefined` if there is none or it is too large for a double. */
+/** Currencies that are written as letters directly before a number. */
+const letteredCurrency =
+  /^(?:USD|EUR|GBP|JPY|CNY|RMB|INR|KRW|AUD|CAD|CHF|HKD|SGD|NZD|BRL|MXN|RUB|ZAR|SEK|NOK|DKK|PLN|PHP|THB|IDR|VND|TRY|NGN|Rs|RM|US|NT|HK|kr)$/;
+
+/**
+ * The value of the last number in `text`, as the nearest double; `undefined` if there is none or it is too large for a double. Digits behind a letter are
+ * part of a word or a name, as in H2O and x_1; behind a command of LaTeX or the name of a currency they are a number.
+ */
 export function lastNumber(text: string): number | undefined {
-  const match = [...text.matchAll(numbers)].at(-1);
+  const matches = [...text.matchAll(numbers)];
+  const match = matches.findLast(({ index }) => !isInWord(text, index));
   if (!match) return undefined;
   const [, prefix, magnitude] = match;
   const value = Number(magnitude!.replaceAll(',', ''));
   if (!Number.isFinite(value)) return undefined;
   return /[-\u2212]/.test(prefix!) ? -value : value;
+}
+
+/** Whether letters stand directly before `index` that are no command and no currency. */
+function isInWord(text: string, index: number): boolean {
+  const end = text[index - 1] === '_' ? index - 1 : index;
+  let start = end;
+  while (/[A-Za-z]/.test(text[start - 1] ?? '')) start--;
+  if (start === end || text[start - 1] === '\\') return false;
+  return end < index || !letteredCurrency.test(text.slice(start, end)) || /\w/.test(text[start - 1] ?? '');
 }

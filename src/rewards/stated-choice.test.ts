@@ -6,6 +6,18 @@ import { choiceFinder } from './stated-choice.ts';
 const choiceIn = choiceFinder('ABCDEFGHIJ');
 
 const chooseC = [
+  '<think>maybe A</think>C',
+  'Ans: C',
+  'Svar: C',
+  'A resposta correta é a letra C.',
+  'الجواب الصحيح هو C',
+  "Doğru cevap C'dir.",
+  'Eliminating A, B and D leaves C.',
+  '∴ C',
+  'The correct statement is C',
+  'the answer: c',
+  'The answer is option (c)',
+  'A. one\nB. two\nC. three\nD. four\n\nC. three',
   'C',
   'C.',
   '(C)',
@@ -222,6 +234,10 @@ const chooseNothing = [
   String.raw`\boxed{A} or \boxed{B}`,
   'C is incorrect.',
   'If the answer is C then',
+  'A. one\nB. two\nC. three\nD. four',
+  '(A) one (B) two (C) three',
+  'The answer is a dog.',
+  'The answer is a',
 ];
 
 for (const text of chooseNothing) {

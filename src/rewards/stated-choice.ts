@@ -1,4 +1,7 @@
 // Finds the choice that a text states: in a box, in words of many languages, in parentheses or alone.
+import { thinkingTags } from '../common/opening.ts';
+
+const [, THOUGHT] = thinkingTags;
 
 /** Boxes and tags that are read, from the end. */
 const MOST_HELD = 20;
@@ -22,8 +25,8 @@ function anyCase(source: string): string {
 /** What announces an answer. */
 const answers = anyCase(
   [
-    String.raw`\b(?:answers?|answer\s+choice|solution|response|selection|conclusion)\b`,
-    String.raw`\b(?:antwort|lösung|antwoord|svaret?|vastaus|odpowied[źz]|odpověď|odpoveď|odgovor|răspunsul|raspuns|válasz|cevap|yanıt)\b`,
+    String.raw`\b(?:answers?|ans|answer\s+choice|solution|response|selection|conclusion)\b`,
+    String.raw`\b(?:antwort|lösung|antwoord|svar(?:et)?|vastaus|odpowied[źz]|odpověď|odpoveď|odgovor|răspunsul|raspuns|válasz|cevap|yanıt)\b`,
     String.raw`\b(?:réponse|reponse|respuesta|resposta|risposta)(?![\p{L}])`,
     String.raw`\b(?:jawaban(?:nya)?|đáp\s+án|câu\s+trả\s+lời)(?![\p{L}])`,
     String.raw`(?<![\p{L}])(?:ответ|відповідь|отговор|απάντηση|תשובה|התשובה|الإجابة|الاجابة|الجواب|پاسخ|उत्तर|উত্তর|คำตอบ)`,
@@ -39,7 +42,7 @@ const options = anyCase(
 /** Verbs that take a choice. */
 const choosing = anyCase(
   [
-    String.raw`\b(?:choose|chose|choosing|pick|picked|picking|select|selected|selecting|go(?:ing)?\s+with|opt(?:ing)?\s+for|settle\s+on|conclude|say)\b`,
+    String.raw`\b(?:choose|chose|choosing|pick|picked|picking|select|selected|selecting|go(?:ing)?\s+with|opt(?:ing)?\s+for|leav(?:es|ing)(?:\s+us\s+with)?|left\s+with|settle\s+on|conclude|say)\b`,
     String.raw`\b(?:wähle|nehme|choisis|elijo|escojo|escolho|scelgo|kies|wybieram)\b`,
     '(?:故选|故選|应选|應選|选择|選擇|选|選)',
   ].join('|'),
@@ -49,8 +52,8 @@ const choosing = anyCase(
 const linking = anyCase(
   [
     String.raw`\b(?:is|are|was|be|would|will|should|must|has|have|to|here|it|it's|that|the|my|your|our|this|therefore|thus|so|then|hence|clearly|likely|most|probably|definitely|indeed|simply|only|best|correct|right|final|one|option|choice|answer|letter|number|labell?ed|statement|which|given|by|as|following)\b`,
-    String.raw`\b(?:ist|lautet|wäre|daher|also|est|donc|la|le|lettre|es|por\s+lo\s+tanto|sería|opción|letra|correcta|correta|corretta|correcte|final|finale|alternativa|seria|lettera|jest|je|är|er|on|adalah|buchstabe|richtige|option|đúng|là|to|den|doğru|opzione)\b`,
-    '(?:è|é|должен|быть|правильный|вариант|буква|является|είναι|היא|הוא|هي|هو|الصحيحة|است|है|คือ|ข้อ)',
+    String.raw`\b(?:ist|lautet|wäre|daher|also|est|donc|la|le|lettre|es|por\s+lo\s+tanto|sería|opción|letra|correcta|correta|corretta|correcte|final|finale|alternativa|seria|lettera|jest|je|är|er|on|adalah|buchstabe|richtige|option|đúng|là|to|den|doğru|opzione|a\s+letra|a\s+alternativa)\b`,
+    '(?:è|é|должен|быть|правильный|вариант|буква|является|είναι|היא|הוא|هي|هو|الصحيحة?|است|है|คือ|ข้อ)',
     '(?:应该|應該|应|應|是|为|為|选|選|项|項|选项|選項|正确|正確|的|は|が|、|은|는|이|:)',
     String.raw`[\s:=→\-–—>,."'“”‘’「『《【\[{(]`,
   ].join('|'),
@@ -70,7 +73,7 @@ const wordly = String.raw`(?!(?<=[AI])\s+(?!(?:because|since|as|is|was|that|whic
 
 export function choiceFinder(letters: string): FindChoice {
   const start = String.raw`(?<![\p{Script=Latin}\p{N}_\\.\-−+/])`;
-  const end = String.raw`(?![\p{Script=Latin}\p{N}_+#^]|['’]\p{L}|[.\-–]\d|-\p{L}|\s*[=^])`;
+  const end = String.raw`(?![\p{Script=Latin}\p{N}_+#^]|['’](?![dt][iıuü]r)\p{L}|[.\-–]\d|-\p{L}|\s*[=^])`;
   const one = (set: string) => `${start}([${set}])${end}`;
   const letter = one(letters) + wordly;
   // Two letters are not a choice.
@@ -84,18 +87,22 @@ export function choiceFinder(letters: string): FindChoice {
   const quoted = String.raw`[)\].:"'”]*(?:\s*\([^()\n]{0,80}\)|\s+[^.!?;:,\n()]{1,60}?)?`;
   const reason = anyCase(String.raw`\b(?:because|since|as|due|weil|denn|car|parce|porque|poiché)\b|因为|因為`);
   const so = anyCase(
-    String.raw`(?:\b(?:therefore|thus|hence|so|finally|it's|it\s+is|must\s+be|that's|also|daher|donc)\b|因此|所以)`,
+    String.raw`(?:\b(?:therefore|thus|hence|so|finally|it's|it\s+is|must\s+be|that's|also|daher|donc)\b|因此|所以|∴)`,
   );
   const says = anyCase(String.raw`\s*(?:\b(?:is|would\s+be|must\s+be|est|es|ist)\b|[è:=是为為])`);
   const corrected = anyCase(String.raw`\b(?:actually|wait|correction|no|rather|on\s+second\s+thou?ght)\b[\s,.:;—–-]*`);
   const asAnswer = anyCase(String.raw`[)\]"'”]*\s+as\s+(?:the|our|my)\s+(?:\w+\s+)?answer\b`);
-  const isRight = anyCase(String.raw`\b(?:richtig|korrekt|correct|right)\s+(?:is|ist|est|es)\b`);
+  const isRight = anyCase(String.raw`\b(?:richtig|korrekt|correct|right)(?:\s+statement)?\s+(?:is|ist|est|es)\b`);
   const ends = String.raw`(?=[)\]"'”]*\s*(?:[.!。\n]|$))`;
+  // A small letter may be a word: it is a choice in parentheses, or alone behind a colon.
+  const small = letters.toLowerCase();
+  const shut = String.raw`(?:(?<=\(.)\)|(?<=[:=]\s?[("'“]?.)(?=[)"'”.]*\s*(?:\n|$)))`;
   const strong = [
     `(?:${answers})${of}${link}${letter}${alone}`,
     `(?:${options})(?:${clause}|${says})${link}${letter}${alone}`,
     `(?:${choosing})${link}${letter}${alone}`,
     `${corrected}${link}${letter}${alone}${ends}`,
+    `(?:${answers}|${choosing}|${options})${of}${link}${start}([${small}])${shut}`,
     `${letter}${alone}${asAnswer}`,
     String.raw`${letter}${alone}${quoted}${is}${sure}(?:correct|right|best|final|bonne|richtige)?\s*(?:answer|choice|option|one|response|antwort|réponse)${BOUNDARY}`,
     String.raw`${negating}${link}${one(letters)}[^.!?\n]{0,40}?${instead}${link}${letter}${alone}`,
@@ -135,19 +142,27 @@ export function choiceFinder(letters: string): FindChoice {
     }
     return undefined;
   };
+  /** Without those that repeat the list of choices: three or more from the first one on, each with a text of its own. */
+  const unlisted = (found: readonly Statement[], text: string) => {
+    const other = found.findIndex(({ choice }, i) => choice !== letters[i]);
+    const run = found.slice(0, other < 0 ? found.length : other);
+    const contents = run.map(({ at }, i) => text.slice(at + 1, run[i + 1]?.at).trim());
+    return run.length >= 3 && new Set(contents).size === run.length ? found.slice(run.length) : found;
+  };
   return (text) => {
-    const plain = withoutMarkup(text.slice(text.lastIndexOf('</think>') + 1));
+    const plain = withoutMarkup(text.slice(text.includes(THOUGHT) ? text.lastIndexOf(THOUGHT) + THOUGHT.length : 0));
     for (const contents of [boxesIn(plain), tagsIn(plain)]) {
       for (const content of contents.slice(-MOST_HELD).reverse()) {
         const found = held(content);
         if (found) return found;
       }
     }
-    const ofForms = (tiers: readonly RegExp[][], isSaid: boolean) =>
-      firstOf(tiers, (forms) => lastStatement(plain, forms, isSaid));
+    const said = firstOf(saidForms, (forms) => statements(plain, forms, true).at(-1)?.choice);
     const lines = plain.trim().split('\n');
     const lineAlone = firstOf([lines.at(-1)!, lines[0]!], (line) => bare.exec(line)?.[1]);
-    return ofForms(saidForms, true) ?? lineAlone ?? ofForms(shownForms, false);
+    if (said !== undefined || lineAlone !== undefined) return said ?? lineAlone;
+    const shown = shownForms.map((forms) => statements(plain, forms, false)).find((found) => found.length > 0);
+    return shown && unlisted(shown, plain).at(-1)?.choice;
   };
 }
 
@@ -159,15 +174,22 @@ function firstOf<T, R>(values: readonly T[], of: (value: T) => R | undefined): R
   return undefined;
 }
 
-function lastStatement(text: string, forms: readonly RegExp[], isSaid: boolean): string | undefined {
-  const found = forms.flatMap((form) => [...text.matchAll(form)]).flatMap((match) => statement(match, text, isSaid));
-  return found.sort((a, b) => a.at - b.at).at(-1)?.choice;
+/** A choice with the place of its letter. */
+interface Statement {
+  readonly at: number;
+  readonly choice: string;
 }
 
-/** A choice with the place of its letter, unless it is denied or doubted. */
-function statement(match: RegExpExecArray, text: string, isSaid: boolean): { at: number; choice: string }[] {
-  const choice = match.slice(1).findLast((group) => group !== undefined)!;
-  const at = match.index + match[0].lastIndexOf(choice);
+function statements(text: string, forms: readonly RegExp[], isSaid: boolean): readonly Statement[] {
+  const found = forms.flatMap((form) => [...text.matchAll(form)]).flatMap((match) => statement(match, text, isSaid));
+  return found.sort((a, b) => a.at - b.at);
+}
+
+/** None if it is denied or doubted. */
+function statement(match: RegExpExecArray, text: string, isSaid: boolean): Statement[] {
+  const letter = match.slice(1).findLast((group) => group !== undefined)!;
+  const at = match.index + match[0].lastIndexOf(letter);
+  const choice = letter.toUpperCase();
   if (!isSaid) return [{ at, choice }];
   const before = text.slice(Math.max(0, match.index - 80), match.index);
   return doubted.test(before) || deniedBefore.test(before) ? [] : [{ at, choice }];
