@@ -1,17 +1,24 @@
 // The interface of a policy: requests for completions, and the completions that it samples for them.
+import { type Demands, number } from './common/option-checks.ts';
+
+/** The tokens that may be drawn, of a distribution. */
+export interface SamplingFilters {
+  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
+  readonly topK?: number;
+  /** Keep the most likely tokens that together reach this probability. Holtzman et al. 2019, arXiv:1904.09751. @default 1 */
+  readonly topP?: number;
+  /** Drop tokens less likely than this fraction of the most likely. Nguyen et al. 2024, arXiv:2407.01082. @default 0 */
+  readonly minP?: number;
+}
+
+export const filterDemands: Demands<SamplingFilters> = { topK: number, topP: number, minP: number };
 
 /** How the completions of a call are sampled. */
-export interface SamplingOptions {
+export interface SamplingOptions extends SamplingFilters {
   /** Maximum number of tokens in a completion. */
   readonly maxTokens: number;
   /** Divides the logits; 0 is greedy. @default 1 */
   readonly temperature?: number;
-  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
-  readonly topK?: number;
-  /** Nucleus sampling: keep the most likely tokens up to this total probability. @default 1 */
-  readonly topP?: number;
-  /** Drop tokens whose probability is below this fraction of the largest. @default 0 */
-  readonly minP?: number;
   /** Tokens that end a completion; the completion includes them. */
   readonly stopIds: ReadonlySet<number>;
   /** Called after each token; returns whether the completion ends there. See `stopAtText`. @default never */

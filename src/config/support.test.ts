@@ -40,6 +40,8 @@ test('a key of an engine that has no row in TRL’s table is refused there', () 
     });
   }
   assert.doesNotThrow(() => assertTrlTrains(base));
+  const loss = { ...base, loss_type: 'brand_new' } as unknown as Config;
+  assert.throws(() => assertTrlTrains(loss), { code: 'CONFIG_UNSUPPORTED', path: 'loss_type' });
 });
 
 test('the keys that a backend refuses or acts on are keys of the schema', () => {

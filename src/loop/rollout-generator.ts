@@ -4,7 +4,7 @@ import { assertOptions, count, type Demands, flag, kind, number, optional, part 
 import { streamSeed } from '../common/random.ts';
 import { call } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
-import type { Dialogue, Policy, SamplingOptions } from '../policy.ts';
+import { type Dialogue, filterDemands, type Policy, type SamplingOptions } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from '../rl.ts';
 import { converse } from './dialogue.ts';
@@ -50,9 +50,7 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'stopT
 const optionDemands: Demands<RolloutOptions> = {
   maxTokens: count(1),
   temperature: number,
-  topK: number,
-  topP: number,
-  minP: number,
+  ...filterDemands,
   stopWhen: optional(kind('a function')),
   maxTurns: number,
   maxEpisodeTokens: number,

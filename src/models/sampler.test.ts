@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RandomStream, randomStream } from '../common/random.ts';
-import { likeliestToken, likeliestTokens, type SamplingFilters, sampleToken, softmax } from './sampler.ts';
+import type { SamplingFilters } from '../policy.ts';
+import { likeliestToken, likeliestTokens, sampleToken, softmax } from './sampler.ts';
 
 const probabilities = Float32Array.of(0.125, 0.5, 0, 0.0625, 0.25, 0.0625);
 

@@ -1,25 +1,19 @@
 // Draws tokens from a distribution, which top-k, top-p and min-p may restrict.
 import type { RandomStream } from '../common/random.ts';
-import type { TokenLogprob } from '../policy.ts';
+import type { SamplingFilters, TokenLogprob } from '../policy.ts';
 
 /** Probabilities or scores in either precision. */
 type Floats = Float32Array | Float64Array;
 
-export interface SamplingFilters {
-  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
-  readonly topK?: number;
-  /** Keep the most likely tokens that together reach this probability. Holtzman et al. 2019, arXiv:1904.09751. @default 1 */
-  readonly topP?: number;
-  /** Drop tokens less likely than this fraction of the most likely. Nguyen et al. 2024, arXiv:2407.01082. @default 0 */
-  readonly minP?: number;
+/** Whether there are tokens that the filters may leave out. */
+export function restricts({ topK = 0, topP = 1, minP = 0 }: SamplingFilters): boolean {
+  return topK > 0 || topP < 1 || minP > 0;
 }
 
 /** Draws one token from probabilities [V] that sum to 1; its log-probability is the one before filters. Always takes exactly one random number. */
 export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): TokenLogprob {
-  const { topK = 0, topP = 1, minP = 0 } = filters;
   const point = random.uniform();
-  if (topK > 0 || topP < 1 || minP > 0)
-    return drawFrom(keptTokens(probabilities, { topK, topP, minP }), probabilities, point);
+  if (restricts(filters)) return drawFrom(keptTokens(probabilities, filters), probabilities, point);
   let reached = 0;
   let last = 0;
   for (let id = 0; id < probabilities.length; id++) {
@@ -62,7 +56,7 @@ export function likeliestTokens(scores: Floats, count: number): number[] {
 }
 
 /** The ids that pass the filters, most likely first; equally likely ones in the order of their ids. */
-function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<SamplingFilters>): number[] {
+function keptTokens(probabilities: Floats, { topK = 0, topP = 1, minP = 0 }: SamplingFilters): number[] {
   const largest = probabilities[likeliestToken(probabilities)]!;
   const lowest = minP * largest;
   // Top-p treats the tokens that top-k left as the whole distribution.

@@ -120,6 +120,14 @@ export const trlMapping = {
 
 export type MappedKey = keyof typeof trlMapping;
 
+/** The losses of TRL, under its names. */
+const trlLosses: readonly string[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'];
+
+/** Why TRL has no such loss; undefined if it has it. */
+export function missingLoss({ loss_type }: Config): string | undefined {
+  return trlLosses.includes(loss_type) ? undefined : `TRL has no loss ${loss_type}`;
+}
+
 /** Throws `CONFIG_UNSUPPORTED` for a key of an engine that has no row, unless it has its default. */
 function assertMapped(config: Config): void {
   const concernsTrl = (key: string) => key === 'trl' || isEnginePart(actingParts.get(key) ?? '');
@@ -139,6 +147,13 @@ function assertMapped(config: Config): void {
 /** Throws `CONFIG_UNSUPPORTED` for keys that have no counterpart in TRL, and `CONFIG_CONFLICT` for settings that it cannot express. */
 export function assertTrlTrains(config: Config): void {
   assertMapped(config);
+  const missing = missingLoss(config);
+  if (missing !== undefined) {
+    throw new GradusError('CONFIG_UNSUPPORTED', `loss_type: ${config.loss_type}: ${missing}`, {
+      hint: `set loss_type to one of ${trlLosses.join(', ')}`,
+      path: 'loss_type',
+    });
+  }
   assertDivides(config);
 }
 

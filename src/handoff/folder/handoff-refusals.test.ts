@@ -58,6 +58,13 @@ for (const [name, table] of Object.entries(tables)) {
   });
 }
 
+test('a loss that the other system does not have is refused', () => {
+  const config = { ...taught, loss_type: 'abacus' } as unknown as Config;
+  for (const target of Object.values(handoffTargets)) {
+    assert.throws(() => target.assertHandsOver(config), { path: 'loss_type', message: /has no (?:loss )?abacus/ });
+  }
+});
+
 test('a tracker that the other system does not have is refused', () => {
   const config = { ...taught, trackers: ['jsonl', 'abacus'] } as unknown as Config;
   for (const target of Object.values(handoffTargets)) {

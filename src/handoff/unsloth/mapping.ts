@@ -1,6 +1,13 @@
 // What becomes of the keys of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
 // hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table of docs/backends.md is made of it.
-import { batchSizes, type MappedKey, type Mapping, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
+import {
+  batchSizes,
+  type MappedKey,
+  type Mapping,
+  missingLoss,
+  sameNames,
+  trlMapping,
+} from '../../backends/trl/mapping.ts';
 import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
@@ -57,6 +64,7 @@ const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Ov
 
 export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> = {
   ...same,
+  loss_type: unless(same.loss_type, 'losses that TRL does not have', missingLoss),
   backend: by('nothing: Unsloth trains, whatever it says'),
   compute: unless(
     by('nothing: you start it yourself'),

@@ -14,7 +14,7 @@ export interface VerlLoss {
 const clippedTokenMean: VerlLoss = { mode: 'vanilla', averaging: 'token-mean' };
 
 /** verl's losses by our loss and level of the ratios. verl has no counterpart of the missing ones. */
-const verlLosses: Readonly<Record<LossType, Partial<Record<Level, VerlLoss>>>> = {
+const verlLosses: Readonly<Partial<Record<LossType, Partial<Record<Level, VerlLoss>>>>> = {
   grpo: {
     token: { mode: 'vanilla', averaging: 'seq-mean-token-mean' },
     sequence: { mode: 'gspo', averaging: 'seq-mean-token-mean' },
@@ -24,7 +24,6 @@ const verlLosses: Readonly<Record<LossType, Partial<Record<Level, VerlLoss>>>> =
   dr_grpo: { token: { mode: 'vanilla', averaging: 'seq-mean-token-sum-norm' } },
   cispo: { token: { mode: 'cispo', averaging: 'token-mean' } },
   sapo: { token: { mode: 'sapo', averaging: 'seq-mean-token-mean' } },
-  vespo: {},
   // Each token of verl's gspo has the ratio of its sequence: their sum is the loss of the sequence times its length.
   luspo: { sequence: { mode: 'gspo', averaging: 'seq-mean-token-sum' } },
 };
@@ -34,7 +33,7 @@ export function verlLoss({
   loss_type,
   importance_sampling_level,
 }: Pick<Config, 'loss_type' | 'importance_sampling_level'>): VerlLoss | undefined {
-  return verlLosses[loss_type][importance_sampling_level];
+  return verlLosses[loss_type]?.[importance_sampling_level];
 }
 
 /** A bound above all ratios of verl's, which are at most e²⁰. verl bounds the loss of negative advantages in every run, so a bound must be given. */

@@ -1,9 +1,9 @@
 // Samples for several clients with one policy: one batch at a time, which requests join and leave.
 import { converse } from '../../loop/dialogue.ts';
-import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+import type { Completion, Dialogue, Policy, SampleRequest, SamplingFilters, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
-export interface SharedOptions extends Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'> {
+export interface SharedOptions extends SamplingFilters, Pick<SamplingOptions, 'temperature'> {
   /** Whether the model's end tokens end nothing. @default false */
   readonly ignoresEnds?: boolean;
 }

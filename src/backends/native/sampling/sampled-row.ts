@@ -1,7 +1,7 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
-import { likeliestToken, likeliestTokens, sampleToken, softmax } from '../../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, restricts, sampleToken, softmax } from '../../../models/sampler.ts';
 import { scoresNotFinite } from '../../../not-finite.ts';
 import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
@@ -135,7 +135,7 @@ export class SampledRow {
 
   /** Draws a token; undefined if the request allows none. */
   #draw({ logits, probabilities }: Scores): TokenLogprob | undefined {
-    const { temperature = 1, topK = 0, topP = 1, minP = 0 } = this.#options;
+    const { temperature = 1 } = this.#options;
     const { adjust, allows } = this.request;
     // A greedy choice is certain: its probability is 1.
     const pick = (given: Float32Array | Float64Array, chances: () => Float32Array | Float64Array) =>
@@ -148,7 +148,7 @@ export class SampledRow {
     const draw = () => pick(changed, () => softmax(changed, temperature));
     if (!allows) return draw();
     // Mostly one of the first is allowed: asking about a whole vocabulary takes longer. Filters must not be filled with others.
-    const filters = temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
+    const filters = temperature > 0 && restricts(this.#options);
     for (let tries = filters ? 0 : MOST_TRIES; tries > 0; tries--) {
       const drawn = draw();
       if (allows(drawn.id, this.#ids)) return drawn;
