@@ -1,9 +1,10 @@
 // The type of the weights that completions are sampled with. Loads no native library, so that runs of other backends may import it.
 import type { Config } from '../../config/schema.ts';
+import type { rolloutDtypes } from '../../config/sections.ts';
 import type { CacheType, ModelConfig } from '../../models/model-config.ts';
 import { expectsKernels } from './kernel-use.ts';
 
-type Setting = Config['native']['rollout_dtype'];
+type Setting = (typeof rolloutDtypes)[number];
 export type RolloutDtype = Exclude<Setting, 'auto'>;
 
 export interface RolloutModel {
