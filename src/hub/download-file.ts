@@ -3,15 +3,15 @@ import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { repeatedly, TryAgain } from '../common/repeatedly.ts';
 import { GradusError } from '../errors.ts';
 import {
-  ATTEMPTS,
   abortAfterSilence,
   anyOf,
+  attemptsOf,
   type HubSubject,
   hubRequest,
   keyOf,
-  pause,
   throwIfCancelled,
   unreachable,
 } from './hub-request.ts';
@@ -95,7 +95,7 @@ interface Held {
 async function receive(download: FileDownload, handle: FileHandle, { position, hash }: Held): Promise<Hash> {
   const { settings, subject, file, onBytes, signal } = download;
   let furthest = position;
-  for (let attempt = 1; position < file.size; attempt++) {
+  const attempt = async (progressed: () => void) => {
     const { body, from } = await bytesFrom(download, position);
     if (from !== position) [position, hash] = [from, newHash(file)];
     try {
@@ -103,7 +103,8 @@ async function receive(download: FileDownload, handle: FileHandle, { position, h
         await writeAll(handle, chunk, position);
         hash.update(chunk);
         position += chunk.length;
-        if (position > furthest) [attempt, furthest] = [1, position];
+        if (position > furthest) progressed();
+        furthest = Math.max(furthest, position);
         onBytes(position);
         // A file that is longer than the hub says is damaged, which its hash will show.
         if (position > file.size) break;
@@ -111,11 +112,10 @@ async function receive(download: FileDownload, handle: FileHandle, { position, h
       if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
     } catch (error) {
       throwIfCancelled(signal);
-      if (isOfFiles(error)) throw error;
-      if (attempt >= ATTEMPTS) throw unreachable(settings, subject, error);
-      await pause(settings, attempt, 0, signal);
+      throw isOfFiles(error) ? error : new TryAgain(unreachable(settings, subject, error));
     }
-  }
+  };
+  if (position < file.size) await repeatedly(attempt, attemptsOf(settings, signal));
   return hash;
 }
 

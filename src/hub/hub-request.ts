@@ -1,6 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
-import { setTimeout as wait } from 'node:timers/promises';
 import { bearerOf } from '../common/authorization.ts';
+import { type Pauses, repeatedly, retryAfter, TryAgain } from '../common/repeatedly.ts';
 import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
@@ -20,9 +20,9 @@ export interface HubRequestOptions {
 }
 
 /** Number of attempts. */
-export const ATTEMPTS = 5;
-/** The longest `Retry-After` that is accepted, in seconds. */
-const LONGEST_WAIT = 60;
+const ATTEMPTS = 5;
+/** The longest `Retry-After` that is accepted, in milliseconds. */
+const LONGEST_WAIT = 60_000;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
@@ -38,7 +38,7 @@ export async function hubRequest(
   const { token, endpoint } = settings;
   const isHub = new URL(url).origin === new URL(endpoint).origin;
   const authorization = token && isHub ? { authorization: bearerOf(token, 'HF_TOKEN') } : {};
-  for (let attempt = 1; ; attempt++) {
+  const attempt = async () => {
     const broken = new AbortController();
     const silence = abortAfterSilence(settings, broken);
     const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: anyOf(broken, signal) })
@@ -48,15 +48,21 @@ export async function hubRequest(
       .catch((error: unknown) => ({ error }))
       .finally(() => clearTimeout(silence));
     throwIfCancelled(signal);
-    if (!('error' in outcome) && outcome.ok) return outcome;
-    const last = attempt === ATTEMPTS;
     if ('error' in outcome) {
-      if (last || isUnknownHost(outcome.error)) throw unreachable(settings, subject, outcome.error);
-    } else if (last || !busyStatuses.has(outcome.status) || retryAfter(outcome) > LONGEST_WAIT) {
-      throw await refusal(settings, subject, outcome);
+      const fault = unreachable(settings, subject, outcome.error);
+      throw isUnknownHost(outcome.error) ? fault : new TryAgain(fault);
     }
-    await pause(settings, attempt, 'error' in outcome ? 0 : retryAfter(outcome), signal);
-  }
+    if (outcome.ok) return outcome;
+    const fault = await refusal(settings, subject, outcome);
+    const after = retryAfter(outcome.headers);
+    throw busyStatuses.has(outcome.status) && after <= LONGEST_WAIT ? new TryAgain(fault, after) : fault;
+  };
+  return await repeatedly(attempt, attemptsOf(settings, signal));
+}
+
+/** How often the hub is asked, and for how long it is left alone between. */
+export function attemptsOf({ firstWait }: HubSettings, signal: AbortSignal | undefined): Pauses {
+  return { first: firstWait, attempts: ATTEMPTS, signal };
 }
 
 /** Aborts a connection after a period of silence, unless the timer is cleared before. */
@@ -78,23 +84,10 @@ function isUnknownHost(error: unknown): boolean {
   return cause?.code === 'ENOTFOUND' || cause?.code === 'EAI_AGAIN';
 }
 
-/** Waits before the next attempt: twice as long each time, or as long as the hub asks for. */
-export async function pause(settings: HubSettings, attempt: number, seconds = 0, signal?: AbortSignal): Promise<void> {
-  const wanted = Math.max(settings.firstWait * 2 ** (attempt - 1), seconds * 1000);
-  await wait(wanted, undefined, signal && { signal }).catch(() => throwIfCancelled(signal));
-}
-
 /** Throws `CANCELLED`. */
 export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
   throw cancelled(signal, 'the download was stopped; what came is kept', 'the same command goes on with it');
-}
-
-/** Parses `Retry-After`, a number of seconds or a date, as seconds. */
-function retryAfter({ headers }: Response): number {
-  const value = headers.get('retry-after') ?? '0';
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
-  return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
 }
 
 /** Names a repository in messages: `model org/name`, with the revision unless it is `main`. */
@@ -172,7 +165,7 @@ function meaningOf(response: Response, { endpoint, token }: HubSettings, subject
     return {
       code: 'HUB_BUSY',
       message: `the hub has had too many requests to give ${what}`,
-      hint: `try again in ${Math.ceil(retryAfter(response)) || 60} seconds`,
+      hint: `try again in ${Math.ceil(retryAfter(headers) / 1000) || 60} seconds`,
       kind: 'not_ready',
     };
   }

@@ -132,6 +132,26 @@ test('busy servers and answers without a score are asked again', async (t) => {
   assert.equal(server.asked.length, 3);
 });
 
+test('a busy server is left alone for as long as it asks for, and given up if that is too long', async (t) => {
+  for (const [seconds, times] of [
+    [1, 2],
+    [61, 1],
+  ] as const) {
+    const server = await judgeServer(t, (_, count, response) => {
+      if (count > 1) return '{"score": 5}';
+      response.writeHead(429, { 'retry-after': seconds });
+      response.end('slow down');
+      return undefined;
+    });
+    const begun = Date.now();
+    const scores = judgeAt(server.baseUrl)(input(['a']));
+    if (times > 1) assert.deepEqual(await scores, [0.5]);
+    else await assert.rejects(scores, failedJudge(/429/));
+    assert.equal(server.asked.length, times);
+    assert.ok(times === 1 || Date.now() - begun >= 990, 'it waits for a second, not for a quarter');
+  }
+});
+
 test('failures are errors and not scores, and are not remembered', async (t) => {
   const server = await judgeServer(t, (_, count) => (count <= 2 ? '{"score": 11}' : '{"score": 3}'));
   const judge = judgeAt(server.baseUrl, { retries: 1 });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
 import { redacted } from '../common/redaction.ts';
+import { repeatedly, retryAfter, TryAgain } from '../common/repeatedly.ts';
 import { beginningOf, textOf } from '../common/response-text.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -49,6 +50,8 @@ export interface LlmJudgeOutside {
 
 const CACHED_VERDICTS = 10_000;
 const FIRST_PAUSE = 250;
+/** The longest `Retry-After` that is waited for, in milliseconds. */
+const LONGEST_WAIT = 60_000;
 
 /**
  * Scores between 0 and 1. The judge answers at temperature 0, and identical questions are asked only once. Completions are quoted so that
@@ -126,23 +129,25 @@ async function askRepeatedly(
   question: string,
 ): Promise<number> {
   const { retries = 2 } = config;
-  for (let attempt = 0; ; attempt++) {
+  const attempt = async () => {
     const answer = await ask(config, fetch, authorization, question);
     if (typeof answer === 'number') return answer;
-    if (attempt >= retries || !answer.mayPass) {
-      throw new GradusError('JUDGE_FAILED', `the judge ${config.model} gave no score: ${answer.fault}`, {
-        hint: `check base_url (${config.base_url}), model and the server's own log`,
-        kind: 'failed',
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE * 2 ** attempt));
-  }
+    const fault = new GradusError('JUDGE_FAILED', `the judge ${config.model} gave no score: ${answer.fault}`, {
+      hint: `check base_url (${config.base_url}), model and the server's own log`,
+      kind: 'failed',
+    });
+    const { mayPass, after = 0 } = answer;
+    throw mayPass && after <= LONGEST_WAIT ? new TryAgain(fault, after) : fault;
+  };
+  return await repeatedly(attempt, { first: FIRST_PAUSE, attempts: retries + 1 });
 }
 
 interface Failure {
   readonly fault: string;
   /** Whether the failure may be temporary, so that asking again makes sense. */
   readonly mayPass: boolean;
+  /** The pause that the server asks for before that, in milliseconds. @default none */
+  readonly after?: number;
 }
 
 async function ask(
@@ -160,7 +165,8 @@ async function ask(
     });
     if (!response.ok) {
       const mayPass = response.status === 429 || response.status >= 500;
-      return { fault: `HTTP ${response.status} ${(await beginningOf(response)).slice(0, 200)}`, mayPass };
+      const fault = `HTTP ${response.status} ${(await beginningOf(response)).slice(0, 200)}`;
+      return { fault, mayPass, after: retryAfter(response.headers) };
     }
     return scoreIn(answerSchema.parse(JSON.parse(await textOf(response))).choices[0]!.message.content, scale);
   } catch (error) {

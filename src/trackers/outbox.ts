@@ -1,5 +1,5 @@
 // A queue that sends items to a server one after another in the background, and retries while the server cannot be reached.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { repeatedly, TryAgain } from '../common/repeatedly.ts';
 import { messageOf } from '../errors.ts';
 
 /** The server refused an item permanently, so that retrying would not help. */
@@ -63,24 +63,33 @@ export class Outbox<T> {
   async #sendAll(): Promise<void> {
     const { firstPause, longestPause } = this.#times;
     const { signal } = this.#giveUp;
-    for (let pause = firstPause; this.#waiting.length > 0 && !signal.aborted; ) {
+    // The pauses must not keep the process alive.
+    const pauses = { first: firstPause, longest: longestPause, signal, holdsProcess: false };
+    while (this.#waiting.length > 0 && !signal.aborted) {
       try {
-        this.#waiting.splice(0, await this.#send(this.#waiting, signal));
+        this.#waiting.splice(0, await repeatedly(() => this.#attempt(), pauses));
         this.#impatience?.refresh();
         this.#fault = undefined;
-        pause = firstPause;
       } catch (error) {
         if (error instanceof RefusedError) {
           this.#refused = error.message;
           this.#waiting.shift();
-          continue;
         }
-        this.#fault = messageOf(error);
-        // The pause must not keep the process alive.
-        await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
-        pause = Math.min(2 * pause, longestPause);
       }
     }
     if (this.#waiting.length > 0) this.#fault ??= 'it takes too long to answer';
+  }
+
+  /** Throws `RefusedError`, or whatever it is once nobody waits any more. */
+  async #attempt(): Promise<number> {
+    const { signal } = this.#giveUp;
+    signal.throwIfAborted();
+    try {
+      return await this.#send(this.#waiting, signal);
+    } catch (error) {
+      if (error instanceof RefusedError) throw error;
+      this.#fault = messageOf(error);
+      throw new TryAgain(error);
+    }
   }
 }

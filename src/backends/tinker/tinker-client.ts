@@ -1,7 +1,7 @@
 // A client for Tinker servers: JSON over HTTP. Most requests are answered with an id, with which the client then polls for the result.
-import { setTimeout as wait } from 'node:timers/promises';
 import type { z } from 'zod';
 import { keepSecret } from '../../common/redaction.ts';
+import { repeatedly, retryAfter, TryAgain } from '../../common/repeatedly.ts';
 import { call } from '../../common/words.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
 import { failed, future, tryAgain } from './answers.ts';
@@ -33,6 +33,8 @@ const passing: readonly number[] = [...busy, 408, 425, 502, 504];
 
 interface Answer {
   readonly status: number;
+  /** The pause that it asks for, in milliseconds. */
+  readonly after: number;
   readonly body: unknown;
 }
 
@@ -57,7 +59,8 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
       redirect: 'error',
       signal,
     });
-    return { status: response.status, body: parsed(await response.text()) };
+    const { status, headers } = response;
+    return { status, after: retryAfter(headers), body: parsed(await response.text()) };
   }
 
   const late = () =>
@@ -73,25 +76,25 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
     body: object | undefined,
     { again, deadline, signal, poll, what = route }: Sending,
   ): Promise<unknown> {
-    for (let pause = SHORTEST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const attempt = async () => {
       signal?.throwIfAborted();
       const left = deadline - Date.now();
       if (left <= 0) throw late();
       const limit = AbortSignal.timeout(Math.ceil(poll ? Math.min(left, LONGEST_POLL) : left));
       const either = signal ? AbortSignal.any([signal, limit]) : limit;
-      try {
-        const answer = await send(route, body, either);
-        const isPending = poll && tryAgain.safeParse(answer.body).success;
-        if (!isPending && !again.includes(answer.status)) return accepted(answer, { url, route: what });
-      } catch (error) {
+      const answer = await send(route, body, either).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (error instanceof GradusError) throw error;
         if (!poll && limit.aborted) throw late();
+        const fault = unreachable(url, error);
         // Until its time is over, a result may be asked for again although the connection was lost.
-        if (!poll || (!limit.aborted && !isLost(error))) throw unreachable(url, error);
-      }
-      await wait(Math.min(pause, Math.max(0, deadline - Date.now())), undefined, signal && { signal }).catch(() => {});
-    }
+        throw poll && (limit.aborted || isLost(error)) ? new TryAgain(fault) : fault;
+      });
+      const isPending = poll && tryAgain.safeParse(answer.body).success;
+      if (isPending || again.includes(answer.status)) throw new TryAgain(late(), answer.after);
+      return accepted(answer, { url, route: what });
+    };
+    return await repeatedly(attempt, { first: SHORTEST_PAUSE, longest: LONGEST_PAUSE, deadline, signal });
   }
 
   async function ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T> {

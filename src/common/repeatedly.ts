@@ -1,0 +1,80 @@
+// Makes an attempt again while it may help, after pauses that double: the one way in which anything here is tried again.
+
+/** Thrown by an attempt that may help when it is made again. */
+export class TryAgain extends Error {
+  /** What is thrown when there are no attempts left. */
+  readonly fault: unknown;
+  /** The shortest pause before the next attempt, in milliseconds. */
+  readonly after: number;
+
+  constructor(fault: unknown, after = 0) {
+    super('try again', { cause: fault });
+    this.fault = fault;
+    this.after = after;
+  }
+}
+
+export interface Pauses {
+  /** The pause after the first attempt, in milliseconds; it doubles with each. */
+  readonly first: number;
+  /** @default none is too long */
+  readonly longest?: number;
+  /** How many attempts are made. @default as many as it takes */
+  readonly attempts?: number;
+  /** When the next attempt is made at the latest, in milliseconds as from `Date.now`. @default whenever the pause ends */
+  readonly deadline?: number;
+  /** Ends a pause. The next attempt is made at once, and says what that means. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the process waits for a pause to end. @default true */
+  readonly holdsProcess?: boolean;
+}
+
+/**
+ * The result of the first attempt that throws no `TryAgain`; any other error is thrown on.
+ * @param attempt is given a function that says it has got somewhere: attempts and pauses then begin anew
+ */
+export async function repeatedly<T>(attempt: (progressed: () => void) => Promise<T>, pauses: Pauses): Promise<T> {
+  const { first, longest = Number.POSITIVE_INFINITY, attempts = Number.POSITIVE_INFINITY, deadline } = pauses;
+  let made = 0;
+  const progressed = () => {
+    made = 0;
+  };
+  for (;;) {
+    try {
+      return await attempt(progressed);
+    } catch (error) {
+      if (!(error instanceof TryAgain)) throw error;
+      made++;
+      if (made >= attempts) throw error.fault;
+      const pause = Math.max(Math.min(first * 2 ** (made - 1), longest), error.after);
+      await wait(deadline === undefined ? pause : Math.min(pause, Math.max(0, deadline - Date.now())), pauses);
+    }
+  }
+}
+
+/** Longer ones would be over at once. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+function wait(milliseconds: number, { signal, holdsProcess = true }: Pauses): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer: { unref?(): unknown } & ReturnType<typeof setTimeout> = setTimeout(
+      end,
+      Math.min(milliseconds, LONGEST_TIMER),
+    );
+    if (!holdsProcess) timer.unref?.();
+    signal?.addEventListener('abort', end);
+  });
+}
+
+/** What a server asks for with `Retry-After`, a number of seconds or a date, in milliseconds; 0 if it asks for nothing. */
+export function retryAfter(headers: Headers): number {
+  const value = headers.get('retry-after') ?? '0';
+  const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isFinite(milliseconds) ? Math.max(0, milliseconds) : 0;
+}
