@@ -1,5 +1,5 @@
 // Python values that JavaScript represents differently: 1.0 and 1, whole numbers beyond 2⁵³, dates, decimals. Kept beside the values.
-import { rawJson } from './json-numbers.ts';
+import { parseWithSource, rawJson } from './json-numbers.ts';
 
 /** A number as JSON writes it, or a value of a type of Python’s, in the form that python/gradus_worker/typed_values.py reads. */
 export type Exact = { readonly number: string } | TypedValue;
@@ -64,16 +64,11 @@ const mayDiffer = /(?:^|[:,[])\s*-?(?:\d{16}|\d+\.0*(?:[\s,\]}]|$)|\d+(?:\.\d+)?
  */
 export function parseExact(text: string): unknown {
   if (!mayDiffer.test(text) && !text.includes(TAG_IN_JSON)) return JSON.parse(text);
-  return parse(text, function (name, value, { source }) {
+  return parseWithSource(text, function (name, value, { source }) {
     if (typeof value === 'number' && Number.isInteger(value)) return keptNumber(this, name, value, source!);
     return isTagged(value) ? keptTyped(this, name, value) : value;
   });
 }
-
-type Reviver = (this: object, name: string, value: unknown, context: { readonly source?: string }) => unknown;
-
-/** TypeScript's library does not know the third argument of the function yet. */
-const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 function keptNumber(holder: object, name: string, value: number, source: string): unknown {
   const isInteger = /^-?\d+$/.test(source);

@@ -1,7 +1,7 @@
 // JSON with the numbers of its text, which JavaScript would change: it rounds long ones and writes 1.0 as 1.
 
-/** @param source the digits of a number; `undefined` for other values */
-type Reviver = (name: string, value: unknown, context: { readonly source?: string }) => unknown;
+/** Called with the object or array that holds the value. @param context has the digits of a number; no `source` for objects and arrays */
+type Reviver = (this: object, name: string, value: unknown, context: { readonly source?: string }) => unknown;
 
 /** Neither the third argument of the function nor `rawJSON` is in TypeScript's library yet. */
 const json = JSON as unknown as {
@@ -9,13 +9,16 @@ const json = JSON as unknown as {
   rawJSON(text: string): object;
 };
 
+/** JSON.parse with a function that is told how each value was written. */
+export const parseWithSource = (text: string, reviver: Reviver): unknown => json.parse(text, reviver);
+
 /** Whether a text may hold numbers that JavaScript would write differently. */
 export const mayChangeNumbers = (text: string) => /\d[.eE]|\d{16}|-0/.test(text);
 
 /** Parses JSON and replaces its numbers, if any may change. @param replace gets a number as written in the text */
 export function parseWithNumbers(text: string, replace: (source: string, value: number) => unknown): unknown {
   if (!mayChangeNumbers(text)) return JSON.parse(text);
-  return json.parse(text, (_, value, { source }) =>
+  return parseWithSource(text, (_, value, { source }) =>
     typeof value === 'number' && source !== undefined ? replace(source, value) : value,
   );
 }

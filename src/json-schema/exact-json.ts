@@ -1,5 +1,6 @@
 // JSON read with its numbers as written: values in which numbers are ExactNumber, and the nodes in which the validator sees them.
 import type { JsonNode } from '@hyperjump/json-schema/instance/experimental';
+import { parseWithSource } from '../common/json-numbers.ts';
 import { ExactNumber, exactNumber } from './exact-number.ts';
 
 /** A JSON value whose numbers are exact. */
@@ -21,18 +22,10 @@ export class TooDeep extends Error {
   override readonly name = 'TooDeep';
 }
 
-/** TypeScript's library does not know the third argument yet. */
-const { parse } = JSON as unknown as {
-  parse(
-    text: string,
-    reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
-  ): unknown;
-};
-
 /** Reads JSON. Throws a `SyntaxError`, or `TooDeep`. */
 export function parseExact(text: string): ExactValue {
   try {
-    return parse(text, (_, value, { source }) =>
+    return parseWithSource(text, (_, value, { source }) =>
       typeof value === 'number' ? exactNumber(source ?? String(value)) : value,
     ) as ExactValue;
   } catch (error) {

@@ -139,13 +139,13 @@ test('a busy server is left alone for as long as it asks for, and given up if th
   ] as const) {
     const server = await judgeServer(t, (_, count, response) => {
       if (count > 1) return '{"score": 5}';
-      response.writeHead(429, { 'retry-after': seconds });
+      response.writeHead(429, { 'retry-after': String(seconds) });
       response.end('slow down');
       return undefined;
     });
     const begun = Date.now();
-    const scores = judgeAt(server.baseUrl)(input(['a']));
-    if (times > 1) assert.deepEqual(await scores, [0.5]);
+    const scores = async () => await judgeAt(server.baseUrl)(input(['a']));
+    if (times > 1) assert.deepEqual(await scores(), [0.5]);
     else await assert.rejects(scores, failedJudge(/429/));
     assert.equal(server.asked.length, times);
     assert.ok(times === 1 || Date.now() - begun >= 990, 'it waits for a second, not for a quarter');
