@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { nextCommands } from '../src/cli/commands/train.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { evaluate } from '../src/evaluation/evaluate.ts';
 import { train } from '../src/launch/train.ts';
@@ -63,16 +64,18 @@ test('what was not measured after the last step is absent', async () => {
 });
 
 test('commands that are worth running are quoted where the name of the run needs it', async () => {
-  const { next } = await train({ ...config, max_steps: 1 }, { name: 'my run', root: folder, preflight });
+  const options = { name: 'my run', root: folder, preflight };
+  assert.deepEqual((await train({ ...config, max_steps: 1 }, options)).next, [], 'a program is told no commands');
+  const { next } = await train({ ...config, max_steps: 1 }, { ...options, overwrite: true, next: nextCommands });
   assert.ok(next.includes(`gradus eval '${place('my run')}'`), next.join('; '));
   assert.ok(next.includes(`gradus sample '${place('my run')}' --n 8`), next.join('; '));
 });
 
 test('where nothing is held out, the problems that were trained on are worth an evaluation', async () => {
-  const { next } = await train({ ...config, max_steps: 1, eval: null }, { out: place('all trained on'), preflight });
   const out = place('all trained on');
+  const { next } = await train({ ...config, max_steps: 1, eval: null }, { out, preflight, next: nextCommands });
   assert.ok(next.includes(`gradus eval '${out}' --split train`), next.join('; '));
-  assert.equal((await evaluate(out, { split: 'train' })).ok, true);
+  assert.equal((await evaluate(out, { split: 'train' })).split, 'train');
 });
 
 test('a run that has made everything when the signal comes is complete', async () => {

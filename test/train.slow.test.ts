@@ -10,6 +10,7 @@ import { train, trainEvents } from '../src/launch/train.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
 import type { TrainEvent } from '../src/training/events.ts';
+import { storedTrainResult } from '../src/training/train-result.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
 
@@ -32,7 +33,7 @@ describe('a run', () => {
     const run = readRun(place('first'));
     assert.equal(run.status, 'completed');
     assert.ok(run.ended! >= run.started);
-    assert.deepEqual(JSON.parse(readFileSync(join(place('first'), 'result.json'), 'utf8')), result);
+    assert.deepEqual(JSON.parse(readFileSync(join(place('first'), 'result.json'), 'utf8')), storedTrainResult(result));
   });
 
   test('learns: the reward of held-out problems rises beyond its interval', () => {

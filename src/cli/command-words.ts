@@ -15,6 +15,7 @@ const commands: Readonly<Record<Deed, string>> = {
   listRuns: 'runs list',
   stop: 'runs stop',
   wait: 'runs wait',
+  follow: 'runs tail',
   watch: 'dashboard',
   preflight: 'preflight',
   checkEnvironment: 'env check',
@@ -70,7 +71,7 @@ function option(name: OptionName, value: OptionValue = true): string {
 }
 
 /** A command to type. @param rest further words, which are typed as they are */
-function command(deed: Deed, subject?: string, options: CallOptions = {}, ...rest: readonly string[]): string {
+export function command(deed: Deed, subject?: string, options: CallOptions = {}, ...rest: readonly string[]): string {
   const given = Object.entries(options).map(([name, value]) => option(name as OptionName, value));
   return ['gradus', commands[deed], ...(subject === undefined ? [] : [shellWord(subject)]), ...given, ...rest].join(
     ' ',

@@ -13,6 +13,7 @@ export type Deed =
   | 'listRuns'
   | 'stop'
   | 'wait'
+  | 'follow'
   | 'watch'
   | 'preflight'
   | 'serveRewards'
@@ -87,6 +88,7 @@ const functions: Readonly<Record<Deed, string | { readonly said: (subject: strin
   show: 'inspectRun',
   stop: said('the signal of its train'),
   wait: said('the promise of its train'),
+  follow: said('the events of the run'),
   watch: said('the dashboard'),
   preflight: said('the check before a run'),
   checkEnvironment: said('the check of environments'),

@@ -1,4 +1,5 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
+
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 import { call, option } from '../common/words.ts';
@@ -15,6 +16,7 @@ import { stepName } from '../runs/layout.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { changesOf } from '../runs/run-remarks.ts';
+import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { rightAnswer } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
@@ -41,9 +43,6 @@ export interface EvaluateOptions {
 }
 
 export interface EvaluateResult {
-  readonly ok: true;
-  readonly schema: 'eval.result/1';
-  readonly command: 'eval';
   /** Absent if a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
   /** The adapter of a configuration that was evaluated; absent if it has none. */
@@ -95,10 +94,9 @@ export async function evaluate(
     const settings = evaluationSettings(config, options);
     const asked = problems[split].slice(0, settings.limit);
     const temperature = options.temperature ?? config.temperature;
-    const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
     if (!checkpoint || directory === undefined) {
       const evaluation = await measure(setup, asked, 0, { k: settings.k, temperature, signal });
-      return { ...common, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
+      return { split, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
     }
     const { step, files } = checkpoint.state;
     const log = openLog(directory, step, setup, { asked, split, k: settings.k, temperature, files });
@@ -110,7 +108,7 @@ export async function evaluate(
       const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
       const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
       const result: EvaluateResult = {
-        ...common,
+        split,
         run: { dir: directory, step },
         ...(log && { completions: log.path }),
         ...changesOf({ changed_files }),
@@ -118,7 +116,7 @@ export async function evaluate(
         baseline,
         ...(verdict && { verdict }),
       };
-      log?.finish(result);
+      log?.finish(storedEvaluation(result));
       return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
     } finally {
       log?.close();
@@ -126,6 +124,11 @@ export async function evaluate(
   } finally {
     setup.dispose();
   }
+}
+
+/** What the file beside the completions holds, which is what the command prints. */
+export function storedEvaluation(result: EvaluateResult) {
+  return storedResult('eval.result/1', 'eval', result);
 }
 
 interface Measuring {

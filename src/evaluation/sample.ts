@@ -46,9 +46,6 @@ export interface SampleOptions {
 }
 
 export interface SampleResult {
-  readonly ok: true;
-  readonly schema: 'sample.result/1';
-  readonly command: 'sample';
   /** Absent if a configuration was sampled from. */
   readonly run?: { readonly dir: string; readonly step: number };
   readonly samples: readonly SampleRecord[];
@@ -110,9 +107,6 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
     });
     if (signal?.aborted) throw cancelled(signal, 'sampling was stopped');
     return {
-      ok: true,
-      schema: 'sample.result/1',
-      command: 'sample',
       ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
       samples,
     };

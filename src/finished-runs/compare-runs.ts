@@ -1,9 +1,10 @@
 // Compares runs: their metrics, the differences of their configurations, and which is better on held-out problems.
+
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Interval, pairedInterval, unpairedInterval } from '../common/intervals.ts';
-import { shellWord } from '../common/shell-word.ts';
 import { mean } from '../common/statistics.ts';
+import { call } from '../common/words.ts';
 import { isProgramReference, splitReference } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
@@ -20,7 +21,7 @@ export interface Comparison {
   readonly config: readonly { readonly key: string; readonly values: readonly unknown[] }[];
   /** Each other run compared with the first; absent for runs without evaluations. */
   readonly held_out: readonly HeldOutComparison[];
-  /** Commands that judge runs by the problems and the reward of the first; absent if all were judged alike. */
+  /** The calls that judge runs by the problems and the reward of the first; absent if all were judged alike. */
   readonly next?: readonly string[];
 }
 
@@ -88,7 +89,7 @@ export function compareRuns(runs: readonly InspectedRun[]): Comparison {
     runs: runs.map((run) => comparedRun(run, names)),
     config: configDifferences(runs),
     held_out,
-    ...(next.length > 0 && { next: [`gradus eval ${shellWord(first!.directory)}`, ...next] }),
+    ...(next.length > 0 && { next: [call('evaluate', first!.directory), ...next] }),
   };
 }
 
@@ -97,20 +98,18 @@ function areJudgedAlike(a: InspectedRun, b: InspectedRun): boolean {
   return isDeepStrictEqual(decisiveReward(a), decisiveReward(b)) && otherPopulation(a, b) === undefined;
 }
 
-/** The commands that evaluate the model of a run as another run is evaluated; none if it has no model of its own. */
+/** The calls that evaluate the model of a run as another run is evaluated; none if it has no model of its own. */
 function judging(run: InspectedRun, judge: InspectedRun): string[] {
   const [ours, theirs] = [run.config, judge.config];
   if (!ours || !theirs || ours.model === null || theirs.model === null) return [];
-  const evaluate = `gradus eval ${shellWord(join(judge.directory, runFiles.resolvedConfig))}`;
+  const evaluate = (...settings: string[]) =>
+    call('evaluate', join(judge.directory, runFiles.resolvedConfig), { settings });
   const fits = ours.lora !== null && isDeepStrictEqual([ours.model, ours.lora], [theirs.model, theirs.lora]);
   // Relative paths in settings would be relative to the configuration.
   const directory = resolve(run.directory);
-  if (fits) return [`${evaluate} --set ${shellWord(`adapter=${directory}`)}`];
+  if (fits) return [evaluate(`adapter=${directory}`)];
   const model = join(directory, 'model');
-  return [
-    `gradus export ${shellWord(run.directory)} --out ${shellWord(model)}`,
-    `${evaluate} --set ${shellWord(`model=${model}`)} --set adapter=null`,
-  ];
+  return [call('export', run.directory, { out: model }), evaluate(`model=${model}`, 'adapter=null')];
 }
 
 function sharedMetrics(runs: readonly InspectedRun[]): string[] {

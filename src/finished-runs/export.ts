@@ -47,9 +47,6 @@ export interface ExportOptions {
 }
 
 export interface ExportResult {
-  readonly ok: true;
-  readonly schema: 'export.result/1';
-  readonly command: 'export';
   readonly run: { readonly dir: string; readonly step: number };
   readonly dir: string;
   readonly format: ExportFormat;
@@ -117,9 +114,6 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype, ends };
   await fillFolder(resolve(out), (target) => writeFiles(target, exported), assertFree);
   return {
-    ok: true,
-    schema: 'export.result/1',
-    command: 'export',
     run: { dir: directory, step: state.step },
     dir: out,
     format,

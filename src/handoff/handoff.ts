@@ -1,7 +1,9 @@
 // Writes what another system needs to run the same training: `gradus handoff` for programs.
+
 import { basename, resolve } from 'node:path';
 import { nameForOthers } from '../backends/model-files/find-model.ts';
 import { shellWord } from '../common/shell-word.ts';
+import { call } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stepCount } from '../data/problems.ts';
@@ -26,9 +28,6 @@ export interface HandoffOptions {
 }
 
 export interface HandoffResult {
-  readonly ok: true;
-  readonly schema: 'handoff.result/1';
-  readonly command: 'handoff';
   readonly to: { readonly name: HandoffSystem; readonly version: string };
   readonly dir: string;
   /** Whether nothing was written. */
@@ -75,9 +74,6 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
   const differences = target.differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
   const texts = target.texts({ config, overrides, version: gradusVersion(), ...counts, steps, differences });
   return {
-    ok: true,
-    schema: 'handoff.result/1',
-    command: 'handoff',
     to: { name: to, version: target.version },
     dir: out,
     dry_run: dryRun,
@@ -90,13 +86,9 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
     differences,
     next: [
       ...target.commands(steps).map((command) => `cd ${shellWord(out)} && ${command}`),
-      ...(config.eval ? [evaluation(file ?? 'CONFIG', target.trained(config, resolve(out)))] : []),
+      ...(config.eval ? [call('evaluate', file ?? 'CONFIG', { settings: target.trained(config, resolve(out)) })] : []),
     ],
   };
-}
-
-function evaluation(file: string, settings: readonly string[]): string {
-  return ['gradus eval', shellWord(file), ...settings.map((setting) => `--set ${shellWord(setting)}`)].join(' ');
 }
 
 /** Throws `DATASET_TOO_SMALL` for fewer rows than a step takes: verl and TRL leave out rows that do not fill one. */

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { shellWord } from '../common/shell-word.ts';
 import { assertConfirmed } from '../modal/rental.ts';
 import { packageRoot } from '../package/package-root.ts';
 import { ownVersions } from '../package/versions.ts';
@@ -25,10 +24,7 @@ export interface DetachOptions extends RunPlace {
   readonly argv: readonly string[];
 }
 
-export interface DetachedResult {
-  readonly ok: true;
-  readonly schema: 'train.detached/1';
-  readonly command: 'train';
+export interface DetachedRun {
   readonly run: {
     readonly id: string;
     readonly dir: string;
@@ -38,14 +34,15 @@ export interface DetachedResult {
   };
   /** The file with the process's stderr. */
   readonly log: string;
-  readonly next: readonly string[];
+  /** The run's path, as it was given. */
+  readonly reference: string;
 }
 
 /**
  * Returns at once. Errors in the configuration or the directory are thrown here; later ones, such as a missing model, are recorded in run.json and
- * reported by `gradus runs wait`.
+ * told by whoever reads it.
  */
-export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
+export function detachTraining(configFile: string, options: DetachOptions): DetachedRun {
   const run = resolveRun(loadConfig(configFile, options.settings), options, options.require);
   const { config, directory, reference, resume } = run;
   assertConfirmed(config, options.yes ?? false);
@@ -76,14 +73,8 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
   });
   child.unref();
   return {
-    ok: true,
-    schema: 'train.detached/1',
-    command: 'train',
     run: { id: basename(directory), dir: directory, backend, status: 'starting', pid: child.pid! },
     log,
-    next: ['wait --timeout 300', 'tail', 'stop'].map((rest) => {
-      const [verb, ...flags] = rest.split(' ');
-      return ['gradus runs', verb, shellWord(reference), ...flags].join(' ');
-    }),
+    reference,
   };
 }

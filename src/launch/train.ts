@@ -1,4 +1,4 @@
-// Trains a model according to a configuration: `gradus train` for programs.
+// Trains a model according to a configuration.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
@@ -27,7 +27,7 @@ import { assertWritable, openRun } from '../training/open-run.ts';
 import { failureOf, recorded } from '../training/record-events.ts';
 import { type LoadedTraining, type ResolvedRun, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { Tracking } from '../training/tracking.ts';
-import { type TrainResult, trainResult } from '../training/train-result.ts';
+import { type SayNext, type TrainResult, trainResult } from '../training/train-result.ts';
 import { TrainingRun } from '../training/training-run.ts';
 
 export interface TrainOptions extends RunPlace {
@@ -44,6 +44,8 @@ export interface TrainOptions extends RunPlace {
   /** Whether to record where the first few steps spend time and memory, which makes them slower. @default false */
   readonly profile?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
+  /** What the result suggests in its `next`, in your words. @default nothing */
+  readonly next?: SayNext;
 }
 
 /**
@@ -89,19 +91,19 @@ export async function* trainEvents(
     const profiler = options.profile ? await findProfiler(run.config) : undefined;
     if (!isRented) return yield* trainHere(run, { ...options, profiler });
     const { trainAtModal } = await import('../modal/modal-run.ts');
-    return yield* trainAtModal(run, options.signal);
+    return yield* trainAtModal(run, options.signal, options.next);
   } catch (error) {
     endIfReserved(run.reference, error);
     throw storageError(error, run.reference);
   }
 }
 
-type HereOptions = Pick<TrainOptions, 'preflight' | 'signal'> & { readonly profiler: Profiler | undefined };
+type HereOptions = Pick<TrainOptions, 'preflight' | 'signal' | 'next'> & { readonly profiler: Profiler | undefined };
 
 /** Trains on this machine. */
 async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
   const { config, values, requirements, reference, resume } = run;
-  const { signal, profiler } = options;
+  const { signal, profiler, next } = options;
   const tracking = await connectTrackers(config, signal);
   const adapter = resume ? undefined : await readStartAdapter(config, signal);
   const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
@@ -121,7 +123,7 @@ async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerato
         alerts: training.alerts,
         artifacts: runArtifacts(directory),
         reference,
-        onlyHere: values !== undefined && values.size > 0,
+        next,
       });
     try {
       return yield* recorded(store, tracking?.follow(store, events) ?? events, conclude);
@@ -157,6 +159,7 @@ const optionSchema = z.object({
   preflight: z.boolean(),
   yes: z.boolean(),
   profile: z.boolean(),
+  next: z.custom<TrainOptions['next']>((value) => typeof value === 'function', 'expected a function'),
   onEvent: z.custom<TrainOptions['onEvent']>((value) => typeof value === 'function', 'expected a function'),
   out: z.string(),
   name: z.string(),

@@ -36,8 +36,6 @@ export interface CheckResult {
 
 export interface DoctorResult {
   readonly ok: boolean;
-  readonly schema: 'doctor.result/1';
-  readonly command: 'doctor';
   readonly backend: Backend;
   readonly compute: Compute;
   readonly checks: readonly CheckResult[];
@@ -67,8 +65,6 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   const failing = checks.filter(({ ok, required }) => required && !ok);
   return {
     ok: failing.length === 0,
-    schema: 'doctor.result/1',
-    command: 'doctor',
     backend,
     compute,
     checks,

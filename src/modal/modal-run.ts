@@ -25,7 +25,7 @@ import { emptyRun, endReserved, reserveRun } from '../runs/reservation.ts';
 import type { TimedEvent } from '../training/events.ts';
 import { healthSettings } from '../training/health-settings.ts';
 import type { ResolvedRun } from '../training/resolved-run.ts';
-import { type TrainResult, trainResult } from '../training/train-result.ts';
+import { type SayNext, storedTrainResult, type TrainResult, trainResult } from '../training/train-result.ts';
 import { type ModalApp, modalApp } from './modal-app.ts';
 
 /** The command that runs Modal's client, in the version that the app was tested with. */
@@ -55,6 +55,7 @@ type Report = z.output<typeof report>;
 export async function* trainAtModal(
   run: ResolvedRun,
   signal: AbortSignal | undefined,
+  next?: SayNext,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
   const { config, directory, reference, requirements } = run;
@@ -75,10 +76,11 @@ export async function* trainAtModal(
     record,
     requirements,
     reference,
+    next,
     alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
     artifacts: runArtifacts(directory),
   });
-  replaceJson(join(directory, runFiles.result), result);
+  replaceJson(join(directory, runFiles.result), storedTrainResult(result));
   return result;
 }
 

@@ -32,8 +32,6 @@ export interface GpuPlace {
 
 export interface GpuPathResult {
   readonly ok: boolean;
-  readonly schema: 'gpu-train.result/1';
-  readonly command: 'gpu-train';
   readonly model: string;
   readonly data: string;
   /** The place that the configuration chooses, or `trl-local` if it does not choose a GPU. */
@@ -129,8 +127,6 @@ export async function explainGpuPath(
   const { ready, missing, refused } = described.find(({ id }) => id === chosen)!;
   return {
     ok: ready,
-    schema: 'gpu-train.result/1',
-    command: 'gpu-train',
     model: config.model,
     data: dataOf(config),
     chosen,

@@ -6,7 +6,7 @@ import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
-import type { TrainResult } from './train-result.ts';
+import { storedTrainResult, type TrainResult } from './train-result.ts';
 
 type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
 
@@ -29,7 +29,7 @@ export async function* recorded(
     await store.settle();
     const ending = { ...end, ended: now() };
     const result = conclude({ ...store.record, ...ending });
-    store.writeResult(result);
+    store.writeResult(storedTrainResult(result));
     store.update({ ...ending, verdict: result.verdict });
     outcome = undefined;
     return result;

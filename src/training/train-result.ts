@@ -1,18 +1,17 @@
-// The result of a training run: the object that `--json` prints and that is stored as result.json.
-import { shellWord } from '../common/shell-word.ts';
+// The result of a training run, and the object that result.json holds of it.
+
 import { mean } from '../common/statistics.ts';
+import { resuming } from '../common/words.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
+import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { type PreflightWarning, preflightWarnings } from './preflight-warnings.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
-import { resumeCommand } from './resume-command.ts';
 
 export interface TrainResult {
   readonly ok: boolean;
-  readonly schema: 'train.result/1';
-  readonly command: 'train';
   readonly run: {
     readonly id: string;
     readonly dir: string;
@@ -38,10 +37,16 @@ export interface TrainResult {
   readonly changed_files?: readonly string[];
   /** What was wrong with the latest checkpoints when the run was resumed from an earlier step; absent if nothing was. */
   readonly damaged_checkpoints?: readonly string[];
-  /** Commands worth running now. */
+  /** What is worth doing now, as `TrainOptions.next` says it. @default none */
   readonly next: readonly string[];
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
+
+/**
+ * Says what is worth doing after a run, in the words of whoever asks: commands, for the command line.
+ * @param reference the run's path, as it was given
+ */
+export type SayNext = (result: Omit<TrainResult, 'next'>, reference: string) => readonly string[];
 
 const LAST_STEPS = 10;
 
@@ -52,28 +57,26 @@ export interface TrainResultOptions {
   readonly requirements?: readonly Requirement[];
   /** The paths of the files that the run has written, by name. */
   readonly artifacts: Readonly<Record<string, string>>;
-  /** The run's name or path for commands. */
+  /** The run's path, as it was given. */
   readonly reference: string;
-  /** Whether the configuration holds values of this program, which commands cannot load. @default false */
-  readonly onlyHere?: boolean;
+  readonly next?: SayNext | undefined;
 }
 
 export function trainResult(options: TrainResultOptions): TrainResult {
-  const { directory, record, alerts, requirements = [], artifacts, reference, onlyHere } = options;
+  const { directory, record, alerts, requirements = [], artifacts, reference, next } = options;
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
-  const run = shellWord(reference);
   const final = finalEvaluation(evals, record.step);
-  const resume = onlyHere ? 'give the same with resume: true to go on' : `${resumeCommand(directory)} goes on`;
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
-  const error = record.status === 'stopped' ? stopFailure(record, resume) : requirementFailure(checked, measured, run);
-  return {
+  const error =
+    record.status === 'stopped'
+      ? stopFailure(record, resuming(directory))
+      : requirementFailure(checked, measured, reference);
+  const found = {
     ok: error === undefined,
-    schema: 'train.result/1',
-    command: 'train',
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
     metrics,
     evals,
@@ -84,14 +87,14 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     artifacts,
     ...changesOf(record),
     ...damageOf(record),
-    next: [
-      ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [`gradus runs diagnose ${run}`] : []),
-      ...(onlyHere
-        ? []
-        : [`gradus eval ${run}${evals.length > 0 ? '' : ' --split train'}`, `gradus sample ${run} --n 8`]),
-    ],
-    ...(error && { error }),
   };
+  const failure = error && { error };
+  return { ...found, next: next?.({ ...found, ...failure }, reference) ?? [], ...failure };
+}
+
+/** What result.json holds, which is what the command prints. */
+export function storedTrainResult(result: TrainResult) {
+  return storedResult('train.result/1', 'train', result);
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) {

@@ -1,4 +1,5 @@
 // gradus demo: trains a tiny transformer that ships with the package, and compares it before and after.
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -13,6 +14,7 @@ import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
 import { sampleLine } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
+import { nextCommands } from './train.ts';
 
 const bundledConfig = packagePath('demo', 'demo.yaml');
 
@@ -57,6 +59,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
         out,
         signal,
         preflight: false,
+        next: nextCommands,
         settings: [`seed=${seed}`],
         onEvent(event) {
           output.event(event);

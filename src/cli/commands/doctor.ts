@@ -1,8 +1,10 @@
 // gradus doctor: checks whether this machine is ready for a backend or for a configuration.
+
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { assertNoOtherSystem, backendNames } from '../../config/backend-table.ts';
 import type { CheckResult, DoctorOptions, DoctorResult } from '../../machine/doctor.ts';
+import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 
@@ -40,7 +42,7 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
   const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
   return output.outcome(
-    result,
+    storedResult('doctor.result/1', 'doctor', result),
     [table(output.suggested(result.checks).map(row)), ...conclusion(result)].join('\n'),
     exitCode,
   );

@@ -66,10 +66,10 @@ async function runEvaluation(
   subject: string,
   { set, n, k, split, checkpoint, temperature }: EvalFlags,
 ) {
-  const { evaluate } = await import('../../evaluation/evaluate.ts');
+  const { evaluate, storedEvaluation } = await import('../../evaluation/evaluate.ts');
   const options = given({ problems: n, k, split, checkpoint, temperature, ...(set.length > 0 && { settings: set }) });
   const result = await withStopSignals((signal) => evaluate(subject, { ...options, signal }));
-  output.result(result, evaluationSummary(result));
+  output.result(storedEvaluation(result), evaluationSummary(result));
   return undefined;
 }
 

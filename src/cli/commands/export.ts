@@ -1,8 +1,10 @@
 // gradus export: exports the model of a run as a folder or as an adapter.
+
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { ExportOptions } from '../../finished-runs/export.ts';
+import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
@@ -53,7 +55,7 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
   const result = await exportRun(run, { out, ...given({ format, dtype, checkpoint }) });
   const what = result.format === 'peft' ? 'the adapter' : 'the model';
   output.result(
-    result,
+    storedResult('export.result/1', 'export', result),
     `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}`,
   );
   return undefined;

@@ -1,6 +1,8 @@
 // gradus gpu-train: explains the ways to train a configuration on a GPU; it starts and spends nothing.
+
 import { Command } from 'commander';
 import type { GpuPathResult, GpuPlace } from '../../planning/gpu-path.ts';
+import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';
 
@@ -22,7 +24,11 @@ async function explain({ output }: Cli, config: string) {
   const { explainGpuPath } = await import('../../planning/gpu-path.ts');
   const result = await explainGpuPath(config);
   const codes: Readonly<Record<string, ExitCode>> = { CREDENTIALS_MISSING: 4, CONFIG_CONFLICT: 2 };
-  return output.outcome(result, explanation(result), result.ok ? 0 : (codes[result.error!.code] ?? 3));
+  return output.outcome(
+    storedResult('gpu-train.result/1', 'gpu-train', result),
+    explanation(result),
+    result.ok ? 0 : (codes[result.error!.code] ?? 3),
+  );
 }
 
 function explanation({ model, data, chosen, places, note }: GpuPathResult): string {

@@ -1,9 +1,11 @@
 // gradus handoff: writes a folder with which another system runs the same training.
+
 import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import type { HandoffResult } from '../../handoff/handoff.ts';
 import type { HandoffSystem } from '../../handoff/handoff-targets.ts';
+import { storedResult } from '../../runs/stored-result.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { leavingLines } from '../leaving-text.ts';
@@ -46,7 +48,7 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
   // Another engine will train, so keys that our engines refuse are not errors.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
   const result = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });
-  output.result(result, summary(output.suggested(result)));
+  output.result(storedResult('handoff.result/1', 'handoff', result), summary(output.suggested(result)));
   return undefined;
 }
 

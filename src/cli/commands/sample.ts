@@ -1,7 +1,9 @@
 // gradus sample: samples completions with their rewards.
+
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
 import type { SampleOptions } from '../../evaluation/sample.ts';
+import { storedResult } from '../../runs/stored-result.ts';
 import {
   collect,
   completionCount,
@@ -67,6 +69,9 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   const { n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint } = flags;
   const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
-  output.result(result, result.samples.map((record) => sampleLine(record)).join('\n'));
+  output.result(
+    storedResult('sample.result/1', 'sample', result),
+    result.samples.map((record) => sampleLine(record)).join('\n'),
+  );
   return undefined;
 }

@@ -5,10 +5,12 @@ import { given } from '../../common/given.ts';
 import { shellWord } from '../../common/shell-word.ts';
 import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
-import type { TrainResult } from '../../training/train-result.ts';
+import { storedResult } from '../../runs/stored-result.ts';
+import type { SayNext, TrainResult } from '../../training/train-result.ts';
 import { alertLine } from '../alert-line.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import { command } from '../command-words.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import { describeError } from '../output.ts';
@@ -85,6 +87,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
   const { name, out, resume, overwrite, require, preflight, yes, profile } = flags;
   const { output } = cli;
   const { train } = await import('../../launch/train.ts');
+  const { storedTrainResult } = await import('../../training/train-result.ts');
   const progress = new ProgressLine(output);
   const started = performance.now();
   try {
@@ -95,6 +98,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
         require,
         preflight,
         signal,
+        next: nextCommands,
         onEvent(event) {
           output.event(event);
           if (event.type === 'start') output.began(event.run);
@@ -104,7 +108,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
       progress.close();
       const seconds = (performance.now() - started) / 1000;
       return output.outcome(
-        result,
+        storedTrainResult(result),
         trainSummary(output.suggested(result), seconds),
         exitCodeOfRun(result, signal.reason),
       );
@@ -139,17 +143,32 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
   const { detachTraining } = await import('../../launch/detach.ts');
   const { name, out, resume, overwrite, require, yes } = flags;
-  const result = detachTraining(config, {
+  const detached = detachTraining(config, {
     ...given({ name, out, resume, overwrite, yes }),
     settings: settingsOf(flags),
     require,
     argv: argv.filter((argument) => argument !== '--detach'),
   });
-  const { run, log, next } = result;
+  const { run, log, reference } = detached;
+  const next = [
+    command('wait', reference, {}, '--timeout 300'),
+    command('follow', reference),
+    command('stop', reference),
+  ];
   const text = [`${run.dir}: started in the background, process ${run.pid}; its log is ${log}`];
-  output.result(result, [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'));
+  output.result(
+    storedResult('train.detached/1', 'train', { run, log, next }),
+    [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'),
+  );
   return 0 as const;
 }
+
+/** What is worth typing after a run. */
+export const nextCommands: SayNext = ({ alerts, error, evals }, run) => [
+  ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [command('diagnose', run)] : []),
+  command('evaluate', run, evals.length > 0 ? {} : { split: 'train' }),
+  command('sample', run, {}, '--n 8'),
+];
 
 /** The changes to the configuration that the command line makes. */
 function settingsOf({ set, backend, compute }: TrainFlags): string[] {

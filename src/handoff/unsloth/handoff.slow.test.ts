@@ -49,7 +49,7 @@ test('a folder holds data, rewards, settings, a script and how to run it', async
   execFileSync('bash', ['-n', join(out, 'run.sh')]);
   assert.deepEqual(result.next, [
     `cd '${out}' && ./run.sh`,
-    `gradus eval CONFIG --set 'adapter=${join(out, 'trained')}'`,
+    `evaluate(CONFIG, { settings: ['adapter=${join(out, 'trained')}'] })`,
   ]);
 });
 

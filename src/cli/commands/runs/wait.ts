@@ -1,8 +1,8 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
+import { resuming } from '../../../common/words.ts';
 import type { Pace, RunRecord } from '../../../runs/records.ts';
-import { resumeCommand } from '../../../training/resume-command.ts';
 import type { TrainResult } from '../../../training/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
@@ -67,7 +67,7 @@ function failureOf(record: RunRecord, directory: string, hasConfig: boolean): De
   const { status, error, step, max_steps, stop_reason } = record;
   const where = `at step ${step} of ${max_steps}`;
   // A run that ended before it wrote its configuration has nothing to go on from.
-  const hint = hasConfig ? `${resumeCommand(directory)} goes on` : 'it had not begun: start it again';
+  const hint = hasConfig ? resuming(directory) : 'it had not begun: start it again';
   const failure: DescribedError = error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` };
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
     failed: { ...failure, hint: failure.hint === undefined ? hint : `${failure.hint}; ${hint}` },
