@@ -1,7 +1,8 @@
 // The code of a completion, in blocks as models write them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blocksOf, codeOf } from './code-blocks.ts';
+import { codeOf } from './code-blocks.ts';
+import { blocksOf } from './fenced-blocks.ts';
 
 const right = 'def add(a, b):\n    return a + b';
 const fenced = (text: string, label = 'python', fence = '```') => `${fence}${label}\n${text}\n${fence}`;

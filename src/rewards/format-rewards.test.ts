@@ -146,6 +146,9 @@ test('json_schema finds the last complete block of JSON', async () => {
     ['```json\n1\n```\n```json\n{"a": "```"}\n```\n```python\nprint(1)\n```', 1],
     ['```json\n{"a": "```"}\n```\n```json\n1\n```', 0],
     ['```json\n{"a": "```"}', 0],
+    ['> ```json\n> {"a": "```"}\n> ```', 1],
+    ['```json title="answer.json"\n{"a": "```"}\n```', 1],
+    ['```json\n1\n```json\n{"a": "```"}\n```', 1],
     [`\`\`\`${'\n'.repeat(200_000)}`, 0],
   ] as const) {
     assert.equal(await score(reward, completion), expected, completion.slice(0, 80));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { existingNames } from '../common/nearest.ts';
 import { GradusError, isObject } from '../errors.ts';
 import type { RewardFunction, RewardInput } from '../scoring.ts';
+import { blocksOf } from './fenced-blocks.ts';
 
 export interface JsonSchemaConfig {
   /**
@@ -110,26 +111,9 @@ async function judgeBy(schema: unknown, refusal: (fault: string, place: string) 
   };
 }
 
-/** The text within the last complete fence, of three or more backticks or tildes, that is marked as JSON or not at all. */
+/** The text within the last fences that are closed, and marked as JSON or not at all. */
 function lastBlock(text: string): string | undefined {
-  let last: string | undefined;
-  let open: { readonly fence: string; readonly lines: string[] | undefined } | undefined;
-  for (const line of text.split('\n')) {
-    if (!open) {
-      const [, fence, language] = /(`{3,}|~{3,})[ \t]*(\w*)[ \t]*\r?$/.exec(line) ?? [];
-      if (fence) open = { fence, lines: /^(?:json)?$/i.test(language!) ? [] : undefined };
-      continue;
-    }
-    const content = line.trimEnd();
-    if (!content.endsWith(open.fence)) {
-      open.lines?.push(line);
-      continue;
-    }
-    open.lines?.push(content.slice(0, content.length - open.fence.length));
-    last = open.lines?.join('\n') ?? last;
-    open = undefined;
-  }
-  return last;
+  return blocksOf(text).findLast(({ label, isClosed }) => isClosed && (label === 'json' || label === ''))?.text;
 }
 
 function columnNamed(columns: RewardInput['columns'], name: string): readonly unknown[] {
