@@ -69,7 +69,7 @@ export interface ModelDescription extends ModelInterface {
   /** An estimate of the process's peak memory in bytes, by purpose. */
   memory(workload: Workload): Readonly<Record<string, number>>;
   time(workload: Workload): TimeEstimate;
-  /** What another's machine costs, in words. @default nothing: the model computes on this machine */
+  /** What a machine of somebody else costs, in words. @default nothing: the model computes on this machine */
   readonly cost?: string;
   /** How an engine in another process would be started: its command and its settings. */
   readonly engine?: Readonly<Record<string, unknown>>;

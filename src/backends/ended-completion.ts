@@ -1,7 +1,7 @@
-// Applies `stopWhen` and `onToken` to a completion that an engine elsewhere has sampled to its end.
+// Applies `stopWhen` and `onToken` to a completion that another process has already sampled.
 import type { Completion, SampleRequest, SamplingOptions } from '../policy.ts';
 
-/** The completion up to where it was to end. It may be cut afterwards, since tokens do not depend on later ones. */
+/** The completion up to its intended end. It may be cut afterwards, since tokens do not depend on later ones. */
 export function endedCompletion(
   completion: Completion,
   { stopWhen: ownStop, onToken }: SampleRequest,

@@ -1,4 +1,4 @@
-// The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or of the kind that splits texts as its tokenizer.json does.
+// The tokenizer of a model as GGUF's metadata: copied from its own GGUF file, or with the kind of pre-tokenisation that splits texts like its tokenizer.json.
 import { randomStream } from '../common/random.ts';
 import { option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
@@ -11,8 +11,8 @@ import { openModelText } from './open-renderer.ts';
 
 /**
  * The metadata of a model's tokenizer. Throws `EXPORT_IMPOSSIBLE` for a tokenizer that GGUF has no name for, and the errors of `openRenderer`.
- * @param chatTemplate `auto` and `none`: the model's own; `auto:NAME`: its one of this name; or the path of a Jinja file
- * @param size how many tokens the model has, of which the tokenizer may lack some
+ * @param chatTemplate `auto` and `none`: the model's own; `auto:NAME`: its template of this name; or the path of a Jinja file
+ * @param size the number of the model's tokens, some of which the tokenizer may lack
  */
 export async function ggufTokenizerMetadata(
   modelPath: string,
@@ -37,7 +37,7 @@ export async function ggufTokenizerMetadata(
     unknown: roleTokens.unk_token === undefined ? undefined : tokenizer.idOf(roleTokens.unk_token),
     ...Object.fromEntries(otherEnds.map((role, i) => [role, unknown[i]])),
   };
-  // In a chat the model sees texts after a special token, where some tokenizers set no space; they set one at the beginning of a text.
+  // Some tokenizers put a space at the beginning of a text, but not after a special token, where the model sees texts in a chat.
   const isChat = chatTemplate !== 'none' && templateSource !== undefined;
   const before = isChat ? (bosId ?? eosId) : undefined;
   const around = tokenizer.encode('', { addSpecialTokens: true });
@@ -52,16 +52,16 @@ export async function ggufTokenizerMetadata(
   };
 }
 
-/** The texts of tokens that llama.cpp takes for ends of their own accord. Of others that are `eos`, `eot` or `eom` it warns, as of a mistake. */
+/** The texts of tokens that llama.cpp recognises as ends by itself. It warns of others that are `eos`, `eot` or `eom`. */
 const knownEnds: ReadonlySet<string> = new Set([
   ...['<|eot_id|>', '<|im_end|>', '<|end|>', '<|return|>', '<|call|>', '<end_of_turn>', '<|endoftext|>', '</s>'],
   ...['<|eom_id|>', '<EOT>', '_<EOT>', '<|end_of_text|>', '<end_of_utterance>'],
 ]);
 
-/** Roles of tokens for filling in code, which end what llama.cpp generates, and of which it does not warn. They are given to ends that it does not know. */
+/** Roles of tokens for filling in code. They end generation in llama.cpp without a warning, so end tokens that it does not know get them. */
 const otherEnds = ['fim_pad', 'fim_rep', 'fim_sep'] as const;
 
-/** What a GGUF file says of its tokenizer. */
+/** A GGUF file's metadata about its tokenizer. */
 function tokenizerPart(metadata: Readonly<Record<string, unknown>>): GgufMetadata {
   const pairs = Object.entries(metadata).filter(([key]) => key.startsWith('tokenizer.'));
   const written = (value: unknown) =>
@@ -96,7 +96,7 @@ function impossible(fault: string): GradusError {
   });
 }
 
-/** What tokenizers differ in: white space, digits, apostrophes, marks, scripts. */
+/** Texts on which tokenizers differ: white space, digits, apostrophes, marks, scripts. */
 const PIECES =
   " |  |   |\n|\n\n|\r\n|\t|\u00a0|\u3000|0|7|12|345|6789|10000|½|٣|Ⅷ|①|'s|'ll|'LL|'T|’s|the|ing|Hello|HTTPServer|x|_|.|,|...|!|?|()|[0]|$|%|#|@|" +
   '<|>|=|+|-|*|/|über|naïve|é|e\u0301|日本語|русский|العربية|हिन्दी|😀|👩‍👩‍👧|🇩🇪|…|—|“|”|²';
@@ -115,7 +115,7 @@ function trialTexts(tokenizer: Tokenizer): string[] {
   return [...texts(300, () => pieces[below(pieces.length)]!), ...texts(100, ordinary)];
 }
 
-/** The tokens of a text and what they spell, to be compared; `null` for a text that has none. */
+/** The tokens of a text and their text, for comparison; `null` for a text without tokens. */
 function throughTokens(tokenizer: Tokenizer, text: string): string | null {
   try {
     const ids = tokenizer.encode(text);

@@ -26,7 +26,7 @@ export interface ModelText {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
-  /** The Jinja source of the chat template in use, where several are that without tools; with plain text, of the model's own. */
+  /** The Jinja source of the chat template in use, if there are several, the one without tools; with plain text, the model's own. */
   readonly templateSource: string | undefined;
   /** The tokenizer.json; `undefined` if the tokenizer is in a GGUF file. */
   readonly description: Json | undefined;
@@ -52,7 +52,7 @@ export function textOptions({
  * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
  * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_NAME_UNKNOWN`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
- * @param chatTemplate `auto` (the model's own), `auto:NAME` (its one of this name), `none` (plain text) or the path of a Jinja file
+ * @param chatTemplate `auto` (the model's own), `auto:NAME` (its template of this name), `none` (plain text) or the path of a Jinja file
  */
 export async function openRenderer(
   modelPath: string,
@@ -101,7 +101,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
   const description = readJson(folder, 'tokenizer.json');
   const gguf = ggufAt(modelPath);
   if (description) {
-    // If nothing but a tokenizer.json lies beside a GGUF file, the GGUF file tells the roles of tokens and the template.
+    // If a GGUF file has only a tokenizer.json beside it, the GGUF file has the roles of tokens and the template.
     const beside = readJson(folder, 'tokenizer_config.json');
     const inside = gguf === undefined || beside ? undefined : await rolesInside(gguf);
     const config = beside ?? inside?.config ?? {};
@@ -149,7 +149,7 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
   return new Set([...named, ...(tokenizer.eosId === undefined ? [] : [tokenizer.eosId]), ...more]);
 }
 
-/** Newer models have their templates in separate files, which then count instead of those in tokenizer_config.json. */
+/** Newer models have their templates in separate files, which then replace those in tokenizer_config.json. */
 function ownTemplate(folder: string, tokenizer: Tokenizer): Tokenizer['chatTemplate'] {
   const file = join(folder, 'chat_template.jinja');
   const more = join(folder, MORE_TEMPLATES);

@@ -1,9 +1,9 @@
-// What Arrow knows of a Parquet file's columns and Parquet does not: durations, and time zones. In the key ARROW:schema of the file's metadata.
+// Arrow's types of a Parquet file's columns, which Parquet lacks: durations and time zones. From the key ARROW:schema of the file's metadata.
 
-/** The fields of a schema that differ from what Parquet says, and those that hold such. */
+/** The fields of a schema that differ from Parquet's types, and fields that contain such fields. */
 export interface ArrowField {
   readonly type?: { readonly name: 'duration' | 'timestamp'; readonly unit: ArrowUnit; readonly zone?: string };
-  /** Those of a struct by their names, those of lists and maps by their positions. */
+  /** Fields of a struct by name, fields of lists and maps by position. */
   readonly children: readonly (readonly [name: string, field: ArrowField])[];
 }
 
@@ -15,14 +15,14 @@ const [TIMESTAMP, DURATION] = [10, 18];
 const DEEPEST = 64;
 
 /**
- * The fields of a schema. Undefined if it cannot be read: it says how values are shown, not what they are.
+ * The fields of a schema. Undefined if it cannot be read, since it only affects how values are shown.
  * @param text a message of Arrow's IPC format in base64
  */
 export function arrowSchema(text: string): ArrowField | undefined {
   try {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     const view = new DataView(bytes.buffer);
-    // Newer writers put a mark and the length before the message, older ones the length alone.
+    // Newer writers put a marker and the length before the message, older ones only the length.
     const start = view.getUint32(0, true) === 0xffffffff ? 8 : 4;
     const message = new Table(view, start + view.getUint32(start, true));
     return {

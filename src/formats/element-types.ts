@@ -5,7 +5,7 @@ export interface ElementType {
   /** Elements in one block: 1, except for quantised types. */
   readonly blockElements: number;
   readonly blockBytes: number;
-  /** Decodes whole blocks into as many float32 values. Absent where the type holds no weights (integers). */
+  /** Decodes whole blocks into as many float32 values. Absent for types that do not hold weights (integers). */
   readonly decode?: (bytes: Uint8Array, into: Float32Array) => void;
 }
 
@@ -85,7 +85,7 @@ export function byteLengthOf(type: ElementType, name: string, shape: readonly nu
   return length;
 }
 
-/** A name out of an untrusted file, safe and short enough for a message. */
+/** A name from an untrusted file, made safe and short enough for a message. */
 export function quoted(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }
@@ -109,7 +109,7 @@ export function halfAt(bytes: Uint8Array, offset: number): number {
 const float = new Float32Array(1);
 const floatBits = new Uint32Array(float.buffer);
 
-/** The 16 bits of the half-precision number nearest to a float32: ties go to the even one, what is too large becomes infinite. */
+/** The 16 bits of the half-precision number nearest to a float32: ties go to the even one, larger numbers become infinite. */
 export function halfBits(value: number): number {
   float[0] = value;
   const sign = (floatBits[0]! >>> 16) & 0x8000;

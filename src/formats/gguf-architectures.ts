@@ -1,5 +1,5 @@
 // The architectures that are read from GGUF and written to it, and how their weights differ from those in Hugging Face's files: by the names of
-// tensors; in Llama and its kin, by the order of rows in the query and key projections; in Gemma 3, by norms that include the 1 which the model adds.
+// tensors; in Llama and its kin, by the order of rows in the query and key projections; in Gemma 3, by norms that include the 1 that the model adds.
 import { FormatError } from './format-error.ts';
 
 /** How GGUF stores the weights of an architecture. */

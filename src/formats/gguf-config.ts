@@ -3,7 +3,7 @@ import { FormatError } from './format-error.ts';
 import { type GgufArchitecture, ggufArchitecture } from './gguf-architectures.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-/** What transformers calls GGUF's architectures. GGUF's `llama` includes Mistral. */
+/** transformers' names of GGUF's architectures. GGUF's `llama` includes Mistral. */
 const huggingFaceTypes = {
   llama: { model_type: 'llama', architectures: ['LlamaForCausalLM'] },
   qwen2: { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'] },
@@ -14,7 +14,7 @@ const huggingFaceTypes = {
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
 
-/** The architecture under which GGUF has models of a `model_type`; `undefined` if it is none that is read. */
+/** GGUF's architecture for models of a `model_type`; `undefined` if it is not supported. */
 export function architectureOfType(modelType: string): GgufArchitecture | undefined {
   const stored = modelType === 'mistral' ? 'llama' : modelType;
   const known = Object.keys(huggingFaceTypes) as GgufArchitecture[];
@@ -142,7 +142,7 @@ export function ggufConfig(
     rope_theta: theta,
     ...(architecture === 'gemma3' && {
       sliding_window: number('gemma3.attention.sliding_window'),
-      // Converters leave out what all models of the family have in common, except from Gemma 3's largest, which has images and is not read.
+      // Converters omit settings common to the family, except for Gemma 3's largest model, which reads images and is not supported.
       sliding_window_pattern: number('gemma3.attention.sliding_window_pattern', 6),
       rope_local_base_freq: number('gemma3.rope.freq_base_swa', 10_000),
       query_pre_attn_scalar: headSize,

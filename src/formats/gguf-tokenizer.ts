@@ -35,7 +35,7 @@ interface WordRules {
   readonly normalizer?: object;
   /** Whether a word that is itself a token becomes that token regardless of merges. */
   readonly ignore_merges?: boolean;
-  /** Whether a text begins with its own token where the file does not say. @default false */
+  /** Whether a text begins with its own token if the file does not say. @default false */
   readonly addsBos?: boolean;
 }
 
@@ -45,7 +45,7 @@ const singleDigits: WordRules = {
 const singleNumbers: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel) };
 const threeDigits: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel) };
 
-/** How text is cut into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that it is named after. */
+/** How text is split into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that the names come from. */
 export const wordRules: ReadonlyMap<string, WordRules> = new Map<string, WordRules>([
   ['gpt-2', { pre_tokenizer: { ...byteLevel, use_regex: true } }],
   ['smollm', singleDigits],
@@ -93,7 +93,7 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   };
 }
 
-/** The roles of a file's tokens, whether its tokenizer can be read or not; none if it has no tokens. */
+/** The roles of a file's tokens, even if its tokenizer is not supported; empty if it has no tokens. */
 export function ggufTokenRoles(metadata: Metadata): GgufTokenRoles {
   const tokens = metadata['tokenizer.ggml.tokens'];
   const id = (name: string) => {

@@ -140,7 +140,7 @@ export const ggufElementTypes: ReadonlyMap<string, ElementType> = new Map([
   ['I64', opaque(8)],
 ]);
 
-/** `enum ggml_type`, sparse where ggml retired a number. Names that we do not read are here for the error message. */
+/** `enum ggml_type`, sparse where ggml retired a number. Names of unsupported types are here for the error message. */
 export const ggmlTypeNames: ReadonlyMap<number, string> = new Map(
   (
     'F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S IQ4_XS ' +

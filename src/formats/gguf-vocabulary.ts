@@ -1,4 +1,4 @@
-// Makes GGUF's metadata of the tokenizer of a tokenizer.json: the inverse of gguf-tokenizer.ts.
+// Makes GGUF's tokenizer metadata from a tokenizer.json: the inverse of gguf-tokenizer.ts.
 import { CONTROL, UNKNOWN, USER_DEFINED, wordRules } from './gguf-tokenizer.ts';
 import type { GgufMetadata } from './gguf-writer.ts';
 
@@ -19,10 +19,10 @@ interface BpeDescription {
 }
 
 /**
- * The kinds of tokenizers that GGUF knows, each with this vocabulary: they differ in how they cut a text into words. Which of them is the tokenizer
- * can only be told by tokenising texts. Empty for a tokenizer that merges no pairs.
+ * The kinds of tokenizers that GGUF knows, each with this vocabulary: they differ in how they split a text into words. Only tokenising texts
+ * shows which of them is the tokenizer. Empty for a tokenizer that merges no pairs.
  * @param description a tokenizer.json
- * @param size how many tokens the model has, of which the tokenizer may lack some
+ * @param size the number of the model's tokens, some of which the tokenizer may lack
  */
 export function ggufVocabularies(description: Readonly<Record<string, unknown>>, size: number): GgufMetadata[] {
   if (!isBpe(description)) return [];

@@ -3,7 +3,7 @@ import { byteLengthOf, bytesOf } from './element-types.ts';
 import { ggmlTypeNames, ggufElementTypes } from './gguf-types.ts';
 import { joinBytes } from './join-bytes.ts';
 
-/** Whole numbers are written as uint32, as readers expect all that files of ours hold; `float32` marks one that happens to be whole. */
+/** Whole numbers are written as uint32, as readers expect for all keys that we write; `float32` marks a float that happens to be whole. */
 export type GgufValue = string | boolean | number | Float32 | readonly string[] | GgufArray;
 type GgufArray = Float32Array | Int32Array | Uint32Array | Uint8Array;
 

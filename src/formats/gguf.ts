@@ -131,7 +131,7 @@ async function readArray(cursor: ByteCursor, type: number): Promise<unknown> {
 
 function scalarTypeOf(type: number): ScalarType {
   const scalar = scalarTypes.get(type);
-  // Arrays of arrays end up here too: ggml refuses them, and unbounded nesting is a trap.
+  // Arrays of arrays end up here too: ggml refuses them, and their nesting has no bound.
   if (!scalar) throw invalid(`has a metadata value of type ${type}`);
   return scalar;
 }

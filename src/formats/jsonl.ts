@@ -1,4 +1,4 @@
-// JSON lines: one value per line. Lines are only appended, so that only the last one can be incomplete.
+// JSON lines: one value per line. Lines are only appended, so only the last one can be incomplete.
 
 import { FormatError } from './format-error.ts';
 import { joinBytes } from './join-bytes.ts';
@@ -8,12 +8,12 @@ export interface JsonLine {
   readonly value: unknown;
   /** Counted from 1, empty lines included. */
   readonly number: number;
-  /** The offset of the byte behind the line. */
+  /** The offset of the byte after the line. */
   readonly end: number;
 }
 
 /**
- * Parses JSON lines while they are read; empty lines are skipped, and a torn last one, as it is left when a writer is killed. Throws
+ * Parses JSON lines while they are read; skips empty lines, and a truncated last line, which a killed writer leaves. Throws
  * `JSONL_LINE_INVALID` with the line's number for any other bad line.
  * @param chunks successive parts of a file, whose memory may be used again
  */
@@ -39,7 +39,7 @@ export function* parseJsonLines(chunks: Iterable<Uint8Array>): Generator<JsonLin
 
 const LINE_FEED = 0x0a;
 
-/** The lines of a text in UTF-8 that comes in parts, each with its line feed, which only the last may lack. A text of any length needs memory for one line only. */
+/** The lines of a text in UTF-8 that comes in parts, each with its line feed, which only the last may lack. Holds one line in memory, however long the text. */
 export function* splitLines(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
   let begun: Uint8Array[] = [];
   for (const chunk of chunks) {

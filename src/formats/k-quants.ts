@@ -1,4 +1,4 @@
-// ggml's K-quants: 256 elements a block, in sub-blocks with small integer scales of their own, which are scaled by halves in turn.
+// ggml's K-quants: 256 elements a block, in sub-blocks with their own small integer scales, which are scaled by halves in turn.
 // Layouts: block_q4_K, block_q5_K and block_q6_K of ggml-common.h. Every product fits 24 bits, so that only the sums round, as in ggml.
 import { type ElementType, halfAt } from './element-types.ts';
 

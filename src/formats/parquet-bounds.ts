@@ -1,9 +1,9 @@
-// What a Parquet file says of its size is looked at before it is read: pages that lead nowhere, and small files that stand for large data.
+// Checks the sizes in a Parquet file before it is read: pages that lead nowhere, and small files that expand to large data.
 import type { FileMetaData } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { FormatError } from './format-error.ts';
 
-/** Bytes of memory that a row takes, each of its values, and each byte of decompressed data: estimates of what Node takes for ordinary tables. */
+/** Bytes of memory for a row, for each of its values, and for each byte of decompressed data: estimates of Node's use for ordinary tables. */
 const [OF_ROW, OF_VALUE, OF_BYTE] = [64, 24, 1];
 
 interface Bounds {
@@ -14,8 +14,8 @@ interface Bounds {
 }
 
 /**
- * Goes through the headers of the pages that the library will read. Throws an error for a page that does not tell its size or lies beyond the file, and
- * for counts that do not fit together, after which the library could read for ever; `PARQUET_TOO_LARGE` if the rows would take more memory.
+ * Goes through the headers of the pages that the library will read. Throws an error for a page without a size or beyond the end of the file, and
+ * for inconsistent counts, which could make the library read for ever; `PARQUET_TOO_LARGE` if the rows would take more memory.
  */
 export function assertBounds(
   bytes: Uint8Array,
@@ -61,7 +61,7 @@ export function assertBounds(
   }
 }
 
-/** @param what has it */
+/** @param what names the part that has it */
 export function tooLarge(what: string, memory: number): FormatError {
   return new FormatError(
     'PARQUET_TOO_LARGE',

@@ -1,7 +1,7 @@
-// Decimals in Parquet: whole numbers and a scale, which the library would multiply as doubles, so that 0.3 became 0.30000000000000004.
+// Decimals in Parquet: whole numbers and a scale, which the library would multiply as doubles: 0.3 would become 0.30000000000000004.
 import type { SchemaElement } from 'hyparquet';
 
-/** Far more than any writer knows; a damaged file may tell any number. */
+/** Far more than any writer uses; a damaged file may have any number. */
 const MOST_PLACES = 1000;
 
 /** The scale of a decimal; undefined for another column. */
@@ -12,7 +12,7 @@ export function scaleOf({ converted_type, logical_type, scale, name }: SchemaEle
   return places;
 }
 
-/** What Python's str() gives for a decimal. */
+/** The result of Python's str() for a decimal. */
 export function decimalText(whole: bigint, scale: number): string {
   const sign = whole < 0n ? '-' : '';
   const digits = String(whole < 0n ? -whole : whole);

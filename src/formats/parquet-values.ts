@@ -1,4 +1,4 @@
-// What the values of Parquet's columns are in rows: plain data, and what Python holds where that is something else.
+// Converts the values of Parquet's columns for rows: to plain data, and to Python's value if that differs.
 import type { SchemaElement, SchemaTree } from 'hyparquet';
 import { isListLike, isMapLike } from 'hyparquet/src/schema.js';
 import type { ArrowField } from './arrow-schema.ts';
@@ -6,25 +6,25 @@ import { float16 } from './element-types.ts';
 import { decimalText, decimalValue, scaleOf, wholeNumber } from './parquet-decimals.ts';
 import { datetimeValue, dateValue, type PythonValue, timedeltaValue, timeValue } from './python-times.ts';
 
-/** What a value is to Python where JavaScript holds something else: the forms of common/exact-values.ts. */
+/** Python's value if JavaScript's differs, in the forms of common/exact-values.ts. */
 export type ExactForm =
   | { readonly number: string }
   | { readonly type: PythonValue['type'] | 'float'; readonly value: string; readonly zone?: string };
 
-/** Is told what `holder[name]` is to Python, which is held as `shown`. */
+/** Receives Python's value of `holder[name]`, which is held as `shown`. */
 export type Note = (holder: object, name: string | number, shown: unknown, exact: ExactForm) => void;
 
-/** What is noted and spent while rows are made. */
+/** Records kept while rows are made. */
 export interface Making {
   readonly note: Note;
-  /** Is told how many characters of text a row has: the values of a dictionary are the same text in memory, until rows are copied. Throws if it is too much. */
+  /** Receives the number of characters in a row: dictionary values share their text in memory only until rows are copied. Throws if it is too large. */
   readonly spend: (characters: number) => void;
 }
 
-/** Makes plain data of a value that was read, and puts it into `holder` as `name`. Throws what a column must be refused for. */
+/** Converts a value to plain data and stores it as `holder[name]`. Throws if the column must be refused. */
 export type Place = (value: unknown, holder: Record<string | number, unknown>, name: string | number) => void;
 
-/** A column that cannot be part of a row. */
+/** The error for a column that cannot be part of a row. */
 export class ColumnRefused extends Error {
   readonly column: string;
 
@@ -35,9 +35,9 @@ export class ColumnRefused extends Error {
 }
 
 /**
- * How the values of a column are placed into rows. Changes the column's description so that the library reads them as they are stored. Throws
+ * How the values of a column are placed into rows. Changes the column's description so that the library returns the stored values. Throws
  * `ColumnRefused` for bytes and other values that no row can hold.
- * @param arrow what Arrow says of it
+ * @param arrow Arrow's type of the column
  */
 export function placing(tree: SchemaTree, arrow: ArrowField | undefined, making: Making): Place {
   const { element, children } = tree;
@@ -91,14 +91,14 @@ function define(holder: object, name: string | number, value: unknown): void {
   else Object.defineProperty(holder, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The library makes the keys of maps names of an object, for which they must be texts. */
+/** The library uses the keys of maps as property names, so they must be texts. */
 function asTextKey({ element }: SchemaTree): void {
   if (element.type !== 'BYTE_ARRAY') return;
   delete element.logical_type;
   element.converted_type = 'UTF8';
 }
 
-/** Undefined is null, everything else is given to `read`. */
+/** Undefined becomes null, everything else is passed to `read`. */
 function leaf(element: SchemaElement, path: string, arrow: ArrowField | undefined, making: Making): Place {
   const read = reader(element, path, arrow);
   delete element.converted_type;
@@ -119,7 +119,7 @@ function leaf(element: SchemaElement, path: string, arrow: ArrowField | undefine
   return element.repetition_type === 'REPEATED' ? placeList(place) : place;
 }
 
-/** A value as it is, or what is shown of one that is something else to Python. */
+/** The value itself, or the shown form of a value that differs in Python. */
 type Read = string | number | boolean | { readonly shown: unknown; readonly exact: ExactForm | undefined };
 
 function reader(element: SchemaElement, path: string, arrow: ArrowField | undefined): (value: unknown) => Read {
@@ -186,7 +186,7 @@ function floatValue(value: number): Read {
   return number === String(value) ? value : { shown: value, exact: { number } };
 }
 
-/** What Python's repr() makes of a float. */
+/** The result of Python's repr() for a float. */
 function pythonFloat(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
   const exponential = value.toExponential();
@@ -201,7 +201,7 @@ function halfOf(bytes: Uint8Array): number {
   return into[0]!;
 }
 
-/** Values of a dictionary are the same bytes in all their rows, and decoded once. */
+/** Dictionary values share their bytes in all rows, and are decoded once. */
 function textReader(): (value: unknown) => string {
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const known = new WeakMap<Uint8Array, string>();

@@ -1,7 +1,7 @@
-// Writes Parquet: rows of texts, whole numbers, lists and structs, none of them null.
+// Writes Parquet: rows of non-null texts, whole numbers, lists and structs.
 import { parquetWriteBuffer, type SchemaElement } from 'hyparquet-writer';
 
-/** The type of a column, or of what is inside of one. */
+/** The type of a column, or of a part of one. */
 export type ParquetType =
   | 'text'
   | 'integer'

@@ -21,18 +21,18 @@ export interface ReadParquetOptions {
   readonly without?: readonly string[];
   /** Bytes of memory that the rows may take, which is estimated before anything is read. @default 1 GB */
   readonly memory?: number;
-  /** Codecs in place of the library's, some of which do not keep to the length that they are given. @default none */
+  /** Codecs to use instead of the library's, some of which exceed the given length. @default none */
   readonly codecs?: Compressors;
-  /** Is told of values that are something else to Python, in the row of a number. @default they are forgotten */
+  /** Receives values that differ in Python, with the number of their row. @default they are ignored */
   readonly note?: (...noted: [...Parameters<Note>, row: number]) => void;
 }
 
-/** The library makes moments of these by itself. */
+/** The library converts these to dates by itself. */
 const parsers = { timestampFromNanoseconds: (time: bigint) => time } as unknown as ParquetParsers;
 
 /**
  * All rows, whatever the compression. Values are those of pyarrow as far as JSON can hold them; whole numbers and decimals that a double cannot hold and
- * infinity become texts, NaN null, dates, times and lengths of time what Python's str() makes of them.
+ * infinity become texts, NaN null, and dates, times and durations become the texts of Python's str().
  *
  * Throws `PARQUET_INVALID`; `PARQUET_TOO_LARGE` for rows that would take more memory; and `PARQUET_COLUMN_UNREADABLE` for a column of bytes, or of other
  * values that no row can hold, unless it is left out.
@@ -46,7 +46,7 @@ export async function readParquet(
   if (bytes.length < 12 || ends.some((end) => end !== MAGIC)) {
     throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
   }
-  // When the library throws, columns that it has already started on would reject later, unhandled. They get no data instead.
+  // If the library throws, columns that it has already started would reject later, unhandled. They get no data instead.
   let failed = false;
   const file = {
     byteLength: bytes.length,
@@ -115,7 +115,7 @@ function placedRow(
   return placed;
 }
 
-/** Codecs whose output has the length that the page tells. The page of a column of nulls is empty, which LZ4's decoder mistakes for damage. */
+/** Codecs whose output must have the page's stated length. The page of a column of nulls is empty, which LZ4's decoder mistakes for damage. */
 function exactly(codecs: Compressors): Compressors {
   return Object.fromEntries(
     Object.entries(codecs).map(([name, decompress]) => [

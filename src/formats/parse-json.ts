@@ -1,11 +1,11 @@
-// JSON as others may have written it: nested no deeper than functions that call themselves for each level can walk.
+// Parses untrusted JSON, and refuses nesting that would overflow recursive functions.
 
-/** Far more than people nest, and a tenth of what overflows a call stack. */
+/** Far more than people use, and a tenth of the depth that overflows a call stack. */
 const MOST_LEVELS = 1000;
 
-/** `JSON.parse`, which also throws `SyntaxError` for what is nested more than a thousand levels deep. */
+/** `JSON.parse`, which also throws `SyntaxError` for JSON nested more than a thousand levels deep. */
 export function parseJson(text: string, reviver?: (this: unknown, key: string, value: unknown) => unknown): unknown {
-  // The reviver is called from the innermost value outwards, by a function that calls itself.
+  // The reviver is called from the innermost value outwards, by a recursive function.
   if (text.length > MOST_LEVELS && levelsOf(text) > MOST_LEVELS)
     throw new SyntaxError(`it is nested more than ${MOST_LEVELS} levels deep`);
   return JSON.parse(text, reviver);

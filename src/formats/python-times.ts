@@ -1,6 +1,6 @@
-// Dates, times and lengths of time as Python shows them, from numbers of units since 1970 or midnight.
+// Dates, times and durations as Python shows them, from counts of units since 1970 or midnight.
 
-/** What a value of one of Python's types is: what str() gives, and what that type reads, as in common/exact-values.ts. */
+/** A value of one of Python's types: its str(), and the text that the type parses, as in common/exact-values.ts. */
 export interface PythonValue {
   readonly shown: string;
   readonly type: 'date' | 'time' | 'datetime' | 'timedelta' | 'decimal';
@@ -11,7 +11,7 @@ export interface PythonValue {
 
 const NANOS_PER_SECOND = 1_000_000_000n;
 const DAY = 86_400n * NANOS_PER_SECOND;
-/** The first and the last day that Python's dates reach: in the years 1 and 9999. */
+/** The first and the last day of Python's dates: in the years 1 and 9999. */
 const [FIRST, LAST] = [-719_162n, 2_932_896n];
 
 /** Rounds towards −∞. */
@@ -54,7 +54,7 @@ export function timeValue(nanos: bigint): PythonValue {
 
 /**
  * @param nanos since 1970, in UTC
- * @param zone its name or offset, such as `Europe/Paris` or `+05:30`; undefined for a time of no zone
+ * @param zone its name or offset, such as `Europe/Paris` or `+05:30`; undefined for a time without a zone
  */
 export function datetimeValue(nanos: bigint, zone: string | undefined): PythonValue {
   const offset = zone === undefined ? 0 : offsetOf(zone, Number(divide(nanos, 1_000_000n)[0]));
@@ -106,8 +106,8 @@ function offsetText(seconds: number): string {
 }
 
 /**
- * A timedelta, or pandas' Timedelta for one that is counted in nanoseconds, which is shown in another way.
- * @param isPandas whether it is counted in nanoseconds
+ * A timedelta, or pandas' Timedelta, which counts nanoseconds and is shown differently.
+ * @param isPandas whether it counts nanoseconds
  */
 export function timedeltaValue(nanos: bigint, isPandas: boolean): PythonValue {
   const [days, rest] = divide(nanos, DAY);

@@ -26,7 +26,7 @@ export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string>
   return shards;
 }
 
-/** The tensors that an index lists, from its files, which are given open, by name. */
+/** The tensors that an index lists. @param shards the open files by name */
 export function joinShards(
   index: ReadonlyMap<string, string>,
   shards: ReadonlyMap<string, TensorFile>,

@@ -24,7 +24,7 @@ export interface TensorFile {
    * @param into where to decode them, an array of exactly the tensor's size, such as a view of native memory. @default a new array
    */
   readFloat32(name: string, into?: Float32Array): Promise<Float32Array>;
-  /** The tensor's bytes as the file has them, into an array of its length in bytes. */
+  /** Copies the tensor's raw bytes into an array of its length in bytes. */
   readBytes(name: string, into: Uint8Array): Promise<void>;
 }
 

@@ -6,12 +6,12 @@ import { ProtobufMessage } from './protobuf.ts';
 export type EventContent =
   /** The first event of every file. */
   | { readonly type: 'version' }
-  /** TensorBoard hides what earlier files have from this step on, since a resumed run makes these steps again. */
+  /** TensorBoard hides earlier files' data from this step on, since a resumed run repeats these steps. */
   | { readonly type: 'restart'; readonly step: number }
   | { readonly type: 'scalars'; readonly step: number; readonly values: Readonly<Record<string, number>> }
   /** Markdown. */
   | { readonly type: 'text'; readonly step: number; readonly tag: string; readonly text: string }
-  /** The settings that the tab HParams shows of a run. @param seconds since 1970, of the start */
+  /** The settings of a run that the tab HParams shows. @param seconds since 1970, of the start */
   | { readonly type: 'settings'; readonly seconds: number; readonly settings: Settings }
   /** How the run ended, for the tab HParams. */
   | { readonly type: 'end'; readonly seconds: number; readonly succeeded: boolean };
@@ -57,7 +57,7 @@ function jsonValue(value: Settings[string]): ProtobufMessage {
   return typeof value === 'string' ? message.text(3, value) : message.integer(4, Number(value));
 }
 
-/** A value for the plugin HParams, which reads its metadata alone. It has an empty tensor, since readers drop a value without one. */
+/** A value for the plugin HParams, which reads only its metadata. It has an empty tensor, since readers drop a value without one. */
 function hparams(tag: string, field: number, data: ProtobufMessage): ProtobufMessage {
   const plugin = new ProtobufMessage().text(1, 'hparams').message(2, new ProtobufMessage().message(field, data));
   const metadata = new ProtobufMessage().message(1, plugin);

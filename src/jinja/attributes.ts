@@ -27,20 +27,20 @@ import {
   valueOr,
 } from './values.ts';
 
-/** Methods that change what they belong to, which the sandbox refuses. */
+/** Methods that change their object, which the sandbox refuses. */
 const changing: Readonly<Record<string, ReadonlySet<string>>> = {
   list: new Set(['append', 'clear', 'pop', 'reverse', 'insert', 'sort', 'extend', 'remove']),
   dict: new Set(['clear', 'pop', 'popitem', 'setdefault', 'update']),
 };
 
-/** `object.name`: an attribute, or else an item. */
+/** `object.name`: an attribute, otherwise an item. */
 export function getAttribute(object: Value, name: string): Value {
   const found = attribute(object, name);
   if (found !== undefined) return found;
   return valueOr(item(object, name), () => missing(object, name));
 }
 
-/** `object[key]`: an item, or else an attribute. */
+/** `object[key]`: an item, otherwise an attribute. */
 export function getItem(object: Value, key: Value): Value {
   const found = item(object, key);
   if (found !== undefined) return found;
@@ -79,7 +79,7 @@ function attribute(object: Value, name: string): Value | undefined {
   return isLoop(object) ? object.attribute(name) : undefined;
 }
 
-/** Fields of formats name attributes and items as templates do. */
+/** Fields of formats name attributes and items like templates do. */
 function formatMethod(text: string, name: string): Callable | undefined {
   const lookUp = (value: Value, key: Value, isAttribute: boolean) =>
     isAttribute ? getAttribute(value, key as string) : getItem(value, key);
@@ -164,7 +164,7 @@ function floatAttribute(value: Float, name: string): Value | undefined {
   return name === 'is_integer' ? builtin(name, '', () => Number.isInteger(value.number)) : undefined;
 }
 
-/** An item; `undefined` where there is none. */
+/** An item; `undefined` if it does not exist. */
 function item(object: Value, key: Value): Value | undefined {
   if (object instanceof Dict) {
     if (typeof key === 'object' && key !== null && (isList(key) || key instanceof Dict)) return undefined;
@@ -189,7 +189,7 @@ function characterAt(text: string, index: number): string | undefined {
   return Array.from(text).at(index);
 }
 
-/** `object[start:stop:step]`, with null for a bound that is not given. */
+/** `object[start:stop:step]`, with null for a missing bound. */
 export function slice(object: Value, [start, stop, step]: readonly Value[]): Value {
   if (object instanceof Undefined) object.fail();
   if (typeof object === 'string') {

@@ -1,29 +1,29 @@
-// What rendering may cost: one budget of steps, which all work draws on, whatever a template loops over or builds.
+// The cost limit of rendering: one budget of steps for all work, whatever a template loops over or builds.
 
-/** The budget is used up, or one value has become too large. */
+/** The error when the budget is used up, or one value has become too large. */
 export class TooCostly extends Error {}
 
-/** About a second of work. Templates of models take some 30 steps for a message, and one step for eight characters that they copy. */
+/** About a second of work. Templates of models take some 30 steps for a message, and one step for eight copied characters. */
 const MOST_STEPS = 8_000_000;
 
 /** The longest text or list. A conversation has at most half as many characters. */
 const LONGEST = 2 ** 25;
 
-/** How deep macros and recursive loops may call each other. Python ends at about the same depth. */
+/** How deep macros and recursive loops may call each other. Python's limit is about the same. */
 const DEEPEST = 300;
 
 /** Rendering is synchronous, so one variable serves all: it is that of the template being rendered. */
 let left = 0;
 let depth = 0;
 
-/** Renders with a budget of its own. */
+/** Renders with a fresh budget. */
 export function withBudget<T>(work: () => T): T {
   const before = [left, depth] as const;
   [left, depth] = [MOST_STEPS, 0];
   try {
     return work();
   } catch (error) {
-    // The stack of JavaScript ends where values are nested too deeply.
+    // JavaScript's stack overflows if values are nested too deeply.
     if (error instanceof RangeError) throw new TooCostly('it is nested too deeply', { cause: error });
     throw error;
   } finally {
@@ -37,18 +37,18 @@ export function spend(steps: number): void {
   if (left < 0) throw new TooCostly(`it takes more than ${MOST_STEPS} steps`);
 }
 
-/** Takes what it costs to read a text or list of this length. */
+/** Charges for reading a text or list of this length. */
 export function spendReading(length: number): void {
   spend(1 + length / 32);
 }
 
-/** Takes what it costs to make a text of this length, before it is made. */
+/** Charges for making a text of this length, before it is made. */
 export function spendText(length: number): void {
   assertLength(length);
   spend(1 + length / 8);
 }
 
-/** Takes what it costs to make a list of this length, before it is made. */
+/** Charges for making a list of this length, before it is made. */
 export function spendItems(length: number): void {
   assertLength(length);
   spend(1 + length);
@@ -59,7 +59,7 @@ export function assertLength(length: number): void {
   if (!(length <= LONGEST)) throw new TooCostly(`it makes a value of length ${length}, of at most ${LONGEST}`);
 }
 
-/** Calls a macro or a recursive loop, unless too many are being called. */
+/** Calls a macro or a recursive loop, unless calls are nested too deeply. */
 export function nested<T>(work: () => T): T {
   if (++depth > DEEPEST) throw new TooCostly(`its macros and loops call each other more than ${DEEPEST} deep`);
   try {

@@ -1,7 +1,7 @@
 // Classes of characters as Python has them: white space, digits, letters and ends of lines.
 import { spend, spendText } from './budget.ts';
 
-/** What only Python takes for white space. */
+/** Characters that only Python counts as white space. */
 const SEPARATORS = '\\x1c-\\x1f\\x85';
 
 /** White space in a pattern: JavaScript's, with these separators and without U+FEFF. */
@@ -10,10 +10,10 @@ export const SPACE = `(?:(?!\\ufeff)[\\s${SEPARATORS}])`;
 const space = new RegExp(`^${SPACE}$`);
 const word = new RegExp(`(?:\\ufeff|[^\\s${SEPARATORS}])+`, 'g');
 
-/** Whether a character is white space of Python. */
+/** Whether Python counts a character as white space. */
 export function isSpace(unit: string): boolean {
   const code = unit.charCodeAt(0);
-  // Most characters are below, where a pattern would take long.
+  // Most characters are below this, and need no slower pattern.
   if (code < 0x80) return code === 32 || (code >= 9 && code <= 13) || (code >= 28 && code <= 31);
   return space.test(unit);
 }
@@ -25,7 +25,7 @@ export function wordsOf(text: string): RegExpExecArray[] {
 
 export type Side = 'start' | 'end' | 'both';
 
-/** Takes characters away from the ends of a text. @param characters null for white space */
+/** Strips characters from the ends of a text. @param characters null for white space */
 export function stripped(text: string, characters: string | null, side: Side = 'both'): string {
   spend(1);
   const taken = characters === null ? undefined : new Set(characters);
@@ -72,7 +72,7 @@ const letter = /^\p{L}$/u;
 const digit = /^[\p{Nd}²³¹⁰⁴-⁹₀-₉①-⑨⑴-⑼⒈-⒐⓵-⓽❶-❾➀-➈➊-➒]$/u;
 const cased = /^[\p{Lt}\p{Uppercase}\p{Lowercase}]$/u;
 
-/** Questions about texts: most hold if they hold for each character and there is one. */
+/** Predicates of texts such as `isdigit`: most hold if the text is not empty and they hold for each character. */
 const classes: Readonly<Record<string, (text: string) => boolean>> = {
   isalpha: every((character) => letter.test(character)),
   isdigit: every((character) => digit.test(character)),
@@ -123,7 +123,7 @@ export const textClasses: ReadonlyMap<string, (text: string) => boolean> = new M
   ]),
 );
 
-/** Each run of letters begins with a capital one: `str.title`. */
+/** Capitalises each run of letters: `str.title`. */
 export function titled(text: string): string {
   let isInside = false;
   let result = '';
@@ -134,12 +134,12 @@ export function titled(text: string): string {
   return result;
 }
 
-/** Letters that stand for two, of which a title has the first as a capital one. */
+/** Characters that stand for two letters, of which a title capitalises only the first. */
 const digraphs: Readonly<Record<string, string>> = {
   ...{ Ǆ: 'ǅ', ǆ: 'ǅ', Ǉ: 'ǈ', ǉ: 'ǈ', Ǌ: 'ǋ', ǌ: 'ǋ', Ǳ: 'ǲ', ǳ: 'ǲ', ǅ: 'ǅ', ǈ: 'ǈ', ǋ: 'ǋ', ǲ: 'ǲ' },
 };
 
-/** A first letter as a title has it: of what becomes several letters, the first is a capital one. */
+/** The first letter in title case; if it becomes several letters, only the first of them is a capital. */
 export function firstUpper(character: string): string {
   if (digraphs[character]) return digraphs[character];
   const [first = '', ...rest] = Array.from(character.toUpperCase());

@@ -16,7 +16,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** A number of JavaScript that compares as this value does; `undefined` if it is not a number. */
+/** A JavaScript number that compares like this value; `undefined` if it is not a number. */
 function comparable(value: Value): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   if (typeof value === 'boolean') return Number(value);
@@ -57,7 +57,7 @@ function areEqual(left: readonly Value[], right: readonly Value[]): boolean {
   return left.length === right.length && left.every((item, i) => equals(item, right[i]!));
 }
 
-/** The sign of what sorts `left` before or behind `right`; NaN where neither is before the other. Throws for values without an order. */
+/** Negative if `left` sorts before `right`, positive if after; NaN if neither. Throws for values without an order. */
 export function compare(left: Value, right: Value, operator = '<'): number {
   spend(1);
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right);
@@ -77,7 +77,7 @@ function compareAll(left: readonly Value[], right: readonly Value[], operator: s
   return compare(left[place]!, right[place]!, operator);
 }
 
-/** By code points, where JavaScript compares halves of some. */
+/** By code points; JavaScript compares UTF-16 units. */
 function compareTexts(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
   spendReading(length);
@@ -88,12 +88,12 @@ function compareTexts(left: string, right: string): number {
   return rank(left.charCodeAt(place)) - rank(right.charCodeAt(place));
 }
 
-/** Halves of characters sort behind all others. */
+/** Surrogates sort after all other units. */
 function rank(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;
 }
 
-/** Whether an operator of order holds. */
+/** Whether a comparison with `<`, `<=`, `>` or `>=` holds. */
 export function isOrdered(operator: string, left: Value, right: Value): boolean {
   const order = compare(left, right, operator);
   if (operator === '<') return order < 0;

@@ -8,13 +8,13 @@ const comparisons: ReadonlySet<string> = new Set(['==', '!=', '<', '<=', '>', '>
 const none: Arguments = { positional: [], named: [], list: null, dict: null };
 const specialNames: ReadonlySet<string> = new Set(['caller', 'kwargs', 'varargs']);
 
-/** Python reads no longer whole number. */
+/** Python does not read longer whole numbers. */
 const MOST_DIGITS = 4300;
 
 export class ExpressionParser {
   readonly #tokens: readonly Token[];
   #place = 0;
-  /** For each macro around what is being parsed, the special names that it reads. */
+  /** For each macro around the current expression, the special names that it reads. */
   readonly macros: Set<string>[] = [];
 
   constructor(tokens: readonly Token[]) {
@@ -138,7 +138,7 @@ export class ExpressionParser {
     return this.#binary(['*', '/', '//', '%'], () => this.#binary(['**'], () => this.#unary()));
   }
 
-  /** In Jinja all operators are grouped from the left, even `**`. */
+  /** In Jinja all operators associate to the left, even `**`. */
   #binary(operators: readonly string[], operand: () => Expression): Expression {
     let left = operand();
     while (operators.includes(this.current.type))
@@ -290,7 +290,7 @@ export class ExpressionParser {
     }
   }
 
-  /** @param inline whether the first filter has no bar before it */
+  /** @param inline whether the first filter comes without a bar */
   filters(given: Expression | null, inline = false): FilterCall | null {
     let value = given;
     let first = inline;

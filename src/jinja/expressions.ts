@@ -184,7 +184,7 @@ export function callValue(value: Value, given: readonly Value[], named: Named): 
   throw new JinjaError(`'${typeName(value)}' object is not callable`);
 }
 
-/** Compiles a filter of what `value` yields. */
+/** Compiles a filter applied to `value`. */
 export function compileFilter(value: Evaluate, name: string, given: Arguments): Evaluate {
   const evaluated = compileArguments(given);
   return (frame) => {

@@ -18,7 +18,7 @@ export function isFilter(name: string): boolean {
   return filters.has(name);
 }
 
-/** Throws `NotAvailable` for a filter that there is not. */
+/** Throws `NotAvailable` for an unknown filter. */
 export function applyFilter(name: string, value: Value, given: readonly Value[], named: Named): Value {
   const found = filters.get(name);
   if (found) return found(value, given, named);

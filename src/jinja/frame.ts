@@ -1,8 +1,8 @@
-// The variables that a part of a template sees, and what it writes.
+// The variables that a part of a template sees, and its output.
 import { assertLength, spendText } from './budget.ts';
 import { Undefined, type Value } from './values.ts';
 
-/** What has been written. */
+/** The output so far. */
 export class Output {
   text = '';
 
@@ -13,7 +13,7 @@ export class Output {
   }
 }
 
-/** The variables of a template, or of a part of it with variables of its own. */
+/** The variables of a template, or of a part of it with its own scope. */
 export class Frame {
   readonly output: Output;
   readonly #parent: Frame | undefined;

@@ -11,7 +11,7 @@ const LONGEST_RANGE = 100_000;
 
 const ofDict = parameters('_');
 
-/** `dict(…)`: of a dictionary or of pairs, and of what has a name. */
+/** `dict(…)`: from a dictionary or pairs, and from named arguments. */
 function dictOf(given: readonly Value[], named: ReadonlyMap<string, Value>): Dict {
   const [from] = bind('dict', ofDict, given, new Map());
   const dict = new Dict();

@@ -14,8 +14,8 @@ export type Template = (variables: Readonly<Record<string, unknown>>) => string;
 
 /**
  * Parses a template, with `trim_blocks`, `lstrip_blocks`, `break` and `continue`, `{% generation %}` and the filter `tojson` of transformers.
- * Returns a function that renders it with variables: plain values of JavaScript, what `readJson` returns, and functions of a text.
- * Both throw an Error; `NotAvailable` for what only Python's Jinja has, and `TooCostly` for what goes beyond the budget.
+ * Returns a function that renders it with variables: plain JavaScript values, results of `readJson`, and functions of a text.
+ * Both throw an Error; `NotAvailable` for features that only Python's Jinja has, and `TooCostly` beyond the budget.
  */
 export function parseJinja(source: string): Template {
   const run = withBudget(() => compileBody(parse(source)));

@@ -3,7 +3,7 @@ import { isSpace, SPACE } from './characters.ts';
 import { JinjaError, NotAvailable } from './values.ts';
 
 export interface Token {
-  /** `data`, `name`, `string`, `integer`, `float`, a mark of begin or end, or an operator's own text. */
+  /** `data`, `name`, `string`, `integer`, `float`, a delimiter of a tag, or an operator's own text. */
   readonly type: string;
   readonly value: string;
 }
@@ -22,11 +22,11 @@ const operator = /\/\/|\*\*|==|!=|>=|<=|[-+/*%~[\](){}><=.:|,;]/y;
 const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
 export function tokenize(template: string): Token[] {
-  // Jinja reads every line end as a line feed, and leaves out the last.
+  // Jinja reads every line end as a line feed, and drops the last one.
   const source = template.replaceAll(/\r\n?/g, '\n').replace(/\n$/, '');
   const tokens: Token[] = [];
   let place = 0;
-  /** Whether what lies before `place` ended with a line. */
+  /** Whether the text before `place` ended with a line end. */
   let startsLine = true;
 
   const matched = (pattern: RegExp): string | undefined => {
@@ -87,7 +87,7 @@ export function tokenize(template: string): Token[] {
   }
   return tokens;
 
-  /** Reads the tokens of a tag; returns the text of its end. */
+  /** Reads the tokens of a tag; returns the text of its closing delimiter. */
   function readTag(end: RegExp): string {
     const open: string[] = [];
     while (place < source.length) {
@@ -147,7 +147,7 @@ function rawEndAt(source: string, from: number): { index: number; sign: string }
   throw new JinjaError('Missing end of raw directive');
 }
 
-/** What is kept of the text before a tag. */
+/** The part of the text before a tag that is kept. */
 function textBefore(text: string, sign: string, isVariable: boolean, startsLine: boolean): string {
   let end = text.length;
   while (end > 0 && isSpace(text[end - 1]!)) end--;
@@ -161,7 +161,7 @@ const escapes: Readonly<Record<string, string>> = {
   ...{ '\n': '', '\\': '\\', "'": "'", '"': '"', a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' },
 };
 
-/** Jinja writes all but ASCII as escapes, and reads those as Python does. */
+/** Jinja turns everything but ASCII into escapes, and reads these as Python does. */
 function unescaped(text: string): string {
   const ascii = text.replaceAll(/\P{ASCII}/gu, (character) => {
     const code = character.codePointAt(0)!;

@@ -1,9 +1,9 @@
-// The variable `loop`: where a loop is, and what it goes over.
+// The variable `loop`: the position of a loop, and its elements.
 import { equals } from './comparison.ts';
 import { builtin } from './signature.ts';
 import { Callable, elementsOf, JinjaError, type Loop, Stream, Undefined, type Value, valueOr } from './values.ts';
 
-/** Goes over the elements of a value. Those of a stream are read one by one, until something asks for their number. */
+/** Iterates over the elements of a value. A stream is read one by one, until something needs its length. */
 export class LoopState implements Loop {
   readonly isLoop = true;
   readonly #depth: number;

@@ -5,7 +5,7 @@ import { Frame, Output } from './frame.ts';
 import type { Signature } from './syntax.ts';
 import { Callable, Dict, JinjaError, Tuple, Undefined, type Value, valueOr } from './values.ts';
 
-/** Compiles a macro to what makes it where it is defined. @param name null for the body of a call block */
+/** Compiles a macro to a function that creates it where it is defined. @param name null for the body of a call block */
 export function compileMacro(
   name: string | null,
   { parameters, special }: Signature,

@@ -8,7 +8,7 @@ export interface FormatSpecification {
   readonly align?: string | undefined;
   /** `+`, a blank or `-`. */
   readonly sign?: string | undefined;
-  /** `#`: with the prefix of the base, or the point. */
+  /** `#`: with the base's prefix, or the decimal point. */
   readonly alternate?: boolean | undefined;
   readonly width?: number | undefined;
   /** Between groups of digits. */
@@ -35,7 +35,7 @@ export function parseSpecification(text: string): FormatSpecification {
   };
 }
 
-/** Fills a text up to the width. @param signLength the length of what stays in front of a fill of type `=` */
+/** Pads a text to the width. @param signLength the length of the part before the padding of type `=` */
 export function padded(text: string, format: FormatSpecification, align: string, signLength = 0): string {
   const missing = (format.width ?? 0) - characterCount(text);
   if (missing <= 0) return text;
@@ -74,7 +74,7 @@ function withSign(isNegative: boolean, prefix: string, digits: string, format: F
   const sign = isNegative ? '-' : format.sign === '+' || format.sign === ' ' ? format.sign : '';
   const text = sign + prefix + digits;
   if (format.grouping && format.fill === '0' && format.align === '=') {
-    // Zeros are grouped, too: the fewest digits whose groups are wide enough.
+    // Padding zeros are grouped, too: uses the fewest digits whose groups fill the width.
     const [, whole = '', rest = ''] = /^([^.e%]*)(.*)$/s.exec(digits)!;
     const room = (format.width ?? 0) - sign.length - prefix.length - rest.length;
     const size = prefix === '' ? 3 : 4;
@@ -93,10 +93,10 @@ function grouped(digits: string, separator: string, size: number): string {
   return groups.reverse().join(separator);
 }
 
-/** The most digits behind the point. JavaScript writes no more. */
+/** The most digits after the decimal point, which is JavaScript's limit. */
 const MOST_PRECISION = 100;
 
-/** A floating-point number as e, E, f, F, g, G, %, n or without a type. @param shortest what `repr` writes */
+/** A floating-point number as e, E, f, F, g, G, %, n or without a type. @param shortest the result of `repr` */
 export function formatFloat(value: number, format: FormatSpecification, shortest: string): string {
   const { type = '', grouping } = format;
   const precision = format.precision ?? 6;
@@ -117,7 +117,7 @@ export function formatFloat(value: number, format: FormatSpecification, shortest
   return withSign(isNegative, '', text, format);
 }
 
-/** With so many digits behind the point, rounded half to even of the exact value, which toFixed rounds up. */
+/** With this many digits after the point; the exact value is rounded half to even, while toFixed rounds half up. */
 export function fixed(value: number, precision: number): string {
   const [whole, rest = ''] = exactDigits(value).split('.');
   const digits = roundedDigits(whole! + rest, whole!.length + precision).padStart(precision + 1, '0');
@@ -140,7 +140,7 @@ function exponential(value: number, precision: number): string {
   return `${mantissa}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
-/** The first digits of a number, rounded half to even by the others; one digit more if all are nines. */
+/** The first digits of a number, with the rest rounded half to even; one digit more if all are nines. */
 function roundedDigits(digits: string, count: number): string {
   const kept = digits.slice(0, count).padEnd(count, '0');
   const behind = digits.slice(count).replace(/0+$/, '');
@@ -152,7 +152,7 @@ function roundedDigits(digits: string, count: number): string {
 function exactDigits(value: number): string {
   let shift = 0;
   let scaled = Math.abs(value);
-  // Digits cost what they are long, up to a thousand.
+  // Up to a thousand digits are charged by their length.
   spend(Math.abs(Math.log2(scaled || 1)) * 2 + 50);
   while (!Number.isInteger(scaled)) {
     scaled *= 2;

@@ -3,7 +3,7 @@ import { Float, integer, JinjaError, typeName, Undefined, type Value } from './v
 
 export type PythonNumber = number | bigint | Float;
 
-/** A number, or a truth value as one; `undefined` for other values. */
+/** A number, or a boolean as a number; `undefined` for other values. */
 export function numeric(value: Value): PythonNumber | undefined {
   if (typeof value === 'number' || typeof value === 'bigint' || value instanceof Float) return value;
   return typeof value === 'boolean' ? Number(value) : undefined;

@@ -13,7 +13,7 @@ function float(value: PythonNumber): number {
 }
 
 interface Arithmetic {
-  /** Of two whole numbers that are safe; `undefined` if the result may not be. */
+  /** The result for two safe integers; `undefined` if it may not be safe. */
   readonly small?: (left: number, right: number) => number | undefined;
   readonly whole?: (left: bigint, right: bigint) => bigint;
   readonly float: (left: number, right: number) => number;

@@ -52,14 +52,14 @@ class Parser extends ExpressionParser {
     return this.#body(ends);
   }
 
-  /** Like `#block`, and goes past the name of its last tag. */
+  /** Like `#block`, but also consumes the name of its last tag. */
   #wholeBlock(end: string): Statement[] {
     const body = this.#block(end);
     this.next();
     return body;
   }
 
-  /** A block that becomes a function in Jinja, which no `break` can leave. */
+  /** A block that becomes a function in Jinja, so `break` cannot leave it. */
   #ownBlock(end: string): Statement[] {
     const loops = this.#loops;
     this.#loops = 0;
@@ -88,7 +88,7 @@ class Parser extends ExpressionParser {
       case 'print':
         return this.#print();
       case 'generation':
-        // What transformers marks as the model's own words, in a call block.
+        // In transformers a call block, which marks the model's own words.
         return [{ type: 'scope', body: this.#ownBlock('endgeneration') }];
       case 'block':
         return [this.#named()];
@@ -195,7 +195,7 @@ class Parser extends ExpressionParser {
     return printed;
   }
 
-  /** Without inheritance, a block is what is in it. */
+  /** Without inheritance, a block is just its content. */
   #named(): Statement {
     const name = this.expect('name');
     if (this.#blocks.has(name)) this.fail(`block '${name}' defined twice`);
@@ -212,7 +212,7 @@ class Parser extends ExpressionParser {
     return { type: 'scope', body: this.#wholeBlock('endautoescape') };
   }
 
-  /** What is assigned to: a name, several, or with `fields` those of namespaces. */
+  /** The target of an assignment: one name or several, or with `fields` attributes of namespaces. */
   #target(ends: readonly string[], fields = false): Target {
     const items: Target[] = [];
     let isTuple = false;

@@ -7,7 +7,7 @@ import { Dict, Float, isList, JinjaError, Range, Tuple, typeName, Undefined, typ
 
 const directive = /%(?:\(([^)]*)\))?([-+ 0#]*)(\*|\d+)?(?:\.(\*|\d+)?)?[hlL]?([\s\S])?/gy;
 
-/** @param whole what stands to the right of `%`, whose fields a text with names reads */
+/** @param whole the value to the right of `%`, whose fields a format with names reads */
 export function formatPercent(text: string, values: readonly Value[], whole: Value): string {
   spendReading(text.length);
   let place = 0;
@@ -52,7 +52,7 @@ export function formatPercent(text: string, values: readonly Value[], whole: Val
   return written;
 }
 
-/** Python takes lists and dictionaries for mappings here, of which nothing need be used. */
+/** Python treats lists and dictionaries as mappings here, which may stay unused. */
 function isMapping(value: Value): boolean {
   return value instanceof Dict || isList(value) || value instanceof Range || value instanceof Undefined;
 }

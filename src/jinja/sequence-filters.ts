@@ -1,4 +1,4 @@
-// Jinja's filters of lists and of what else has elements.
+// Jinja's filters of lists and other values with elements.
 import { getItem } from './attributes.ts';
 import { spend, spendItems } from './budget.ts';
 import { compare, equals } from './comparison.ts';
@@ -29,7 +29,7 @@ import {
   valueOr,
 } from './values.ts';
 
-/** Reads an attribute of attributes, such as `address.city` or `0.name`. @param otherwise for what is undefined */
+/** Reads a nested attribute, such as `address.city` or `0.name`. @param otherwise replaces undefined values */
 function reader(attribute: Value, otherwise: Value = null): (value: Value) => Value {
   const path = attribute === null ? [] : typeof attribute === 'string' ? attribute.split('.') : [attribute];
   const keys = path.map((part) => (typeof part === 'string' && /^\d+$/.test(part) ? integer(BigInt(part)) : part));
@@ -45,7 +45,7 @@ function withoutCase(value: Value): Value {
   return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
-/** What elements are sorted and told apart by. */
+/** The key by which elements are sorted and compared. */
 function keyReader(attribute: Value, caseSensitive: Value, otherwise: Value = null): (value: Value) => Value {
   const read = reader(attribute, otherwise);
   return isTrue(caseSensitive) ? read : (value) => withoutCase(read(value));
@@ -72,7 +72,7 @@ function* selected(value: Value, given: readonly Value[], named: Named, of: bool
   }
 }
 
-/** The elements one by one: those of a stream may be dear, or without end. */
+/** The elements one by one: a stream may be expensive or infinite. */
 function iterated(value: Value): Iterable<Value> {
   return value instanceof Stream ? value : elementsOf(value);
 }
@@ -279,7 +279,7 @@ function reversed(value: Value): Value {
   spendItems(elements.length);
   const turned = elements.toReversed();
   if (typeof value === 'string') return turned.join('');
-  // A stream and an undefined value cannot be read from the end: Jinja makes a list.
+  // A stream and an undefined value cannot be read from the end, so Jinja makes a list.
   if (value instanceof Stream || value instanceof Undefined) return turned;
   const kind = value instanceof Dict || value instanceof DictView ? 'dict_reverseiterator' : 'reversed';
   return new Stream(

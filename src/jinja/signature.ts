@@ -1,16 +1,16 @@
 // Binds the arguments of a call to the parameters of a function, as Python does.
 import { Callable, JinjaError, type Named, type Value } from './values.ts';
 
-/** What a function gets: an argument for each parameter, `undefined` for one that was not given. */
+/** The arguments that a function gets: one for each parameter, `undefined` if it was not given. */
 export type Bound = readonly (Value | undefined)[];
 
 interface Parameter {
-  /** `_` for one that is given by its place alone. */
+  /** `_` for a positional-only parameter. */
   readonly name: string;
   readonly required: boolean;
 }
 
-/** @param description the names of parameters, with `!` behind those that must be given, such as `value! count`; `_` has no name */
+/** @param description the names of parameters, with `!` after required ones, such as `value! count`; `_` has no name */
 export function parameters(description: string): readonly Parameter[] {
   return description
     .split(' ')

@@ -1,4 +1,4 @@
-// Runs statements: each becomes a function of the variables, which writes.
+// Runs statements: each becomes a function of the variables that writes output.
 import { nested, spend } from './budget.ts';
 import { callValue, compileArguments, compileExpression, compileFilter } from './expressions.ts';
 import { Frame, Output } from './frame.ts';
@@ -8,10 +8,10 @@ import type { Body, FilterCall, Statement, Target } from './syntax.ts';
 import { str } from './text.ts';
 import { elementsOf, isTrue, JinjaError, Namespace, Stream, type Value } from './values.ts';
 
-/** Says whether the loop around it is to be left or gone on with. */
+/** Says whether to break or continue the loop around it. */
 type Run = (frame: Frame) => 'break' | 'continue' | undefined;
 
-/** What an iteration costs besides what is done in it: its variables. */
+/** The cost of an iteration besides its content: its variables. */
 const ITERATION = 4;
 
 export function compileBody(body: Body): Run {
@@ -25,7 +25,7 @@ export function compileBody(body: Body): Run {
   };
 }
 
-/** A statement that neither leaves a loop nor goes on with it. */
+/** A statement that neither breaks nor continues a loop. */
 function plain(work: (frame: Frame) => void): Run {
   return (frame) => {
     spend(2);
@@ -174,7 +174,7 @@ function compileCallBlock({ signature, call, body }: Extract<Statement, { type: 
   });
 }
 
-/** What a block's filters make of what has been written in it. */
+/** The output of a block after its filters. */
 function compileBlockFilter(filter: FilterCall | null): (frame: Frame) => Value {
   if (!filter) return ({ output }) => output.text;
   const { value, name, given } = filter;

@@ -36,7 +36,7 @@ function strip(name: string, side: Side): [string, Method] {
   );
 }
 
-/** Replaces without making more than is allowed. @param most negative for all */
+/** Replaces within the budget. @param most negative for all */
 export function replaced(text: string, old: string, replacement: string, most = -1): string {
   spendText(text.length);
   if (most === 0 || !text.includes(old)) return text;
@@ -49,7 +49,7 @@ export function replaced(text: string, old: string, replacement: string, most = 
   return count === parts.length - 1 ? head : [head, ...parts.slice(count + 1)].join(old);
 }
 
-/** `str.join`: elements that are no texts are refused. */
+/** `str.join`, which refuses elements other than texts. */
 export function joinTexts(separator: string, texts: readonly Value[]): string {
   let length = Math.max(0, texts.length - 1) * separator.length;
   for (const [i, each] of texts.entries()) {
@@ -91,7 +91,7 @@ function splitAtSpaces(text: string, limit: number, fromEnd: boolean): string[] 
   return [head, ...words.slice(kept).map(([word]) => word)];
 }
 
-/** The part of a text between two places that are counted in characters, and where it begins. */
+/** The part of a text between two positions in characters, and where it begins. */
 function between(text: string, start: Value, end: Value): { part: string; begin: number } {
   if (start === null && end === null) return { part: text, begin: 0 };
   const characters = isSimple(text) ? text : Array.from(text);
@@ -140,7 +140,7 @@ function fill(name: string, align: '<' | '>' | '^'): [string, Method] {
   });
 }
 
-/** Python puts the odd blank to the left where the width is odd. */
+/** Python puts the extra blank on the left if the width is odd. */
 export function centered(text: string, width: number, filler = ' '): string {
   const missing = width - characterCount(text);
   if (missing <= 0) return text;
@@ -252,7 +252,7 @@ function expandTabs(text: string, size: number): string {
   return result;
 }
 
-/** A method of a text; `undefined` if there is none of this name. */
+/** A method of a text by name; `undefined` if it does not exist. */
 export function stringMethod(text: string, name: string): Callable | undefined {
   const found = methods.get(name);
   return found && new Callable(`<built-in method ${name} of str object>`, (given, named) => found(text, given, named));

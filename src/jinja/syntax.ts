@@ -24,7 +24,7 @@ export type Expression =
       readonly otherwise: Expression | null;
     };
 
-/** @property value what is filtered; null in a filter's block, which filters what is written in it */
+/** @property value the filtered expression; null in a filter block, which filters its own output */
 export interface FilterCall {
   readonly type: 'filter';
   readonly value: Expression | null;

@@ -41,7 +41,7 @@ function ordered(operator: string, ...names: readonly string[]): [string, Test][
   return [operator, ...names].map((name) => test(name, '_!', (value, other) => isOrdered(operator, value, other!)));
 }
 
-/** Python finds the same object again for these, too. */
+/** For these, too, Python has one object. */
 function isSame(left: Value, right: Value): boolean {
   if (left instanceof Tuple && right instanceof Tuple && left.items.length + right.items.length === 0) return true;
   return left === right;
@@ -91,7 +91,7 @@ export function isTest(name: string): boolean {
   return tests.has(name) || name === 'test' || name === 'filter';
 }
 
-/** Throws `NotAvailable` for a test that there is not. */
+/** Throws `NotAvailable` for an unknown test. */
 export function applyTest(name: string, value: Value, given: readonly Value[], named: Named): boolean {
   const found = tests.get(name);
   if (found) return found(value, given, named);

@@ -50,7 +50,7 @@ function lower(text: string): string {
 
 const wordBegin = new RegExp(`((?:${SPACE}|[-({[<])+)`);
 
-/** Jinja's own: words begin behind blanks, hyphens and opening brackets. */
+/** Jinja's own: words begin after blanks, hyphens and opening brackets. */
 function titled(text: string): string {
   spendText(text.length);
   const parts = text.split(wordBegin);
@@ -173,13 +173,13 @@ function rounded(value: Value, precision: number, method: string): Value {
   return new Float(roundedFloat(number.number, precision));
 }
 
-/** To the nearest, and to an even digit from the middle, of the exact value. */
+/** Rounds the exact value to the nearest, half to even. */
 function roundedFloat(value: number, precision: number): number {
   if (!Number.isFinite(value) || precision > 22) return value;
   if (precision < 0) {
     const unit = 10 ** Math.min(-precision, 400);
     const whole = rounded(truncated(value), precision, 'common');
-    // Between two whole numbers only the fraction tells which is nearer.
+    // Between two whole numbers only the fraction decides which is nearer.
     const isMiddle = Math.abs(value % unit) * 2 === unit;
     return isMiddle || Number.isInteger(value) ? Number(whole) : Math.round(value / unit) * unit;
   }
@@ -208,7 +208,7 @@ function urlQuoted(value: Value, forQuery = false): string {
   return forQuery ? quoted.replaceAll('%20', '+') : quoted.replaceAll('%2F', '/');
 }
 
-/** A text without what lies between marks. */
+/** A text without the parts between delimiters. */
 function without(text: string, begin: string, end: string): string {
   const kept: string[] = [];
   let place = 0;
@@ -227,7 +227,7 @@ function notAvailable(name: string) {
   };
 }
 
-/** As transformers has it, instead of Jinja's own. */
+/** transformers' version, instead of Jinja's own. */
 function toJson(value: Value, ascii: Value, indent: Value, separators: Value, sortKeys: Value): string {
   const isCompact = indent === null;
   const [item, key] = separatorsOf(separators) ?? [isCompact ? ', ' : ',', ': '];

@@ -5,10 +5,10 @@ import { numeric } from './numbers.ts';
 import { floatText, repr, str } from './text.ts';
 import { type Dict, Float, integer, JinjaError, type Value } from './values.ts';
 
-/** How deep fields may be in specifications of others. */
+/** How deep fields may be nested in the specifications of others. */
 const DEEPEST = 2;
 
-/** @param lookUp finds what a field names after its first part: an attribute, or an item */
+/** @param lookUp finds the attribute or item that a field names after its first part */
 export function formatText(
   text: string,
   given: readonly Value[],

@@ -18,10 +18,10 @@ import {
   type Value,
 } from './values.ts';
 
-/** Python writes no whole number with more digits. */
+/** Python does not write whole numbers with more digits. */
 const MOST_DIGITS = 4300;
 
-/** `str` of a value; nothing for one that is undefined. */
+/** `str` of a value; empty if it is undefined. */
 export function str(value: Value): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return String(value);
@@ -67,7 +67,7 @@ export function integerText(value: number | bigint): string {
   throw new JinjaError(`Exceeds the limit (${MOST_DIGITS} digits) for integer string conversion`);
 }
 
-/** An upper bound, within four. */
+/** An upper bound, too large by at most four. */
 export function bitLength(value: number | bigint): number {
   return BigInt(value).toString(16).length * 4;
 }
@@ -88,7 +88,7 @@ const short: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r
 function quoted(text: string): string {
   spendText(text.length);
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  // What cannot be printed, white space other than blanks included.
+  // Unprintable characters, including white space other than blanks.
   const escaped = text.replaceAll(/[\\'\p{C}\p{Z}]/gu, (character) => {
     if (character === ' ') return character;
     if (character === "'") return quote === "'" ? "\\'" : character;
@@ -105,7 +105,7 @@ function escapedCharacter(character: string): string {
 
 export interface JsonOptions {
   readonly ensureAscii: boolean;
-  /** What each level is indented with; null for one line. */
+  /** The indentation of each level; null for one line. */
   readonly indent: string | null;
   readonly separators: readonly [string, string];
   readonly sortKeys: boolean;

@@ -1,10 +1,10 @@
-// Values of JavaScript as those of a template.
+// Converts JavaScript values to a template's values.
 import { mayChangeNumbers, parseWithNumbers } from '../common/json-numbers.ts';
 import { builtin } from './signature.ts';
 import { str } from './text.ts';
 import { Callable, Dict, Float, integer, type Value } from './values.ts';
 
-/** A whole number is one of Python; another, or one that is not exact, is a floating-point number. */
+/** A safe whole number becomes Python's int; any other number becomes a float. */
 export function toValue(given: unknown): Value {
   if (given === null || given === undefined) return null;
   if (typeof given === 'string' || typeof given === 'boolean') return given;
@@ -22,7 +22,7 @@ function functionValue(work: (text: string) => string): Callable {
   return builtin('function', 'format!', (text) => work(str(text!)));
 }
 
-/** What Python's `json.loads` reads: numbers keep whether they are whole, and all their digits. For variables of a template. */
+/** Reads JSON like Python's `json.loads`: numbers keep their type and all digits. For variables of a template. */
 export function readJson(text: string): unknown {
   if (!mayChangeNumbers(text)) return JSON.parse(text);
   return parseWithNumbers(text, (source, value) =>

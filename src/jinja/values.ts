@@ -1,4 +1,4 @@
-// The values of a template: Python's, as far as JavaScript has no equal for them.
+// The values of a template: Python's, where JavaScript has no equivalent.
 import { spend, spendItems } from './budget.ts';
 
 /** Whole numbers are numbers up to 2⁵³ and bigints beyond; texts are strings, lists arrays, None null. */
@@ -26,7 +26,7 @@ export class JinjaError extends Error {}
 /** A part of Jinja that is not available here. */
 export class NotAvailable extends JinjaError {}
 
-/** A floating-point number, which Python tells from a whole one. */
+/** A float, which Python distinguishes from an int. */
 export class Float {
   readonly number: number;
 
@@ -43,7 +43,7 @@ export class Tuple {
   }
 }
 
-/** An element of the filter `groupby`: a pair whose parts have names. */
+/** An element of the filter `groupby`: a pair with named parts. */
 export class Group extends Tuple {
   constructor(grouper: Value, list: readonly Value[]) {
     super([grouper, list]);
@@ -54,7 +54,7 @@ export class Group extends Tuple {
   }
 }
 
-/** What a name, a key or an attribute that does not exist yields. */
+/** The value of a name, key or attribute that does not exist. */
 export class Undefined {
   readonly message: string;
 
@@ -62,7 +62,7 @@ export class Undefined {
     this.message = message;
   }
 
-  /** Refuses what cannot be done with an undefined value. */
+  /** Refuses an undefined value for operations that need a defined one. */
   fail(): never {
     throw new JinjaError(this.message);
   }
@@ -88,7 +88,7 @@ export class Dict {
     return this.#entries.has(hashed(key));
   }
 
-  /** For those that build it: templates cannot change a dictionary. */
+  /** Only for code that builds the dictionary: templates cannot change it. */
   set(key: Value, value: Value): void {
     const place = hashed(key);
     this.#entries.set(place, [this.#entries.get(place)?.[0] ?? key, value]);
@@ -111,7 +111,7 @@ export class Dict {
   }
 }
 
-/** What equal values share and others do not, for maps of JavaScript. */
+/** A key for JavaScript's maps that is the same exactly for equal values. */
 export function hashed(value: Value): unknown {
   if (typeof value === 'string' || value === null || typeof value === 'number' || typeof value === 'bigint')
     return value;
@@ -119,7 +119,7 @@ export function hashed(value: Value): unknown {
   if (value instanceof Float) return Number.isInteger(value.number) ? integer(BigInt(value.number)) : value.number;
   if (value instanceof Undefined) return Undefined;
   if (value instanceof Tuple) {
-    // With lengths, so that other items never make the same text.
+    // With lengths, so that different items never make the same text.
     const parts = value.items.map((item) => hashText(hashed(item)));
     const text = parts.map((part) => `${part.length} ${part}`).join();
     spend(1 + text.length);
@@ -134,7 +134,7 @@ function hashText(place: unknown): string {
   return typeof place === 'symbol' ? Symbol.keyFor(place)! : `${typeof place} ${String(place)}`;
 }
 
-/** What a dictionary's `keys`, `values` and `items` return. */
+/** The result of a dictionary's `keys`, `values` and `items`. */
 export class DictView {
   readonly of: 'keys' | 'values' | 'items';
   readonly dict: Dict;
@@ -192,7 +192,7 @@ export class Range {
   }
 }
 
-/** What can be read once, from front to back: Python's generators. */
+/** A value that can be read once, from front to back: Python's generators. */
 export class Stream {
   readonly kind: string;
   readonly #source: Iterator<Value>;
@@ -223,7 +223,7 @@ export class Callable {
   readonly call: (given: readonly Value[], named: Named) => Value;
   readonly attributes: Readonly<Record<string, Value>>;
 
-  /** @param written what Python writes for it */
+  /** @param written the text that Python writes for it */
   constructor(written: string, call: Callable['call'], attributes: Callable['attributes'] = {}) {
     this.written = written;
     this.call = call;
@@ -231,7 +231,7 @@ export class Callable {
   }
 }
 
-/** A value, or another where there is none. None is a value, which `??` would pass over. */
+/** A value, or a default if it is undefined. None is a value, which `??` would replace. */
 export function valueOr(value: Value | undefined, other: () => Value): Value {
   return value === undefined ? other() : value;
 }
@@ -252,7 +252,7 @@ export function isList(value: Value | undefined): value is readonly Value[] {
   return Array.isArray(value);
 }
 
-/** A whole number in its form. */
+/** A whole number as a number or bigint. */
 export function integer(value: bigint): number | bigint {
   return value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER ? Number(value) : value;
 }
@@ -285,7 +285,7 @@ export function typeName(value: Value): string {
   return value.constructor.name.toLowerCase();
 }
 
-/** Every element of a value, counted. Throws for one that has none. */
+/** Every element of a value, charged to the budget. Throws for a value without elements. */
 export function elementsOf(value: Value): readonly Value[] {
   if (isList(value)) return value;
   if (typeof value === 'string') {
@@ -317,7 +317,7 @@ export function isIterable(value: Value): boolean {
   );
 }
 
-/** Python's `len`. Throws for a value that has none. */
+/** Python's `len`. Throws for a value without a length. */
 export function lengthOf(value: Value): number {
   if (typeof value === 'string') return characterCount(value);
   if (isList(value) || value instanceof Range) return value.length;
@@ -337,7 +337,7 @@ export function isSimple(text: string): boolean {
   return !hasSurrogates.test(text);
 }
 
-/** Python counts characters, JavaScript halves of some. */
+/** Python counts characters, JavaScript UTF-16 units. */
 export function characterCount(text: string): number {
   if (isSimple(text)) return text.length;
   let count = 0;

@@ -48,7 +48,7 @@ function breakChunk(chunks: string[], line: string[], room: number, width: numbe
   } else if (line.length === 0) line.push(chunks.pop()!);
 }
 
-/** Words with what separates them; words with hyphens are several. */
+/** Words with their separators; words with hyphens are split. */
 function chunksOf(text: string, breaksHyphens: boolean): string[] {
   const parts = text.split(/([\t\n\v\f\r ]+)/).filter(Boolean);
   if (!breaksHyphens) return parts;

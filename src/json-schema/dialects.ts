@@ -1,4 +1,4 @@
-// The drafts of JSON Schema that are read: the library's keywords, with ours in place of some, and the schemas of schemas.
+// The supported drafts of JSON Schema: the library's keywords, some replaced by ours, and the meta-schemas.
 import '@hyperjump/json-schema/draft-04';
 import '@hyperjump/json-schema/draft-06';
 import '@hyperjump/json-schema/draft-07';
@@ -20,7 +20,7 @@ import { knownKeywords, type Preparation, preparedSchema } from './prepared-sche
 const of2019 = ['core', 'applicator', 'validation', 'meta-data', 'format', 'content'];
 const of2020 = ['core', 'applicator', 'unevaluated', 'validation', 'meta-data', 'format-annotation', 'content'];
 
-/** Each draft by the address of the schema of its schemas, and the addresses of what that consists of. */
+/** Each draft by the address of its meta-schema, and the addresses of its parts. */
 const drafts: Readonly<Record<string, readonly string[]>> = {
   'http://json-schema.org/draft-04/schema': [],
   'http://json-schema.org/draft-06/schema': [],
@@ -33,16 +33,16 @@ const drafts: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** A draft without a name of its own: the newest. */
+/** The default draft: the newest. */
 const NEWEST = 'https://json-schema.org/draft/2020-12/schema';
 
-/** The draft that `$schema` names; the newest for others, as Python's `jsonschema` has it. */
+/** The draft that `$schema` names; the newest for unknown ones, as in Python's `jsonschema`. */
 export function draftOf(named: unknown): string {
   const bare = String(named).replace(/#$/, '');
   return Object.keys(drafts).find((draft) => draft.replace(/^https?:/, '') === bare.replace(/^https?:/, '')) ?? NEWEST;
 }
 
-/** Our name for a draft, in which our keywords hold. The library's own drafts stay as they are for others in the same process. */
+/** Our name for a draft with our keywords. The library's own drafts stay unchanged for other code in the process. */
 export const dialectOf = (named: unknown) => ourKeyword(draftOf(named).replace('http:', 'https:'));
 
 export function preparationOf(draft: string): Preparation {
@@ -50,7 +50,7 @@ export function preparationOf(draft: string): Preparation {
 }
 
 export interface Dialects {
-  /** The schemas of schemas, by their addresses. */
+  /** The meta-schemas, by their addresses. */
   readonly documents: ReadonlyMap<string, SchemaDocument>;
 }
 
@@ -81,7 +81,7 @@ async function load(): Promise<Dialects> {
   for (const [draft, parts] of Object.entries(drafts)) {
     for (const address of [draft, ...parts]) {
       const schema = toSchema(await getSchema(address), { includeDialect: 'never' }) as MetaSchema;
-      // Values that occur twice, which early revisions of a draft forbade, do no harm.
+      // Repeated values, which early revisions of a draft forbade, do no harm.
       if (schema.properties?.enum) schema.properties.enum = { type: 'array' };
       const prepared = preparedSchema(exactValue(schema), preparationOf(draft)) as Parameters<
         typeof buildSchemaDocument

@@ -1,4 +1,4 @@
-// JSON read with its numbers as written: values in which numbers are ExactNumber, and the nodes in which the validator sees them.
+// JSON with its numbers as written: values whose numbers are ExactNumber, and the nodes that the validator reads.
 import type { JsonNode } from '@hyperjump/json-schema/instance/experimental';
 import { parseWithSource } from '../common/json-numbers.ts';
 import { ExactNumber, exactNumber } from './exact-number.ts';
@@ -17,7 +17,7 @@ export type ExactObject = { readonly [name: string]: ExactValue };
 /** How deep values may be nested: validators, ours and others, call themselves for each level. */
 const DEEPEST = 500;
 
-/** A value that is nested more deeply than `DEEPEST`. */
+/** The error for a value nested more deeply than `DEEPEST`. */
 export class TooDeep extends Error {
   override readonly name = 'TooDeep';
 }
@@ -34,7 +34,7 @@ export function parseExact(text: string): ExactValue {
   }
 }
 
-/** A value of JavaScript's as an exact one. Throws a `TypeError` for what JSON has not, or `TooDeep`. */
+/** A JavaScript value as an exact one. Throws a `TypeError` for values that JSON lacks, or `TooDeep`. */
 export function exactValue(value: unknown, depth = 0): ExactValue {
   if (depth > DEEPEST) throw new TooDeep('it is nested too deeply');
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
@@ -46,7 +46,7 @@ export function exactValue(value: unknown, depth = 0): ExactValue {
   return fromEntries(Object.entries(value).map(([name, item]) => [name, exactValue(item, depth + 1)]));
 }
 
-/** `Object.fromEntries`, whose values may be named `__proto__`. */
+/** `Object.fromEntries` that allows the name `__proto__`. */
 export function fromEntries<V>(entries: readonly (readonly [string, V])[]): Record<string, V> {
   const object: Record<string, V> = {};
   for (const [name, value] of entries)
@@ -58,7 +58,7 @@ export function isExactObject(value: ExactValue | undefined): value is ExactObje
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** The same text for values that JSON Schema calls equal, and for no others: objects without regard to the order of their names. */
+/** The same text exactly for values that JSON Schema calls equal, whatever the order of names in objects. */
 export function canonicalText(value: ExactValue): string {
   if (value instanceof ExactNumber) return value.toString();
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

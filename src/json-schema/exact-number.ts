@@ -14,13 +14,13 @@ export class ExactNumber {
     return this.exponent >= 0n;
   }
 
-  /** The same text for equal numbers, and for no others. */
+  /** The same text exactly for equal numbers. */
   toString(): string {
     return `${this.coefficient}e${this.exponent}`;
   }
 }
 
-/** The number that a text in JSON's syntax, or as JavaScript writes one, stands for. */
+/** The number for a text in JSON's or JavaScript's syntax. */
 export function exactNumber(source: string): ExactNumber {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = parts.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
@@ -36,7 +36,7 @@ const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 export function compareExact(a: ExactNumber, b: ExactNumber): number {
   const [signA, signB] = [signOf(a), signOf(b)];
   if (signA !== signB || signA === 0) return signA - signB;
-  // Numbers of different magnitude are told apart before zeros are written out, of which an exponent may demand billions.
+  // Compares magnitudes first: writing out zeros could take billions of them for a large exponent.
   const [magnitudeA, magnitudeB] = [magnitudeOf(a), magnitudeOf(b)];
   if (magnitudeA !== magnitudeB) return magnitudeA > magnitudeB ? signA : -signA;
   const shift = a.exponent - b.exponent;
@@ -45,7 +45,7 @@ export function compareExact(a: ExactNumber, b: ExactNumber): number {
   return difference === 0n ? 0 : difference > 0n ? 1 : -1;
 }
 
-/** Whether `value` is a whole number of times `divisor`, which is above 0. */
+/** Whether `value` is a multiple of `divisor`, which is above 0. */
 export function isMultipleOf(value: ExactNumber, divisor: ExactNumber): boolean {
   const shift = value.exponent - divisor.exponent;
   if (value.coefficient === 0n) return true;

@@ -8,22 +8,22 @@ import { patternOf } from './pattern-of.ts';
 
 type Compile<A> = Keyword<A>['compile'];
 
-/** What a prepared schema has in place of a value of which numbers may be parts, which JavaScript would round. */
+/** Replaces, in a prepared schema, a value that contains numbers, which JavaScript would round. */
 export const EXACT = '=exact';
 
-/** The name of ours for a keyword of the library's. */
+/** Our name for a keyword of the library. */
 export const ourKeyword = (id: string) => id.replace('https://json-schema.org/', 'https://gradus.invalid/');
 
 const exactOf = (instance: Instance.JsonNode) => Instance.value<ExactValue>(instance);
 const isNumber = (instance: Instance.JsonNode) => Instance.typeOf(instance) === 'number';
 
-/** The text in a prepared schema, or that of a value in a part of a schema that was not taken for one. */
+/** The text in a prepared schema, or the text of a value in a part that was not recognised as a schema. */
 function writtenIn<T>(given: unknown, otherwise: (value: ExactValue) => T): T {
   const { [EXACT]: text } = (given ?? {}) as { [EXACT]?: T };
   return text === undefined ? otherwise(exactValue(given)) : text;
 }
 
-/** The value of a keyword itself: the library takes parts of it for references and follows them. */
+/** The unprocessed value of a keyword: the library mistakes parts of it for references and follows them. */
 const rawValue = (parent: Browser.Browser, name: string) => Browser.value<Record<string, unknown>>(parent)[name];
 
 function define<A>(
@@ -102,7 +102,7 @@ const pattern = define<RegExp>(
 
 type Evaluating = { readonly evaluatedProperties?: Set<string> };
 
-/** Validates the properties that are chosen by name, and says that they were. */
+/** Validates the properties chosen by name, and records them as evaluated. */
 function validateProperties(
   instance: Instance.JsonNode,
   context: Parameters<Keyword<unknown>['interpret']>[2],
@@ -149,7 +149,7 @@ const additionalProperties = define<readonly [ReadonlySet<string>, readonly RegE
   { simpleApplicator: true },
 );
 
-/** Adds the keywords to the library's, under names of ours, which are returned. */
+/** Adds our keywords to the library's. Returns their names. */
 export function addExactKeywords(): ReadonlySet<string> {
   const names = new Set<string>();
   const add = <A>(keyword: Keyword<A>) => {

@@ -1,9 +1,9 @@
-// Rewrites a schema for the library: without what says nothing about values, and with its numbers where JavaScript does not round them.
+// Rewrites a schema for the library: without keywords that restrict nothing, and with numbers in a form that JavaScript does not round.
 import { canonicalText, type ExactValue, fromEntries, isExactObject } from './exact-json.ts';
 import { ExactNumber } from './exact-number.ts';
 import { EXACT } from './keywords.ts';
 
-/** Describes values without restricting them. It may hold what looks like a schema, and is none. */
+/** Describes values without restricting them. Its value may look like a schema without being one. */
 const annotations = [
   ['title', 'description', 'default', 'examples', '$comment', 'format', 'deprecated', 'readOnly', 'writeOnly'],
   ['contentEncoding', 'contentMediaType', 'contentSchema', '$vocabulary'],
@@ -32,7 +32,7 @@ const others = [
   ['enum', 'required', 'dependentRequired', 'uniqueItems', 'pattern', 'minLength', 'maxLength', 'minItems', 'maxItems'],
   ['minProperties', 'maxProperties', 'minContains', 'maxContains'],
 ].flat();
-/** The keywords of all drafts that say something about values. */
+/** The keywords of all drafts that restrict values. */
 export const knownKeywords: ReadonlySet<string> = new Set([...ofSchema, ...ofSchemasByName, ...ofNumber, ...others]);
 
 type Rewrite = (value: ExactValue) => unknown;
@@ -40,7 +40,7 @@ type Rewrite = (value: ExactValue) => unknown;
 export interface Preparation {
   /** Our name for the dialect that `$schema` names. */
   readonly dialectOf: (named: string) => string;
-  /** Whether `$ref` stands alone: before draft 2019-09 what is beside it restricts nothing, and may only be referred to. */
+  /** Whether `$ref` stands alone: before draft 2019-09 its siblings restrict nothing, and may only be referred to. */
   readonly refStandsAlone: boolean;
 }
 
@@ -60,7 +60,7 @@ export function preparedSchema(schema: ExactValue, { dialectOf, refStandsAlone }
   function rewritten(value: ExactValue): unknown {
     if (!isExactObject(value)) return plain(value);
     if (refStandsAlone && typeof value.$ref === 'string') {
-      // The library would lose what is beside a reference.
+      // The library would lose the siblings of a reference.
       const beside = Object.entries(value).filter(([keyword]) => isForReference(keyword));
       return { ...(rewritten(fromEntries(beside)) as object), allOf: [{ $ref: value.$ref }] };
     }
@@ -82,7 +82,7 @@ function isForReference(keyword: string): boolean {
 /** Draft 4 has `true` and `false` for two of the bounds. */
 const exactly: Rewrite = (value) => (value instanceof ExactNumber ? { [EXACT]: value.toString() } : value);
 
-/** A value of JavaScript's, with its numbers rounded. */
+/** A JavaScript value, with its numbers rounded. */
 export function plain(value: ExactValue): unknown {
   if (value instanceof ExactNumber) return Number(value.toString());
   if (Array.isArray(value)) return value.map(plain);

@@ -14,7 +14,7 @@ import {
 } from './exact-json.ts';
 import { plain, preparedSchema } from './prepared-schema.ts';
 
-/** A schema that is none: `path` is the place in it, such as `properties.age.type`, where that is known. */
+/** The error for an invalid schema: `path` is the place in it, such as `properties.age.type`, if known. */
 export class SchemaInvalid extends Error {
   override readonly name = 'SchemaInvalid';
   readonly path: string;
@@ -25,19 +25,19 @@ export class SchemaInvalid extends Error {
   }
 }
 
-/** A validation that takes too many steps, or has no end. */
+/** The error for a validation that takes too many steps, or does not end. */
 export class SchemaTooCostly extends Error {
   override readonly name = 'SchemaTooCostly';
 }
 
-/** Whether a value conforms. Throws `SchemaTooCostly`, or `TooDeep` for a value that is nested too deeply. */
+/** Whether a value conforms. Throws `SchemaTooCostly`, or `TooDeep` for a value nested too deeply. */
 export type Validate = (value: ExactValue) => boolean;
 
 /** The most schemas that one validation may apply. */
 const MOST_STEPS = 500_000;
 /** The most references to references. */
 const MOST_REFERENCES = 500;
-/** The address of schemas that have none: nothing is there. */
+/** The address of schemas without one; nothing is there. */
 const ADDRESS = 'https://gradus.invalid/schema';
 
 /** Reads a schema, as an object or as JSON text, whose numbers are then exact. Throws `SchemaInvalid`. */
@@ -56,7 +56,7 @@ function readSchema(given: unknown): ExactValue {
   }
 }
 
-/** Compiled schemas of schemas. */
+/** Compiled meta-schemas. */
 const metaSchemas = new Map<string, Promise<JsonSchema.CompiledSchema>>();
 
 interface Verdict {
@@ -79,7 +79,7 @@ async function assertValid(schema: ExactValue, draft: string): Promise<void> {
     });
     const { valid, errors = [] } = output;
     if (valid) return;
-    // Behind an error there are those of the values in it; the innermost says most.
+    // An error contains those of inner values; the innermost says most.
     const places = errors.map(({ instanceLocation }) => pointerOf(instanceLocation));
     const place = places.reduce((deepest, each) => (each.length > deepest.length ? each : deepest), [] as string[]);
     const found = place.reduce((within, part) => (within as ExactObject)[part]!, schema);
@@ -125,7 +125,7 @@ async function compiled(schema: ExactValue, draft: string): Promise<Validate> {
   };
 }
 
-/** Compiles a document, whose references lead to its own parts or to schemas of schemas; nothing is fetched. */
+/** Compiles a document, whose references lead to its own parts or to meta-schemas; nothing is fetched. */
 async function astOf(document: JsonSchema.SchemaDocument): Promise<JsonSchema.CompiledSchema> {
   const { documents } = await loadDialects();
   let followed = 0;
@@ -140,7 +140,7 @@ async function astOf(document: JsonSchema.SchemaDocument): Promise<JsonSchema.Co
   };
   const cache = new Proxy({}, { get: find, has: () => true });
   const browser = { _cache: cache } as unknown as NonNullable<Parameters<typeof JsonSchema.getSchema>[1]>;
-  // The library would validate them, with numbers that are rounded.
+  // The library would validate them with rounded numbers.
   for (const each of [document, ...Object.values(document.embedded ?? {})]) Object.assign(each, { validated: true });
   return JsonSchema.compile(await JsonSchema.getSchema(document.baseUri, browser));
 }

@@ -28,9 +28,9 @@ export type TemplateVariables = Readonly<Record<string, unknown>>;
 /**
  * Parses a chat template, with `trim_blocks` and `lstrip_blocks` as in transformers.
  * Throws `CHAT_TEMPLATE_FAILED` if it is not valid Jinja, and what `chooseTemplates` throws.
- * @param given the source, or several by their names, of which each conversation gets the one that is meant for it
+ * @param given the source, or several by their names, from which each conversation gets the one meant for it
  * @param tokens the tokens that templates refer to by name: `bos_token`, `eos_token` and so on
- * @param name that of the template to use for all conversations
+ * @param name the name of the template to use for all conversations
  */
 export function createChatTemplate(
   given: string | NamedTemplates | undefined,
@@ -72,7 +72,7 @@ function rendered(
     strftime_now: dateOfTemplates,
     ...variables,
     messages: messages.map(templateMessage),
-    // Null rather than absent, as in transformers: templates tell the two apart.
+    // Null rather than absent, as in transformers: templates distinguish the two.
     tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
     documents: null,
     add_generation_prompt: addGenerationPrompt,

@@ -1,4 +1,4 @@
-// Chat templates of one tokenizer: one, or several by name, of which tools and the configuration choose.
+// The chat templates of a tokenizer: one, or several by name, chosen by tools and the configuration.
 import { GradusError } from '../errors.ts';
 
 /** The Jinja sources of a tokenizer's templates by their names: `default`, `tool_use`, `rag` and others. */
@@ -11,9 +11,9 @@ export interface ChosenTemplates {
 }
 
 /**
- * Chooses as `get_chat_template` of transformers does: of several, `tool_use`, if there is one, where tools are offered, and `default` otherwise.
- * Throws `CHAT_TEMPLATE_MISSING` if there is no template, `CHAT_TEMPLATE_NAME_UNKNOWN` if there is none of the name, or several without a default.
- * @param name that of the one to use in all cases
+ * Chooses as `get_chat_template` of transformers does: of several, `tool_use`, if it exists, for conversations with tools, and `default` otherwise.
+ * Throws `CHAT_TEMPLATE_MISSING` if there is no template, `CHAT_TEMPLATE_NAME_UNKNOWN` if none has the name, or there are several without a default.
+ * @param name of the template to use in all cases
  */
 export function chooseTemplates(given: string | NamedTemplates | undefined, name?: string): ChosenTemplates {
   const templates = typeof given === 'string' ? { default: given } : given;

@@ -29,7 +29,7 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
   const { stopIds, stopTexts = [], addSpecialTokens = true } = options;
   const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(BETWEEN);
   const ends = { stopIds, stopTexts };
-  // A stop text of empty lines has written what separates a turn from the next message.
+  // A stop text of empty lines already separates a turn from the next message.
   const missing = (completionIds: readonly number[]) => {
     const text = stopTexts.length > 0 ? tokenizer.decode(completionIds) : '';
     const written = [BETWEEN.length, 1, 0].find((length) => text.endsWith(BETWEEN.slice(0, length)))!;

@@ -1,8 +1,8 @@
 // The date that templates get when they ask for the current one.
 
 /**
- * `strftime` of the date that Llama 3.1 has in its prompts. Templates of Llama 3.2, SmolLM3, Mistral and others insert the current one, so that the prompts of
- * a run would change at midnight, and those of a run that goes on with every day.
+ * `strftime` of the date in Llama 3.1's prompts. Templates of Llama 3.2, SmolLM3, Mistral and others insert the current date, so the prompts of
+ * a run would change from day to day.
  */
 export function dateOfTemplates(format: string): string {
   return format.replaceAll(/%(-?)([a-zA-Z%])/g, (given, short, letter) => {

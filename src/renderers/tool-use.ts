@@ -41,7 +41,7 @@ export function toolUse(template: ChatTemplate): ToolUse {
   });
 }
 
-/** Says what the template was asked where it refuses: its own words alone would seem to be about the user's messages. */
+/** Adds what the template was asked to its refusal, which would otherwise seem to concern the user's messages. */
 function withCall(render: () => string): string {
   try {
     return render();
@@ -55,12 +55,12 @@ function withCall(render: () => string): string {
   }
 }
 
-/** What the template itself says. */
+/** The template's own message. */
 function reasonOf({ message }: GradusError): string {
   return message.replace(/^the chat template refuses these messages: /, '');
 }
 
-/** The rest of `text` after the prefix that it shares with `start`, up to a tag in which they part, as `<think>` and `<tool_call>` do. */
+/** The rest of `text` after the prefix that it shares with `start`, back to the start of a tag in which they differ, such as `<think>` and `<tool_call>`. */
 function textAfter(start: string, text: string): string {
   const shared = text.slice(0, sharedLength(start, text));
   const tag = /<[^<>]*$/.exec(shared);

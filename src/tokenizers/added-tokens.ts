@@ -1,9 +1,9 @@
-// Cuts a text at the tokens that were added to a vocabulary, as the Python package `tokenizers` does.
+// Splits a text at the tokens added to a vocabulary, as the Python package `tokenizers` does.
 
-/** The parts of the library's tokenizer that make tokens of a text. */
+/** The parts of the library's tokenizer that turn a text into tokens. */
 export interface TextEncoder {
   readonly added_tokens: readonly AddedToken[];
-  /** Finders of tokens: in the text as it is, and of normalized tokens in the normalized text. */
+  /** Finders of added tokens: in the original text, and of normalized tokens in the normalized text. */
   readonly splitter_unnormalized: Splitter;
   readonly splitter_normalized: Splitter;
   readonly normalizer: ((text: string) => string) | null;
@@ -21,7 +21,7 @@ interface AddedToken {
 }
 
 interface Splitter {
-  /** Pieces of a text, which are tokens or hold none. */
+  /** Pieces of a text: added tokens, or text without any. */
   split(text: string): string[];
 }
 
@@ -31,8 +31,8 @@ interface Piece {
 }
 
 /**
- * Replaces the library's own way, which finds a token inside of a word although it is a `single_word`, takes a text that has become one by
- * normalization for it, and tells several pieces that they are the first.
+ * Replaces the library's method, which finds a `single_word` token inside a word, accepts text that became a token by
+ * normalization, and treats several pieces as the first.
  */
 export function correctAddedTokens(library: TextEncoder): void {
   const { normalizer } = library;

@@ -70,7 +70,7 @@ function correctPreTokenizer(step: unknown): unknown {
   return step;
 }
 
-/** How a split joins what matches a pattern with what lies between the matches, as one pattern. */
+/** How a split joins matches of a pattern with the text between them, as one pattern. */
 const joined: Readonly<Record<string, (pattern: string) => string>> = {
   MergedWithPrevious: (pattern) => String.raw`(?:(?!${pattern})[\s\S])*(?:${pattern})`,
   MergedWithNext: (pattern) => String.raw`(?:${pattern})(?:(?!${pattern})[\s\S])*`,
@@ -80,7 +80,7 @@ const joined: Readonly<Record<string, (pattern: string) => string>> = {
 function correctSplit(step: { readonly [key: string]: unknown }): unknown {
   const { behavior, invert, pattern } = step;
   const join = joined[String(behavior)];
-  // What is found and what is between are separate pieces either way.
+  // Matches and the text between them are separate pieces either way.
   if (invert === true && (behavior === 'Isolated' || behavior === 'Contiguous'))
     return { ...step, behavior: 'Isolated', invert: false };
   if (!join) return step;
@@ -89,7 +89,7 @@ function correctSplit(step: { readonly [key: string]: unknown }): unknown {
   return split(join(Regex ?? text!.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')));
 }
 
-/** Keeps what matches a pattern, and nothing else. */
+/** Keeps only the matches of a pattern. */
 function kept(pattern: string): object {
   return { type: 'Split', pattern: { Regex: pattern }, behavior: 'Removed', invert: true };
 }

@@ -1,7 +1,7 @@
-// Regular expressions of a tokenizer.json, matched in linear time: the library makes JavaScript's own of them, which may take for ever.
+// Regular expressions of a tokenizer.json, matched in linear time: the library uses JavaScript's own, which may take for ever.
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
 
-/** Replaces the patterns of a step of the library's, and of the steps in it. */
+/** Replaces the patterns of one of the library's steps, and of the steps inside it. */
 export function makeLinear(step: object): void {
   for (const [key, value] of Object.entries(step)) {
     if (value instanceof RegExp) Object.assign(step, { [key]: new LinearRegExp(value) });

@@ -1,10 +1,10 @@
-// The bytes that single tokens stand for, whatever is beside them: those of byte-level BPE, and the byte tokens of SentencePiece.
+// The bytes that single tokens stand for, independent of their neighbours: tokens of byte-level BPE, and SentencePiece's byte tokens.
 import type { LibraryDecoder } from './library-tokenizer.ts';
 
-/** The bytes of a token; undefined where its text depends on its neighbours, or where it is a whole text of its own. */
+/** The bytes of a token; undefined if its text depends on its neighbours, or if it is a text by itself. */
 export type BytesOfToken = (token: string) => Uint8Array | undefined;
 
-/** How a decoder reads tokens as bytes. Tokens that are added to the vocabulary are texts, not bytes. */
+/** How a decoder reads tokens as bytes. Tokens added to the vocabulary are texts, not bytes. */
 export function bytesOfTokens(decoder: LibraryDecoder | null): BytesOfToken {
   const types = stepsOf(decoder).map(({ config }) => config.type);
   if (types.includes('ByteLevel')) return byteLevel;

@@ -23,7 +23,7 @@ export interface Tokenizer {
   /** Ids without a token, which a padded model may sample, decode to nothing. Incomplete characters become U+FFFD. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
   idOf(token: string): number | undefined;
-  /** The bytes that a token stands for whatever is beside it, which may be part of a character; undefined where that is told by `decode` alone. */
+  /** The bytes that a token stands for whatever its neighbours, perhaps part of a character; undefined if only `decode` can tell. */
   bytesOf(id: number): Uint8Array | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createTokenizer(
   return {
     vocabSize,
     get longestToken() {
-      // Where characters of a token stand for bytes, it has no fewer of them than its text has UTF-16 units. Ids without a token are listed, too.
+      // A token whose characters stand for bytes has at least as many of them as its text has UTF-16 units. Ids without a token are listed, too.
       const tokens: (string | undefined)[] = [...library.get_vocab().keys()];
       return tokens.reduce((longest, token = '') => Math.max(longest, token.length), 0);
     },
@@ -160,7 +160,7 @@ function assertIds(ids: readonly unknown[]): void {
   }
 }
 
-/** The texts that steps insert, of which each may take the place of every character, and how many times as long all of them may make a text. */
+/** The texts that steps insert, each of which may replace every character, and the factor by which all of them may lengthen a text. */
 const inserted = ['prepend', 'content', 'replacement', 'prefix', 'suffix'];
 const MOST_GROWTH = 1000;
 
@@ -194,7 +194,7 @@ function tokenContent(token: unknown): string | undefined {
   return typeof content === 'string' ? content : undefined;
 }
 
-/** One is a text, several are a list of names and texts. Of two of the same name the last counts, as in transformers. */
+/** A single template is a text, several are a list of names and texts. Of two with the same name the last counts, as in transformers. */
 function chatTemplateOf(value: unknown): Tokenizer['chatTemplate'] {
   if (typeof value === 'string') return value;
   const templates = list(value).map((item) => record(item, 'tokenizer_config.json', 'chat_template'));

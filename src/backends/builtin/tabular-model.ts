@@ -1,4 +1,4 @@
-// A policy without a network: a table of logits [T, V] in which each position is a categorical distribution of its own, so that
+// A policy without a network: a table of logits [T, V] in which each position is a separate categorical distribution, so that
 //
 //   log π(seq) = Σ_t log softmax(logits[t])[seq[t]]
 //
@@ -6,7 +6,7 @@
 //
 //   J = mean_i A_i log π(seq_i) − β KL(π ‖ reference),   logits ← logits + learning rate · ∂J/∂logits
 //
-// where A_i are the advantages of GRPO and the reference is the table as it began.
+// where A_i are the advantages of GRPO and the reference is the initial table.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomStream } from '../../common/random.ts';
@@ -23,7 +23,7 @@ import { fileError } from '../model-files/file-error.ts';
 
 export interface TabularModelOptions {
   readonly shape: AnswerShape;
-  /** Weight of the KL divergence from the table as it began. */
+  /** Weight of the KL divergence from the initial table. */
   readonly beta: number;
 }
 

@@ -1,4 +1,4 @@
-// Describes models of families that Gradus has no graphs for, but which engines in Python can train: by what most configurations have in
+// Describes models of families that Gradus has no graphs for, but which engines in Python can train: by the fields that most configurations have in
 // common, and by the names and shapes of their weights.
 import { option } from '../../common/words.ts';
 import { GradusError, isObject } from '../../errors.ts';
@@ -11,7 +11,7 @@ import { readArchitecture, readConfig, weightShapes } from './model-files.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Like `readArchitecture`, but for models of any family, and for quantised ones, whose parameters it describes as they were before. Throws
+ * Like `readArchitecture`, but for models of any family, and for quantised ones, whose parameters it describes as before quantisation. Throws
  * `MODEL_NOT_FOUND` if the family is unknown and the weights are not there.
  */
 export async function readAnyArchitecture(path: string): Promise<Architecture> {
@@ -24,7 +24,7 @@ export async function readAnyArchitecture(path: string): Promise<Architecture> {
   }
 }
 
-/** The architecture of a quantised model before that; `undefined` if it is not quantised, or its family unknown. */
+/** The architecture of a quantised model before quantisation; `undefined` if it is not quantised, or its family unknown. */
 function quantizedArchitecture(json: Json): Architecture | undefined {
   if (!quantizationOf(json)) return undefined;
   try {
@@ -64,7 +64,7 @@ const aliases: Readonly<Record<string, string>> = {
   n_positions: 'max_position_embeddings',
 };
 
-/** What models for text have in common. Models that read images, too, keep it under `text_config`. */
+/** The fields of text models. Models that also read images keep them under `text_config`. */
 function commonConfig(json: Json): ModelConfig {
   const given = isObject(json.text_config) ? json.text_config : json;
   const renamed = Object.entries(aliases).flatMap(([alias, name]) => (alias in given ? [[name, given[alias]]] : []));

@@ -15,7 +15,7 @@ import { isRun } from '../../runs/read-run.ts';
 export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
-  // Ids without an owner exist only for old models, and what is on this machine is not looked for elsewhere.
+  // Ids without an owner exist only for old models, and adapters on this machine are not searched for elsewhere.
   const isOnlyHere = isAbsolute(adapter) || !adapter.includes('/') || existsSync(adapter);
   const id = isOnlyHere ? undefined : parseHubId(adapter);
   if (id) {

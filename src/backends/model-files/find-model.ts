@@ -33,7 +33,7 @@ export function findModel(name: string, environment: EnvironmentVariables = proc
   });
 }
 
-/** Like `findModel`, but `undefined` for what is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
+/** Like `findModel`, but `undefined` for a model that is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
 export function modelHere(name: string, environment: EnvironmentVariables = process.env): string | undefined {
   const found = lookFor(name, environment);
   return typeof found === 'string' ? found : undefined;
@@ -41,7 +41,7 @@ export function modelHere(name: string, environment: EnvironmentVariables = proc
 
 /**
  * The name under which other programs find the model: the same, except for a folder of `$GRADUS_MODELS` that is named without its organisation.
- * Such a name is hardly an id on the hub, where others would look for it, so that the folder's path takes its place.
+ * Such a name is probably not an id on the hub, where others would look for it, so the folder's path replaces it.
  */
 export function nameForOthers(name: string, environment: EnvironmentVariables = process.env): string {
   const id = existsSync(name) || isAbsolute(name) ? undefined : parseHubId(name);

@@ -1,4 +1,4 @@
-// What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
+// A GGUF file's metadata about a model, apart from weights and tokenizer: the inverse of formats/gguf-config.ts.
 import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
@@ -13,7 +13,7 @@ import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.t
 const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
 
 /**
- * The metadata of a model. Throws `EXPORT_IMPOSSIBLE` for what llama.cpp would compute in another way.
+ * The metadata of a model. Throws `EXPORT_IMPOSSIBLE` for a model that llama.cpp would compute differently.
  * @param json the config.json
  */
 export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
@@ -23,7 +23,7 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
   const { sliding } = config;
   const isGemma = architecture === 'gemma3';
   const own = {
-    // llama.cpp has no sliding windows in a Llama: within one of them, it computes the same.
+    // llama.cpp has no sliding windows in a Llama; up to the length of a window, it computes the same.
     context_length: isGemma || !sliding ? config.contextLength : Math.min(config.contextLength, sliding.window),
     embedding_length: config.hiddenSize,
     block_count: config.layers,
@@ -62,7 +62,7 @@ export function ropeFactors({ rope, headSize }: ModelConfig): Float32Array | und
   return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
 }
 
-/** What the divisors of frequencies were computed from, for Gradus: llama.cpp needs the divisors alone. */
+/** The settings behind the divisors of frequencies, for Gradus: llama.cpp needs only the divisors. */
 function llama3Settings({ scaling }: RopeSettings): GgufMetadata {
   if (scaling?.type !== 'llama3') return {};
   const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = scaling;
@@ -87,7 +87,7 @@ function scaling({ scaling }: RopeSettings): GgufMetadata {
   };
 }
 
-/** Throws `EXPORT_IMPOSSIBLE` for a model that differs in what all models of its architecture have in common, since that is not in the file. */
+/** Throws `EXPORT_IMPOSSIBLE` for a model that differs in a setting common to its architecture, since the file does not contain it. */
 function assertKnown(
   config: DecoderConfig,
   architecture: GgufArchitecture,

@@ -22,7 +22,7 @@ export interface MergedSource {
 
 export interface MergedWeights extends AsyncDisposable {
   readonly architecture: Architecture;
-  /** Throws `EXPORT_IMPOSSIBLE` if a number is not finite: a model with one computes nothing else. */
+  /** Throws `EXPORT_IMPOSSIBLE` if a number is not finite: such a model computes only NaN. */
   read(parameter: ParameterSpec): Promise<Float32Array>;
 }
 
@@ -53,7 +53,7 @@ export async function openMergedWeights({ modelPath, checkpoint }: MergedSource)
   }
 }
 
-/** Opens what turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */
+/** Opens a function that turns a base parameter into the trained one in place, by replacing it or by adding its adapter's product. */
 async function openTrained(folder: string, parameters: readonly ParameterSpec[]) {
   const adapted = existsSync(join(folder, ADAPTER_CONFIG));
   const path = join(folder, adapted ? ADAPTER_WEIGHTS : TRAINED_WEIGHTS);

@@ -1,4 +1,4 @@
-// Writes a checkpoint as a complete model in GGUF, for llama.cpp and what is built on it: one file with weights, configuration and tokenizer.
+// Writes a checkpoint as a complete model in GGUF, for llama.cpp and programs built on it: one file with weights, configuration and tokenizer.
 import { open } from 'node:fs/promises';
 import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
@@ -38,7 +38,7 @@ export interface WriteGgufOptions extends MergedSource {
   /** The path of the file to write. */
   readonly path: string;
   readonly dtype: GgufDtype;
-  /** What the file says of the model, in the words of `ggufModelMetadata`, and of its tokenizer. */
+  /** The file's metadata about the model, from `ggufModelMetadata`, and about its tokenizer. */
   readonly metadata: GgufMetadata;
 }
 
@@ -71,13 +71,13 @@ export async function writeGgufModel({ path, dtype, metadata, ...source }: Write
   await target.sync();
 }
 
-/** The output layer is not in the file if it uses the embedding table, except where llama.cpp wants it nevertheless. */
+/** The output layer is not in the file if it uses the embedding table, except where llama.cpp requires it. */
 function namesOf({ name }: ParameterSpec, layout: GgufLayout, config: ModelConfig): string[] {
   const copied = layout.outputRequired && config.tiedEmbeddings && name === EMBEDDING;
   return (copied ? [name, OUTPUT] : [name]).map((each) => ggufName(each, layout));
 }
 
-/** A matrix whose rows are not whole blocks is stored in halves, as llama.cpp's own tools do it. */
+/** A matrix whose rows are not whole blocks is stored in halves, as by llama.cpp's own tools. */
 function storedType({ shape }: ParameterSpec, dtype: GgufDtype): StoredType {
   if (shape.length === 1) return dtypes.float32;
   const wanted = dtypes[dtype];

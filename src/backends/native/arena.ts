@@ -17,7 +17,7 @@ interface Span {
   readonly length: number;
 }
 
-/** The most elements of a part on the CPU: what a graph computes on the way to its results stays in the processor's caches. */
+/** The most elements of a part on the CPU: intermediate results then stay in the processor's caches. */
 const STRETCH = 2 ** 20;
 
 /** Parameters are aligned to cache lines of 16 floats. */

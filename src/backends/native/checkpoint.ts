@@ -121,7 +121,7 @@ async function openIfThere(path: string) {
   return existsSync(path) ? await openTensorFile(path) : undefined;
 }
 
-/** Throws unless ranks and scales are equal. The shapes of matrices do not reveal the scale: an adapter with another alpha would load and be wrong. */
+/** Throws unless ranks and scales are equal. The shapes of matrices do not reveal the scale: an adapter with another alpha would load, with wrong results. */
 async function assertScales(directory: string, { settings, adapters }: AdapterSet): Promise<void> {
   const found = await readAdapterSettings(directory);
   const parameters = [...adapters].map(([name, { a, b }]) => {

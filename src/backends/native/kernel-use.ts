@@ -9,14 +9,14 @@ export function refusedKernels({ device, matmul_precision }: Pick<Config['native
   return matmul_precision === 'highest' ? 'native.matmul_precision is highest' : undefined;
 }
 
-/** Narrower models gain nothing from our custom operators, and are computed more exactly without. */
+/** Narrower models gain nothing from our custom operators, and are more exact without them. */
 const LEAST_WIDTH = 128;
 
 export function gainsFromKernels({ config }: Architecture): boolean {
   return config.hiddenSize >= LEAST_WIDTH;
 }
 
-/** What will probably multiply in our custom operators, for a model that gains from them; undefined if they will not be used. Nothing is compiled to find out. */
+/** The unit that our custom operators will probably use, for a model that gains from them; undefined if they will not be used. Compiles nothing. */
 export function expectedUnit(native: Config['native']): Unit | undefined {
   if (refusedKernels(native) !== undefined) return undefined;
   const units = unitsOfMachine();

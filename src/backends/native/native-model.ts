@@ -77,7 +77,7 @@ function withDefaults(options: NativeModelOptions) {
 /** The options with their defaults, and the library of our custom operators if they are used. */
 type OpenOptions = ReturnType<typeof withDefaults> & Pick<CompileOptions, 'kernels'>;
 
-/** Owns the weights. What runs over them, learners and policy, is compiled when it is first needed. */
+/** Owns the weights. Learners and policy are compiled when first needed. */
 class OnnxRuntimeModel implements NativeModel {
   readonly architecture: Architecture;
   readonly parameters: NativeModel['parameters'];
@@ -215,7 +215,7 @@ class OnnxRuntimeModel implements NativeModel {
     });
   }
 
-  /** The trained parameters as they were at the start: the original weights, or the adapter that was given, or one that changes nothing. */
+  /** The trained parameters at the start: the original weights, the given adapter, or one that changes nothing. */
   async #readReference(): Promise<Arena> {
     const { modelPath, adapter } = this.#options;
     const reference = new Arena(this.#values.layout);

@@ -1,4 +1,4 @@
-// What each option of `openNativeModel` must be: a device that there is not, for one, would end the process.
+// Checks the options of `openNativeModel`: an unknown device, for example, would end the process.
 
 import {
   assertOptions,
@@ -46,13 +46,13 @@ export interface NativeModelOptions {
   /** @default the number of cores available to this process */
   readonly threads?: number;
   /**
-   * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
+   * The type of weights while sampling. Adapters, and parts of a model that are trained by themselves, stay float32; a model that is trained as a whole is
    * rounded again after each update. `auto`: see `rolloutDtype`. @default 'float32'
    */
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands while training, with one of up to 3e-3, for updates in less time. @default 'high'
+   * `medium` rounds operands while training, with a relative error of up to 3e-3, for faster updates. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */

@@ -1,4 +1,4 @@
-// Tensors with memory of their own: in this process, or placed once in a device's memory for all sessions.
+// Tensors with their own memory: in this process, or placed once in a device's memory for all sessions.
 import { allocate, type ElementType } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
@@ -6,7 +6,7 @@ import { type AnyTensor, HostTensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { RunTensors } from './run-tensors.ts';
 
-/** A tensor of zeros in host memory of its own. */
+/** A tensor of zeros in its own host memory. */
 export function newTensor<E extends ElementType>(type: E, shape: readonly number[]): HostTensor<E> {
   return tensor(allocate(type, volume(shape)), shape);
 }

@@ -15,7 +15,7 @@ export interface RolloutModel {
 
 /**
  * Resolves `auto`: int8 with our custom operators, with which a run learns the same (bench/README.md); else float32.
- * Trained weights are rounded again after each update, which the custom operators alone can do.
+ * Trained weights are rounded again after each update, which only the custom operators can do.
  */
 export function rolloutDtype(setting: Setting, { customOperators, whole }: RolloutModel): RolloutDtype {
   if (whole && !customOperators) return 'float32';
@@ -28,7 +28,7 @@ export function cacheType(dtype: RolloutDtype, { headSize }: ModelConfig, custom
   return dtype !== 'float32' && customOperators && headSize % 32 === 0 ? 'float16' : 'float32';
 }
 
-/** Whether completions are sampled with weights of another precision than the trained ones. */
+/** Whether completions are sampled with weights of a different precision from the trained ones. */
 export function roundsWeights({ native, lora, trainable }: Pick<Config, 'native' | 'lora' | 'trainable'>): boolean {
   const model = { customOperators: expectsKernels(native), whole: lora === null && trainable === null };
   return rolloutDtype(native.rollout_dtype, model) !== 'float32';

@@ -1,4 +1,4 @@
-// The values that training starts from: the model's own parameters as they are in its files, and adapters that change nothing.
+// The values that training starts from: the model's own parameters from its files, and adapters that change nothing.
 import { randomStream, streamSeed } from '../../common/random.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';

@@ -11,13 +11,13 @@ export const capabilities = z.object({
 
 export const createdSession = z.object({ session_id: z.string() });
 
-/** What a request is answered with whose result comes later. */
+/** The first answer to a request whose result comes later. */
 export const future = z.object({ request_id: z.string() });
 
-/** The answer as long as a result is not ready. */
+/** The answer while a result is not ready. */
 export const tryAgain = z.object({ type: z.literal('try_again') });
 
-/** What a result is replaced by if the request failed. */
+/** The answer instead of a result if the request failed. */
 export const failed = z.object({ error: z.string(), category: z.string() });
 
 export const createdModel = z.object({ model_id: z.string() });

@@ -14,14 +14,14 @@ import { baseModelOf, baseUrl, clientOf, serverLength } from './tinker-server.ts
 
 /** Measured: Node with a tokenizer. Weights are at the server. */
 const PROCESS_BYTES = 250 * 2 ** 20;
-/** Numbers of 8 bytes for each token of a step: log-probabilities, masks and derivatives, and what the loss computes between. */
+/** Numbers of 8 bytes for each token of a step: log-probabilities, masks, derivatives, and the intermediate results of the loss. */
 const NUMBERS_PER_TOKEN = 100;
 
 export const backend: Backend = {
   check: (config) => void baseUrl(config),
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    // Its tokenizer is read here, its weights at the server alone.
+    // Only its tokenizer is read here; its weights are at the server.
     return { ...(await describe(config, path)), place: { ...place, download_bytes: 0 } };
   },
   async open(config, signal) {

@@ -17,7 +17,7 @@ export interface TinkerServer {
 export interface TinkerClient {
   /** A request that is answered at once: a POST with a body, else a GET. */
   ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T>;
-  /** A request whose result is waited for. */
+  /** A request with a result to wait for. */
   result<T>(schema: z.ZodType<T>, route: string, body: object, signal?: AbortSignal): Promise<T>;
 }
 
@@ -26,9 +26,9 @@ const LONGEST_POLL = 45_000;
 const SHORTEST_PAUSE = 50;
 const LONGEST_PAUSE = 2000;
 
-/** Failures before the server has begun with a request, after which it may be sent again. */
+/** Failures before the server has started on a request, so it may be sent again. */
 const busy: readonly number[] = [429, 503];
-/** Asking for a result changes nothing, so that it may be asked for again after any of these. */
+/** Asking for a result changes nothing, so it may be repeated after any of these. */
 const passing: readonly number[] = [...busy, 408, 425, 502, 504];
 
 interface Answer {
@@ -87,7 +87,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
         if (error instanceof GradusError) throw error;
         if (!poll && limit.aborted) throw late();
         const fault = unreachable(url, error);
-        // Until its time is over, a result may be asked for again although the connection was lost.
+        // Until its time is up, asking for a result may be repeated even after a lost connection.
         throw poll && (limit.aborted || isLost(error)) ? new TryAgain(fault) : fault;
       });
       const isPending = poll && tryAgain.safeParse(answer.body).success;
@@ -122,7 +122,7 @@ interface Sending {
   /** In milliseconds, as from `Date.now`. */
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
-  /** Whether a result is asked for, which may be repeated. */
+  /** Whether it asks for a result, which may be repeated. */
   readonly poll: boolean;
   /** What errors call it. @default its route */
   readonly what?: string;
@@ -165,7 +165,7 @@ function unreachable(url: string, cause: unknown): GradusError {
   });
 }
 
-/** Whether a connection ended that had been made. */
+/** Whether an established connection ended. */
 function isLost(error: unknown): boolean {
   const { code } = ((error as { cause?: unknown }).cause ?? {}) as { code?: unknown };
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' || code === 'UND_ERR_HEADERS_TIMEOUT';
@@ -191,7 +191,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What a server says of an error: FastAPI’s `detail`, else all of it. */
+/** A server's description of an error: FastAPI’s `detail`, else the whole body. */
 function detailOf(body: unknown): string {
   const { detail = body } = (body ?? {}) as { detail?: unknown };
   return messageOf(typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500) || 'no reason given';

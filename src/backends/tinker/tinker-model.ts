@@ -22,11 +22,11 @@ const stateSchema = z.strictObject({ path: z.string(), base_model: z.string(), r
 
 /** Servers unload the models of a session that has been silent for some minutes. */
 const HEARTBEAT = 10_000; // ms
-/** How long a process that ends waits for the server to hear of it. */
+/** How long an ending process waits to tell the server. */
 const LAST_WORD = 3000; // ms
-/** The server of Tinker takes requests of five megabytes; a number is ten characters. */
+/** Tinker's server accepts requests of five megabytes; a number is ten characters. */
 const MOST_NUMBERS = 500_000;
-/** The version of Tinker’s library whose requests ours are. */
+/** The version of Tinker’s library whose requests we send. */
 const SPOKEN_VERSION = '0.16.1';
 
 export interface TinkerModelOptions {
@@ -143,7 +143,7 @@ class TinkerModel implements TrainableModel {
     this.#sampler = undefined;
   }
 
-  /** The server unloads the adapters; if it does not hear of it, it does so when the session has been silent for a while. */
+  /** Asks the server to unload the adapters; otherwise it does so when the session has been silent for a while. */
   dispose(): void {
     clearInterval(this.#heartbeat);
     const limit = AbortSignal.timeout(LAST_WORD);
@@ -189,7 +189,7 @@ class TinkerModel implements TrainableModel {
     );
   }
 
-  /** The same under the model without adapters: as of the prompt of a completion of one token, which nobody reads. */
+  /** The same under the model without adapters: as the prompt of a one-token completion that is ignored. */
   async #referenceLogprobs(sequences: readonly TrainingSequence[]): Promise<number[][]> {
     const { baseModel: base_model } = this.#options;
     const score = async ({ promptIds, completionIds }: TrainingSequence) => {
@@ -216,7 +216,7 @@ class TinkerModel implements TrainableModel {
     return texts.map((ids) => ({ logprobs: scored[scorable.indexOf(ids)] ?? [] }));
   }
 
-  /** Makes the server copy the current weights to where it samples, unless it has. */
+  /** Makes the server copy the current weights to its sampler, unless it has. */
   #samplingSession(): Promise<string> {
     this.#sampler ??= this.#request(savedForSampler, 'save_weights_for_sampler', {
       sampling_session_seq_id: this.#samplers++,

@@ -1,4 +1,4 @@
-// Samples completions at a Tinker server: a request for each completion, which has a seed of its own. The server puts them into batches.
+// Samples completions at a Tinker server: one request per completion, each with its own seed. The server puts them into batches.
 import { GradusError } from '../../errors.ts';
 import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { endedCompletion } from '../ended-completion.ts';
@@ -17,7 +17,7 @@ export interface SamplingPlace {
   readonly nextId: () => number;
 }
 
-/** Throws `SAMPLING_UNSUPPORTED` for what the API does not have. */
+/** Throws `SAMPLING_UNSUPPORTED` for options that the API does not have. */
 export function assertSamples({ minP = 0 }: SamplingOptions): void {
   if (minP === 0) return;
   throw new GradusError('SAMPLING_UNSUPPORTED', `min_p: ${minP}: Tinker’s API has no such filter`, {

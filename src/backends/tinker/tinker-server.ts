@@ -17,7 +17,7 @@ export function clientOf(
   return tinkerClient({ url: baseUrl(config), timeout, ...(apiKey && { apiKey: apiKey.trim() }) });
 }
 
-/** Throws `TINKER_MODEL_UNSUPPORTED` for a model that the server does not have. Returns the most tokens that it takes, infinite if it does not say. */
+/** Throws `TINKER_MODEL_UNSUPPORTED` for a model that the server does not have. Returns its limit on tokens, infinite if it does not report one. */
 export async function serverLength(client: TinkerClient, config: Config, signal?: AbortSignal): Promise<number> {
   const { supported_models } = await client.ask(capabilities, 'get_server_capabilities', undefined, signal);
   const wanted = baseModelOf(config);

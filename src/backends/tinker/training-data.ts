@@ -49,7 +49,7 @@ export interface Learnt {
 }
 
 /**
- * What `importance_sampling` takes, the loss −ratio × advantage: at ratio 1 its derivative is −advantage, so that the advantages are −∂loss/∂logprob,
+ * The input of `importance_sampling`, whose loss is −ratio × advantage: at ratio 1 its derivative is −advantage, so the advantages are −∂loss/∂logprob,
  * times what the server divides by.
  */
 export function learningData(
@@ -67,7 +67,7 @@ export function learningData(
       loss_fn_inputs: {
         ...loss_fn_inputs,
         logprobs: tensor('float32', [...prompt, ...logprobs]),
-        // Of 0 there is but one in JSON.
+        // JSON has only one 0.
         advantages: tensor('float32', [...prompt, ...gradient.map((slope) => (slope === 0 ? 0 : -scale * slope))]),
       },
     };

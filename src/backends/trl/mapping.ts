@@ -20,7 +20,7 @@ export interface Mapping {
   readonly name: string;
   /** @default the key's own value */
   readonly value?: (config: Config) => unknown;
-  /** Present if the key has never been tried, for lack of the hardware. */
+  /** Present if the key has never been tried, for lack of hardware. */
   readonly unmeasured?: true;
 }
 

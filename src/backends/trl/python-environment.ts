@@ -18,7 +18,7 @@ const START_LIMIT = 600_000;
 export const trlFix = (): string => call('checkMachine', undefined, { backend: 'trl', fix: true });
 
 /**
- * Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. Throws `CACHE_UNSAFE` where
+ * Each lock file has its own environment, so an update of Gradus never runs with packages that it was not tested with. Throws `CACHE_UNSAFE` if
  * others could have written to it.
  */
 function environmentFolder(environment: NodeJS.ProcessEnv = process.env): string {

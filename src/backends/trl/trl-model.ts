@@ -187,7 +187,7 @@ export class TrlModel implements TrainableModel {
   }
 }
 
-/** What is not finite, by the code of the worker's error. */
+/** Which quantity is not finite, by the code of the worker's error. */
 const notFinite: Readonly<Record<string, 'loss' | 'gradient' | undefined>> = {
   LOSS_NOT_FINITE: 'loss',
   GRADIENT_NOT_FINITE: 'gradient',

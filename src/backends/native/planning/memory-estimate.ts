@@ -53,7 +53,7 @@ export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
   readonly trainsOutput: boolean;
-  /** Whether log-probabilities of the weights as they were at the start are needed. */
+  /** Whether log-probabilities under the initial weights are needed. */
   readonly usesReference: boolean;
   readonly rolloutDtype: RolloutDtype;
   /** Whether our custom operators compute products and attention. */

@@ -34,7 +34,7 @@ export interface TimeSettings {
   readonly scoringPasses: number;
   /** Whether the backward pass recomputes layers instead of keeping their results. */
   readonly recompute: boolean;
-  /** What multiplies in our custom operators; undefined where ONNX Runtime's operators compute products. */
+  /** The unit that our custom operators use; undefined if ONNX Runtime's operators compute products. */
   readonly unit: Unit | undefined;
 }
 

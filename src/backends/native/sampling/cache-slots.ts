@@ -1,8 +1,8 @@
-// The rows of a batch, each with a slot of the cache. Rows with the same prompt can have its keys and values in the slot of one of them alone.
+// The rows of a batch, each with a slot of the cache. Rows with the same prompt can keep its keys and values in the slot of one of them.
 import type { KeyValueCache } from './key-value-cache.ts';
 import type { SampledRow } from './sampled-row.ts';
 
-/** The first tokens of a row, which only the slot of another row has. That one has no loan itself. */
+/** The first tokens of a row, which only the slot of another row holds. The lender has no loan itself. */
 interface Loan {
   readonly lender: SampledRow;
   readonly count: number;
@@ -19,7 +19,7 @@ export class CacheSlots implements Disposable {
 
   /**
    * @param cache without slots
-   * @param lends whether decoding steps read what a row has in common with its twin from the twin's slot
+   * @param lends whether decoding steps read the tokens that a row shares with its twin from the twin's slot
    */
   constructor(cache: KeyValueCache, lends: boolean) {
     this.#cache = cache;
@@ -45,7 +45,7 @@ export class CacheSlots implements Disposable {
     return this.#cache.size - this.lent;
   }
 
-  /** The tokens that rows have on loan, without memory of their own. */
+  /** The tokens that rows have on loan, which take no memory of theirs. */
   get lent(): number {
     return this.#rows.reduce((sum, row, slot) => sum + Math.min(this.#unwritten[slot]!, this.#lentTo(row)), 0);
   }
@@ -68,7 +68,7 @@ export class CacheSlots implements Disposable {
 
   /**
    * Gives a row the next slot. Its first `count` tokens are those of another row, which lends them.
-   * @param decodes whether the row is read by decoding steps alone from here on. Otherwise its tokens are copied
+   * @param decodes whether only decoding steps read the row from here on. Otherwise its tokens are copied
    */
   addSharing(row: SampledRow, other: SampledRow, count: number, decodes: boolean): void {
     const lender = this.#holderOf(other);
@@ -77,7 +77,7 @@ export class CacheSlots implements Disposable {
     this.#place(row, this.#rows.length);
   }
 
-  /** Takes its slot from a row; what it lent passes to another, which moves there. The last row moves to the slot that is left over. */
+  /** Takes a row's slot away. If it lent tokens, a borrower moves there and lends them on. The last row moves to the free slot. */
   remove(row: SampledRow): void {
     let free = this.#slotOf(row);
     this.#loans.delete(row);
@@ -113,7 +113,7 @@ export class CacheSlots implements Disposable {
     this.#unwritten = held.map(([lent]) => lent);
   }
 
-  /** For each row the slot of the first with the same prompt that holds it, and how many tokens both have in common. */
+  /** For each row the slot of the first row that holds the same prompt, and how many tokens both share. */
   twins(): [slot: number, count: number][] {
     const holders = new Map<string, number>();
     for (const [slot, row] of this.#rows.entries())
@@ -146,7 +146,7 @@ export class CacheSlots implements Disposable {
     return this.#loans.get(row)?.count ?? 0;
   }
 
-  /** Of the rows that borrow from a row, one that borrows most, so that others need no more; one that stays, if there is any. */
+  /** Of the rows that borrow from a row, one that borrows most, so that it can lend to the others; one that stays, if there is any. */
   #heirOf(row: SampledRow): SampledRow | undefined {
     const borrowers = [...this.#loans.keys()].filter((other) => this.#holderOf(other) === row);
     const most = Math.max(...borrowers.map((other) => this.#lentTo(other)));

@@ -15,7 +15,7 @@ export interface DecodingSessionOptions {
   readonly architecture: Architecture;
   /** Options of the graph, which has custom operators if `session` has `kernels`. */
   readonly graph: Omit<DecodingGraphOptions, 'customOperators'>;
-  /** Weights that stay as they are while the session lives, and the rotary tables. */
+  /** Weights that do not change while the session lives, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   /** The trained parameters, which each run reads where they are. */
   readonly values: Arena;
@@ -62,7 +62,7 @@ export class DecodingSession {
     this.cacheType = graph.cacheType ?? 'float32';
   }
 
-  /** Whether runs of one token a row read what a row has in common with its twin from the twin's cache, so that its own need not have it. */
+  /** Whether runs of one token a row read the tokens that a row shares with its twin from the twin's cache, so that its own cache need not hold them. */
   get readsTwins(): boolean {
     return this.#graph.inputs.has('twins');
   }

@@ -3,10 +3,10 @@ import { startAll } from '../../../loop/dialogue.ts';
 import type { Dialogue, SampleRequest } from '../../../policy.ts';
 import type { SampledRow } from './sampled-row.ts';
 
-/** After so many runs the next request of a dialogue is awaited, and it is taken no earlier. */
+/** The next request of a dialogue is awaited after this many runs, and is taken no earlier. */
 const RUNS_TO_ANSWER = 8;
 
-/** What a dialogue has come to: its next request, or its result. */
+/** A dialogue's answer: its next request, or its result. */
 interface Answer<T> {
   /** The index of the dialogue. */
   readonly dialogue: number;
@@ -21,7 +21,7 @@ interface PendingAnswer<T> {
 }
 
 export class DialogueQueue<T> {
-  /** All dialogues that have begun. The index of one is its place among them. */
+  /** All dialogues that have begun, by index. */
   readonly #dialogues: Dialogue<T>[] = [];
   /** Answers that have not been taken, ordered by when they are due. */
   readonly #pending: PendingAnswer<T>[] = [];

@@ -121,7 +121,7 @@ export class RowBatch implements Disposable {
   }
 
   /**
-   * The waiting rows that fit into the budget together with those in the batch, in order, and the tokens that all of these will have on loan. A row always
+   * The waiting rows that fit into the budget together with those in the batch, in order, and the tokens that all these rows will have on loan. A row always
    * fits into an empty batch.
    */
   #chooseEntering(): { readonly entering: SampledRow[]; readonly lent: number } {
@@ -249,7 +249,7 @@ export class RowBatch implements Disposable {
     this.#forgetUntilFits(this.#active.length, room);
   }
 
-  /** Whether slots with so much room, of which rows have some tokens on loan, fit the budget. */
+  /** Whether slots with this much room, less the tokens that rows have on loan, fit the budget. */
   #fits(slots: number, room: number, lent = this.#slots.lent): boolean {
     return slots * room - lent + this.#keptSize <= this.#capacity;
   }

@@ -23,7 +23,7 @@ export interface SampledModel {
   readonly updated: () => boolean;
 }
 
-/** How many tokens are drawn and refused before all are asked about. */
+/** How many draws are refused before every token is checked. */
 const MOST_TRIES = 16;
 
 export class SampledRow {
@@ -147,7 +147,7 @@ export class SampledRow {
     adjust?.(changed, this.#ids);
     const draw = () => pick(changed, () => softmax(changed, temperature));
     if (!allows) return draw();
-    // Mostly one of the first is allowed: asking about a whole vocabulary takes longer. Filters must not be filled with others.
+    // One of the first draws is usually allowed, and checking a whole vocabulary takes longer. Tokens that filters drop must not take their place.
     const filters = temperature > 0 && restricts(this.#options);
     for (let tries = filters ? 0 : MOST_TRIES; tries > 0; tries--) {
       const drawn = draw();

@@ -26,7 +26,7 @@ export class SamplingSession {
     this.#session = options.open();
   }
 
-  /** A session that is in use stays, with the weights that it has rounded, until all who sample with it are done. */
+  /** A session in use stays open, with its rounded weights, until every user of it is done. */
   lease(): SessionLease {
     const version = this.#options.version?.();
     if (this.#leases === 0 && this.#version !== version) {

@@ -15,7 +15,7 @@ export interface StepInputs {
   readonly entropyCoefficient: number;
   /** Seeds dropout. */
   readonly seed: number;
-  /** For each sequence the tokens with the highest entropy, if the loss trains on those alone. */
+  /** For each sequence the tokens with the highest entropy, if the loss trains only on those. */
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 

@@ -38,9 +38,9 @@ const LOGITS_PER_PASS = 2 ** 25;
 
 /** Passes are not limited to fewer completion tokens than this: without logits in memory, and with them. */
 const leastTokens = { withoutLogits: 1024, withLogits: 64 };
-/** The most outputs of linear layers in one pass that is larger than need be. */
+/** The most outputs of linear layers in one pass that is larger than necessary. */
 const OUTPUTS_PER_PASS = 320e6;
-/** Longer passes are no faster: by then what weights cost, which are laid out for each pass, has become little. */
+/** Longer passes are no faster: by then the cost of packing weights for each pass is small. */
 const ENOUGH_TOKENS = 2048;
 
 /**
@@ -61,7 +61,7 @@ function tokensWithoutLogits(architecture: Architecture): number {
   return Math.min(Math.max(leastTokens.withoutLogits, affordable), ENOUGH_TOKENS);
 }
 
-/** How many numbers all linear layers put out for a row, which is about what its backward pass keeps. */
+/** The number of outputs of all linear layers for a row, about as many as its backward pass keeps. */
 export function linearOutputs({ parameters }: Pick<Architecture, 'parameters'>): number {
   return parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
 }

@@ -98,7 +98,7 @@ function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
   return div(reduceSum(mul(x, mask)), maximum(total, 1));
 }
 
-/** Whether a sequence contributes to the gradient. Without a KL term, an entropy bonus or a loss of the caller's, one with advantage 0 does not. */
+/** Whether a sequence contributes to the gradient. Without a KL term, an entropy bonus or a loss from the caller, a sequence with advantage 0 does not. */
 export function teaches(objective: Objective, { advantage, mask }: TrainingSequence): boolean {
   if (objective === 'supervised' || objective.surrogate) return true;
   if (objective.beta !== 0 || hasEntropyBonus(objective)) return true;
