@@ -22,6 +22,10 @@ const announcement =
   /^(?:####|<answer>|(?:final )?answer(?:\*\*)?(?:[^\n.:=$\\]{0,60}?(?:\b(?:is|are|was|be|equals)\b|[:=])|(?=\s*[\n$\\\d-])))[*\s]*:?/i;
 const beforeAnswer =
   /^(?:\\"|["*_\s:']|(?:therefore|thus|simply|just|exactly|approximately|about|given by|equal to|found to be)\b,?)+/i;
+// "60 minutes (1 hour)": the parentheses at the end only explain the number before them, unless they hold nothing but numbers.
+const remark = /(\d[^()\n]*[^\s(),])\s+\((?![-\d.,\s/]+\))[^()\n]*\)[\s.!*]*$/;
+const LONGEST_REMARK = 300;
+const denied = /^not\s[^,.;\n]{1,60}?[\s,]+but\s+(?:rather\s+)?/i;
 const scope =
   /^\s*,?\s*(?:for|where|when|whenever|if|with|in terms of|as a function of)\s(?:(?:all|any|every|each|some|real|positive|integers?|numbers?|values of)\s)*$/;
 const reason = /[,;]\s|\b(?:because|since|as|where|when|not|after|for)\b/;
@@ -64,9 +68,9 @@ function lastAnnounced(text: string, pattern: RegExp): { statement: string; star
   return undefined;
 }
 
-/** Of "12, not 13" the first, of "the value of $x$ is 12" what follows the verb. */
+/** Of "12, not 13" the first, of "not 13 but 12" the last, of "the value of $x$ is 12" what follows the verb. */
 function* candidatesOfStatement(text: string): Generator<AnswerCandidate> {
-  const statement = text.replace(beforeAnswer, '');
+  const statement = text.replace(beforeAnswer, '').replace(denied, '');
   const formulas = lastFormulas(statement);
   const first = joinedAtStart(statement, formulas);
   if (first?.start === 0) yield { text: first.content, source: 'formula' };
@@ -107,7 +111,7 @@ function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Gener
   const tail = last ? text.slice(last.end) : text;
   const sentence = last ? undefined : lastSentence(text);
   if (sentence !== undefined) yield { text: sentence, source: 'prose' };
-  const number = which === 'first' ? firstNumber(tail) : lastNumberExpression(tail);
+  const number = which === 'first' ? firstNumber(tail) : lastNumberExpression(withoutRemark(tail));
   if (number !== undefined) yield { text: number, source: 'prose' };
   const stated = formulas.at(-2);
   // In "f is $x^2$ for all $x$" the last formula only says for which.
@@ -117,6 +121,10 @@ function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Gener
   for (const { content } of formulas.slice(0, -1).reverse()) yield { text: content, source: 'formula' };
   const anywhere = last && lastNumberExpression(text.slice(0, last.start));
   if (anywhere !== undefined) yield { text: anywhere, source: 'prose' };
+}
+
+function withoutRemark(text: string): string {
+  return text.slice(0, -LONGEST_REMARK) + text.slice(-LONGEST_REMARK).replace(remark, '$1');
 }
 
 /** A last sentence that is a formula without signs around it, `x = -5`, or a text that is nothing but one, `Tuesday`. */

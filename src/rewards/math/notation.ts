@@ -20,38 +20,41 @@ const unicode: readonly (readonly [RegExp, string])[] = [
   [/ℝ/g, '\\reals '],
   [/√\s*(\d+(?:\.\d+)?|[a-z])/g, 'sqrt($1)'],
   [/√/g, ' sqrt'],
-  [/½/g, '(1/2)'],
-  [/⅓/g, '(1/3)'],
-  [/⅔/g, '(2/3)'],
-  [/¼/g, '(1/4)'],
-  [/¾/g, '(3/4)'],
   [/°|º/g, '^\\circ '],
   [/[⟨〈]/g, '('],
   [/[⟩〉]/g, ')'],
   [/[\u00a0\u2009\u202f]/g, ' '],
 ];
+const vulgarFraction = /[¼-¾⅐-⅞]/g;
 const superscript = /[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+/g;
 const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻';
 
 /** LaTeX commands that only affect appearance, or nothing at all. */
 const decoration =
-  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|rm|bf|it)(?![a-zA-Z])|\\(?:h|v)space\*?\{[^{}]*\}|\*\*/g;
+  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\*\*/g;
 /** Accents and styles: their content is what counts. */
 const styles =
   /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|phantom|mathring|ensuremath)\s*(?=[{a-zA-Z\\])/g;
 const textCommand =
   /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|operatorname\*?)\s*\{([^{}]*)\}/g;
 
+/** What a value is called in words: `\text{Area} = 12`, `\text{Answer: } 12`. */
+const nameInWords = /^\s*"[^"=]*(?::"|"\s*[:=])\s*(?=[^"]*[\d\\])/;
+
 /** `5\text{ cm}^2`, `5 apples`, `\$5` and `5` become equal. */
 export function normalise(given: string): string {
   let text = withoutDoubledBackslashes(repairEscapes(given.replaceAll('"', '')));
   for (const [pattern, replacement] of unicode) text = text.replace(pattern, replacement);
   text = text
+    .replace(vulgarFraction, (sign) => sign.normalize('NFKD').replace(/(\d+)⁄(\d+)/, '\\frac{$1}{$2}'))
+    .replace(/\^\s*\{?(\d+)\}?\s*\/\s*_\s*\{?(\d+)\}?/g, '\\frac{$1}{$2}')
+    .replace(/\\(?:nice|s|x)frac(?![a-zA-Z])/g, '\\frac')
     .replace(
       superscript,
       (digits) => `^{${[...digits].map((digit) => '0123456789-'[SUPERSCRIPTS.indexOf(digit)]).join('')}}`,
     )
     .replace(/\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?|\\R(?![a-zA-Z])/g, '\\reals ')
+    .replace(/\\reals\s*-\s*(?=\\\{)/g, '\\reals \\setminus ')
     .replace(/(\d*)\.(\d*)\\(?:overline|dot|bar)\s*\{(\d+)\}/g, repeatingDecimal)
     .replace(/\{\\rm\s+([^{}]*)\}/g, '\\text{$1}');
   text = joinDigits(text)
@@ -82,6 +85,7 @@ export function normalise(given: string): string {
     .replace(/,(?:\s*,)+/g, ',');
   return dropUnits(text)
     .replace(/^[\s.,;:]+(?!\d)|[\s.,;:]+$/g, '')
+    .replace(nameInWords, '')
     .replace(/^\s*(?:\\approx|=)\s*/, '')
     .trim();
 }

@@ -4,8 +4,9 @@ const grouped = String.raw`\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?`;
 const spaced = String.raw`[1-9]\d{0,2}(?: \d{3})+(?![\d-])(?:[.,]\d+)?`;
 // A comma between digits that do not group is a decimal comma: 2,74.
 const decimalComma = String.raw`(?<!,)\d+,\d+(?![\d,])`;
-const number = String.raw`(?<![\p{L}\d_^])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{L}\d_.])\.\d+`;
-const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|√\s*\d+|sqrt\(\d+\)`;
+// A number follows a letter only in scripts without capitals, which need no space: 答案是12.
+const number = String.raw`(?<![\p{Lu}\p{Ll}\d_^])(?:${grouped}|${spaced}|${decimalComma}|\d+(?:\.\d+)?)|(?<![\p{Lu}\p{Ll}\d_.])\.\d+`;
+const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|[¼-¾⅐-⅞]|√\s*\d+|sqrt\(\d+\)`;
 const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![\p{L}\d]))*`;
 const sign = String.raw`(?:(?<![\p{L}\d_)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
 const percent = String.raw`(?:\s?(?:per\s?cent(?:age)?|pct)\b)?`;

@@ -30,8 +30,8 @@ export function parseAnswer(text: string): MathNode | undefined {
 
 /** What a number with a decimal comma may mean besides the list that `parseAnswer` reads: 2,74 is 2.74. */
 export function readDecimalComma(text: string): MathNode | undefined {
-  const found = /^[\s$€£¥]*([-−+]?)\s*(\d+),(\d+)(?![\d,])[^\d,]*$/.exec(text);
-  if (!found || /[1-9]\d{0,2},\d{3}(?!\d)/.test(found[0])) return undefined;
+  const found = /^[\s$€£¥]*([-−+]?)\s*(\d+)(?:,|\{,\})(\d+)(?![\d,])[^\d,]*$/.exec(text);
+  if (!found || /[1-9]\d{0,2}\{?,\}?\d{3}(?!\d)/.test(found[0])) return undefined;
   const [, sign, whole, fraction] = found;
   const number = attempt(() => numberNode(`${whole}.${fraction}`));
   return number && sign !== '' && sign !== '+' ? operation('negate', number) : number;
@@ -84,7 +84,7 @@ class AnswerParser {
   #parseGroupOfItems(): MathNode[] {
     const items = [this.#parseRelation()];
     while (this.#stream.take(',')) items.push(this.#parseRelation());
-    return items;
+    return this.#withInfix(items);
   }
 
   #parseItems(): MathNode[] {
@@ -180,11 +180,15 @@ class AnswerParser {
   #parseGroup(): MathNode {
     if (this.#stream.take('}')) return { kind: 'set', items: [] };
     const items = this.#parseItems();
-    const infix = this.#stream.take('\\over', '\\choose');
-    const below = infix && this.#parseRelation();
+    const [whole] = this.#withInfix(items);
     this.#stream.expect('}');
-    if (below) return operation(infix === '\\over' ? 'divide' : 'binomial', items[0]!, below);
-    return items.length === 1 ? items[0]! : { kind: 'set', items };
+    return items.length === 1 ? whole! : { kind: 'set', items };
+  }
+
+  /** `1 \over 2` and `5 \choose 2` have everything before them in their group above. */
+  #withInfix(items: MathNode[]): MathNode[] {
+    const infix = items.length === 1 ? this.#stream.take('\\over', '\\choose') : undefined;
+    return infix ? [operation(infix === '\\over' ? 'divide' : 'binomial', items[0]!, this.#parseRelation())] : items;
   }
 
   #parseMatrix(environment: string): MathNode {

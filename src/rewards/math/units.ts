@@ -46,13 +46,15 @@ const power = String.raw`(?:\s*\^\s*\{?[23]\}?)?`;
 // A unit is a longer word after a space, or one in the list: the ab in 2ab is a product.
 const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${UNITS})(?![a-zA-Z]))${power}`;
 const per = String.raw`\s*(?:\/|\bper\b)\s*[a-zA-Z]+${power}`;
+// The h in \pi r^2 h is no hour, but the m in 10^8 m is a metre.
+const notAfterPower = String.raw`(?<![a-zA-Z)}\]]\s*\^\s*(?:\d|\{[^{}]{1,20}\})\s*)`;
 // Units stand at the end of the answer, or of an item of it that is more than one letter after the number.
-const trailingUnits = new RegExp(String.raw`(?<=[\d)}%])(?:${unit}(?:${per})?)+(?=[\s.]*$)`, 'g');
+const trailingUnits = new RegExp(String.raw`(?<=[\d)}%])${notAfterPower}(?:${unit}(?:${per})?)+(?=[\s.]*$)`, 'g');
 const itemUnits = new RegExp(
   String.raw`(?<=\d)(?:\s+[a-zA-Z]{3,}|\s+(?:mm|cm|km|kg|mg|ft|mph|hrs?|lbs?))${power}(?=\s*(?:[,;)}]|\\\}))`,
   'g',
 );
-const singleLetterUnit = /(?<=\d)[mgshlL]$/;
+const singleLetterUnit = new RegExp(`(?<=\\d)${notAfterPower}[mgshlL]$`);
 
 /** A placeholder for a unit that is still to be removed together with its exponent. */
 const UNIT_MARK = '\uE000';
