@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { type LossType, lossesWith } from '../grpo/loss-settings.ts';
+import { backendTable } from './backend-table.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
@@ -191,7 +192,7 @@ const required: readonly Requirement[] = [
     keys: ['model'],
     what: 'what is taught',
     hint: 'add model: HuggingFaceTB/SmolLM2-135M-Instruct, or the path of a model folder',
-    unless: ({ backend }) => backend === 'builtin',
+    unless: ({ backend }) => 'model' in backendTable[backend].refuses,
   },
   {
     keys: ['dataset', 'taskset'],
