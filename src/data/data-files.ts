@@ -38,9 +38,14 @@ const [mostText, mostBytes] = [512, 2047];
 
 const formats = Object.keys(readers).join(', ');
 
+/** The ending of a name in small letters, as `datasets` takes it. */
+function endingOf(path: string): string {
+  return extname(path).toLowerCase();
+}
+
 /** Whether the ending of a name is that of a file with rows. */
 function isDataFile(path: string): boolean {
-  return extname(path) in readers;
+  return endingOf(path) in readers;
 }
 
 /** Endings of files that hold no data set we can read. No data set on the hub has such a name. */
@@ -73,7 +78,7 @@ export async function loadRows(path: string, options: LoadRowsOptions = {}): Pro
 }
 
 async function readRows(file: string, without: readonly string[]): Promise<Example[]> {
-  const reader = readers[extname(file)];
+  const reader = readers[endingOf(file)];
   if (!reader) {
     throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${formats}`, {
       hint: 'convert it to JSON lines: one object a line',
@@ -101,7 +106,7 @@ async function readRows(file: string, without: readonly string[]): Promise<Examp
 
 /** Rows without some columns. Throws `COLUMN_MISSING` for one that no row has; Parquet's are not read to begin with. */
 function leftOut(rows: Example[], without: readonly string[], path: string): Example[] {
-  if (without.length === 0 || extname(path) === '.parquet') return rows;
+  if (without.length === 0 || endingOf(path) === '.parquet') return rows;
   const missing = without.find((name) => rows.length > 0 && !rows.some((row) => Object.hasOwn(row, name)));
   if (missing !== undefined) assertColumns(rows, [missing], path);
   return rows.map((row) =>

@@ -21,7 +21,7 @@ const rows = [
   { question: 'a, [b]\nc', answer: ['x', null] },
 ];
 const lines = rows.map((row) => JSON.stringify(row));
-const endings = ['.json', '.jsonl', '.ndjson'];
+const endings = ['.json', '.jsonl', '.ndjson', '.JSON', '.JSONL'];
 
 test('lines and lists of objects are read under either name, with what editors add', async () => {
   const forms = {
@@ -32,6 +32,8 @@ test('lines and lists of objects are read under either name, with what editors a
     'a list': JSON.stringify(rows),
     'a list in several lines': `\n${JSON.stringify(rows, null, 2)}\n`,
     'a list of Windows with a byte order mark': `\ufeff${JSON.stringify(rows, null, 2).replaceAll('\n', '\r\n')}`,
+    'objects in several lines': rows.map((row) => JSON.stringify(row, null, 2)).join('\n'),
+    'objects behind each other': lines.join(''),
     'a list of an object a line': `[\n${lines.join(',\n')}\n]`,
   };
   for (const ending of endings) {
@@ -57,6 +59,8 @@ test('what is neither says what is wrong, and where', async () => {
     const name = `wrong${ending}`;
     await refused(name, `${lines[0]},\n${lines[1]},\n`, /line 1 .*a comma follows it/);
     await refused(name, `[${lines.join(', ')}, ]`, /the file .*a comma stands before a closing bracket/);
+    await refused(name, `${lines[0]}\n{"answer": NaN}`, /line 2 .*NaN or Infinity, where JSON has null/);
+    await refused(name, `{"answer": "NaN, Infinity"}\n{"answer": [1, -Infinity]}`, /line 2 .*NaN or Infinity/);
     await refused(name, `[${lines[0]}, 7]`, /item 2 .*it is a number, no object/);
     await refused(name, '[[1, 2], [3]]', /item 1 .*it is an array, no object/);
     await refused(name, `${lines[0]}\n7\n`, /line 2 .*it is a number, no object/);

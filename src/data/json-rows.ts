@@ -1,4 +1,4 @@
-// Reads rows from JSON: one object a line, or a list of objects, whatever the file is called, as `datasets` does.
+// Reads rows from JSON: one object a line, a list of objects, or objects behind each other, whatever the file is called, as `datasets` does.
 
 import { parseExact } from '../common/exact-values.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
@@ -11,20 +11,29 @@ import { fileChunks } from '../runs/read-lines.ts';
 const DEEPEST = 200;
 
 /**
- * The rows of a file of JSON lines (.jsonl), or of a file that holds a list of objects instead. Lines may be of any number.
+ * The rows of a file of JSON lines (.jsonl), or of a file that holds a list of objects or objects behind each other instead. Lines may be of any number.
  * @param readText reads the file as a whole
  */
 export async function readJsonLines(path: string, readText: ReadText): Promise<unknown[]> {
-  return firstCharacter(path) === '[' ? parseList(await readText(), path) : readLines(path);
+  const first = firstCharacter(path);
+  if (first === '[') return parseList(await readText(), path);
+  const [line = '', next] = firstLines(path);
+  const objects = first === '{' && !isJson(line) ? objectsIn(await readText()) : [];
+  return objects.length > 1 || (objects.length > 0 && next !== undefined)
+    ? readObjects(objects, path)
+    : readLines(path);
 }
 
-/** The rows of a file that holds a list of objects (.json), or JSON lines instead, or one object, which is a row. */
+/** The rows of a file that holds a list of objects (.json), or instead JSON lines, objects behind each other, or one object, which is a row. */
 export async function readJson(path: string, readText: ReadText): Promise<unknown[]> {
   if (firstCharacter(path) !== '{') return parseList(await readText(), path);
   const [first, second] = firstLines(path);
   // An object that is written in several lines is no row of JSON lines.
   if (second !== undefined && isJson(first!.replace(/,$/, ''))) return readLines(path);
-  const whole = parse(await readText(), path, 'the file');
+  const text = await readText();
+  const objects = objectsIn(text);
+  if (objects.length > 1) return readObjects(objects, path);
+  const whole = parse(text, path, 'the file');
   return [checkedRow(whole, path, 'the file', nestedFault(whole))];
 }
 
@@ -72,6 +81,35 @@ function readLines(path: string): unknown[] {
   return rows;
 }
 
+/** The texts of objects that stand behind each other, in whatever lines; empty if there is anything else between them. */
+function objectsIn(text: string): string[] {
+  const objects: string[] = [];
+  let [depth, start, end] = [0, 0, 0];
+  for (const { 0: piece, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
+    if (piece === '{' && depth++ === 0) {
+      if (!isBlank(text.slice(end, index))) return [];
+      start = index;
+    } else if (piece === '}' && --depth === 0) {
+      end = index + 1;
+      objects.push(text.slice(start, end));
+    }
+    if (depth < 0) return [];
+  }
+  return depth === 0 && isBlank(text.slice(end)) ? objects : [];
+}
+
+/** Spaces, or the mark at the beginning of a file. */
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+function readObjects(objects: readonly string[], path: string): unknown[] {
+  return objects.map((text, i) => {
+    const where = `object ${i + 1}`;
+    return checkedRow(parse(text, path, where), path, where);
+  });
+}
+
 function parseList(text: string, path: string): unknown[] {
   const rows = parse(text, path, 'the file');
   if (!Array.isArray(rows)) throw malformed(path, 'the file', `it is ${kindOf(rows)}, no list of objects`);
@@ -82,7 +120,7 @@ function parse(text: string, path: string, where: string): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformed(path, where, commaFault(text) ?? messageOf(error));
+    throw malformed(path, where, commaFault(text) ?? constantFault(text) ?? messageOf(error));
   }
 }
 
@@ -93,6 +131,12 @@ function commaFault(text: string): string | undefined {
   const repaired = text.replaceAll(/,(\s*[\]}])/g, '$1');
   if (repaired.length < text.length && isJson(repaired)) return 'a comma stands before a closing bracket';
   return undefined;
+}
+
+/** Python writes NaN and Infinity, which JSON does not have. */
+function constantFault(text: string): string | undefined {
+  const repaired = text.replaceAll(/(?<=[[:,]\s*)-?(?:NaN|Infinity)(?=\s*[\]},])/g, 'null');
+  return repaired !== text && isJson(repaired) ? 'it has NaN or Infinity, where JSON has null' : undefined;
 }
 
 function checkedRow(row: unknown, path: string, where: string, nested?: Fault): unknown {
