@@ -1,6 +1,6 @@
 // Results as files hold them and commands print them: with the name of their schema and of the command, before what was found.
 
-interface Found {
+export interface Found {
   /** @default true */
   readonly ok?: boolean;
 }
