@@ -33,6 +33,14 @@ export function offerRunningPackage(): void {
   });
 }
 
+/** The entries of the package that export a value of this name, for who looks for it in another. */
+export async function entriesWith(name: string): Promise<string[]> {
+  const entries = await Promise.all(
+    Array.from(runningEntries(), async ([entry, url]) => [entry, await import(url)] as const),
+  );
+  return entries.filter(([, exported]) => Object.hasOwn(exported, name)).map(([entry]) => entry);
+}
+
 /** The modules that package.json exports, by the names under which they are imported. */
 function runningEntries(): Map<string, string> {
   const text = readFileSync(join(packageRoot, 'package.json'), 'utf8');

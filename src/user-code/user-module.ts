@@ -8,7 +8,7 @@ import { splitReference } from '../config/references.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { allowInstalledTypeScript } from './installed-typescript.ts';
 import { goByModuleSyntax } from './module-syntax.ts';
-import { offerRunningPackage } from './running-package.ts';
+import { entriesWith, offerRunningPackage } from './running-package.ts';
 
 /** The export to look for in a file. */
 export interface UserExport {
@@ -67,10 +67,18 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
     const message = messageOf(error);
     const hint = [
       ...(error instanceof GradusError && error.hint !== undefined ? [error.hint] : []),
+      ...(await otherEntry(message)),
       place === undefined ? 'fix the file, or what it imports' : `see ${place}`,
     ].join('; ');
     throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
   }
+}
+
+/** Says from where to import a name that the package exports elsewhere. */
+async function otherEntry(message: string): Promise<string[]> {
+  const [, name] = /module 'gradus(?:\/[\w-]+)?' does not provide an export named '(\w+)'/.exec(message) ?? [];
+  const entries = name === undefined ? [] : await entriesWith(name);
+  return entries.length > 0 ? [`import ${name} from ${entries.join(' or ')}`] : [];
 }
 
 /** Where the code of this package is, in stacks. */

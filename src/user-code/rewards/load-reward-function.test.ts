@@ -104,6 +104,15 @@ export const error = () => new GradusError('A', 'b');`,
   const inner = write('inner.ts', `import 'gradus/formats/jsonl';\nexport const reward = () => [];`);
   await assert.rejects(loadRewardFunction(inner, folder), { message: /Cannot find package 'gradus'/ });
 
+  const elsewhere = write(
+    'elsewhere.ts',
+    `import { mathVerify } from 'gradus';\nexport const reward = () => [mathVerify];`,
+  );
+  await assert.rejects(loadRewardFunction(elsewhere, folder), {
+    message: /does not provide an export named 'mathVerify'/,
+    hint: `import mathVerify from gradus/rewards; see ${join(folder, elsewhere)}:1`,
+  });
+
   mkdirSync(join(folder, 'with', 'node_modules', 'gradus'), { recursive: true });
   write('with/node_modules/gradus/package.json', '{"type":"module","exports":"./index.js"}');
   write('with/node_modules/gradus/index.js', 'export const mine = 3;');
