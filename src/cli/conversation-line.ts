@@ -1,6 +1,7 @@
 // An episode in one line: the policy's turns, with the answers to them in brackets.
-import { argumentsJson } from '../call-arguments.ts';
+
 import type { Message } from '../message.ts';
+import { argumentsJson } from '../tools/call-arguments.ts';
 
 /** @param messages all messages after the prompt, if the policy had several turns; otherwise only the completion is shown */
 export function conversationLine(completion: string, messages?: readonly Message[]): string {

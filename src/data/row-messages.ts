@@ -1,7 +1,8 @@
 // The messages of a row whose prompt is a conversation. A malformed conversation is an error; otherwise its JSON would be used as the prompt.
-import { type ReadArguments, readArguments } from '../call-arguments.ts';
+
 import { GradusError, isObject, kindOf } from '../errors.ts';
 import { type Message, type Role, roles, type ToolCall } from '../message.ts';
+import { type ReadArguments, readArguments } from '../tools/call-arguments.ts';
 
 /**
  * Copies the known fields of messages. Content in parts and tool calls may be in OpenAI's format. Throws `COLUMN_INVALID`.

@@ -27,6 +27,10 @@ import { type GroupPolicy, groupFate, groupMetrics, groupPolicies, groupReason }
 import { isTruncated, rolloutMetrics, tokensSeen } from '../grpo/metrics.ts';
 import { trainingDefaults } from '../grpo/training-defaults.ts';
 import { type MetricsLogger, meanMetrics } from '../logging.ts';
+import { type Example, type Group, type GroupOutcome, type Reward, wasPlayed } from '../rl.ts';
+import type { RewardModel } from '../scoring.ts';
+import type { Model, TrainingSequence } from '../training-model.ts';
+import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
 import {
   assertAdvantageOptions,
   assertAdvantages,
@@ -34,11 +38,7 @@ import {
   assertRewards,
   assertUpdated,
   learningRateAt,
-} from '../protocol-checks.ts';
-import { type Example, type Group, type GroupOutcome, type Reward, wasPlayed } from '../rl.ts';
-import type { RewardModel } from '../scoring.ts';
-import type { Model, TrainingSequence } from '../training-model.ts';
-import { progressMetrics, type TrainingStart } from './progress-metrics.ts';
+} from './protocol-checks.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RolloutSource } from './rollout-generator.ts';
 import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';

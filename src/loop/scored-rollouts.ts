@@ -1,8 +1,8 @@
 // Rollouts with their scores: each group is scored as soon as it is complete, while others are still being sampled.
 import { unlessAborted } from '../common/cancellation.ts';
 import type { Policy } from '../policy.ts';
-import { assertGroups, assertReported } from '../protocol-checks.ts';
 import type { Example, Trajectory } from '../rl.ts';
+import { assertGroups, assertReported } from './protocol-checks.ts';
 import type { GenerateOptions, RolloutSource } from './rollout-generator.ts';
 
 export interface ScoredRolloutsOptions<Scores> extends Omit<GenerateOptions, 'onGroup'> {

@@ -4,11 +4,11 @@ import { anything, assertOptions, count, type Demands, kind, optional, part } fr
 import { stopwatch } from '../common/stopwatch.ts';
 import type { DataLoader } from '../data-loader.ts';
 import { trainingDefaults } from '../grpo/training-defaults.ts';
-import { learningRateAt } from '../protocol-checks.ts';
 import type { Example } from '../rl.ts';
 import type { Model, TrainingSequence } from '../training-model.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import { progressMetrics } from './progress-metrics.ts';
+import { learningRateAt } from './protocol-checks.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly model: Required<Pick<Model, 'updateSupervised'>>;

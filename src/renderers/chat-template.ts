@@ -1,8 +1,9 @@
 // Applies a chat template, the Jinja source that comes with a model's tokenizer, to messages as transformers does.
-import { argumentsJson } from '../call-arguments.ts';
+
 import { GradusError, messageOf } from '../errors.ts';
 import { NotAvailable, parseJinja, readJson, type Template, TooCostly } from '../jinja/jinja.ts';
 import type { Message, ToolSpec } from '../message.ts';
+import { argumentsJson } from '../tools/call-arguments.ts';
 import { chooseTemplates, type NamedTemplates } from './named-templates.ts';
 import { dateOfTemplates } from './template-date.ts';
 

@@ -1,5 +1,5 @@
 // Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, possibly several.
-import { writableArguments } from '../call-arguments.ts';
+import { writableArguments } from './call-arguments.ts';
 import { findTagged, mayBeginTagged, tagged } from './tagged-calls.ts';
 import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 

@@ -1,5 +1,5 @@
 // Tool calls of Llama 3: a turn that begins with {"name": …, "parameters": {…}}, or has them after <|python_tag|>; `;` separates several.
-import { writableArguments } from '../call-arguments.ts';
+import { writableArguments } from './call-arguments.ts';
 import { overlap } from './tagged-calls.ts';
 import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 

@@ -1,5 +1,5 @@
 // Tool calls for models that were not trained on any: <tool_call>name {"argument": …}</tool_call>, which is short and easy to learn.
-import { writableArguments } from '../call-arguments.ts';
+import { writableArguments } from './call-arguments.ts';
 import { findTagged, mayBeginTagged, tagged } from './tagged-calls.ts';
 import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 

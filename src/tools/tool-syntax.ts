@@ -1,10 +1,10 @@
 // How families of models write tool calls: the interface, and a reader that finds calls in streamed text.
 
-import { readArguments } from '../call-arguments.ts';
 import { thinkingTags } from '../common/opening.ts';
 import { isObject, messageOf } from '../errors.ts';
 import { parseJson } from '../formats/parse-json.ts';
 import type { ToolCall } from '../message.ts';
+import { readArguments } from './call-arguments.ts';
 
 /** The syntax of one family. */
 export interface ToolSyntax {

@@ -1,7 +1,7 @@
 // Records the events of a run as they happen, and how it ended.
 import { THE_PROGRAM } from '../common/cancellation.ts';
 import { GradusError, messageOf } from '../errors.ts';
-import { NotFiniteError } from '../not-finite.ts';
+import { NotFiniteError } from '../loop/not-finite.ts';
 import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';

@@ -1,7 +1,6 @@
 // Passes the events of a run on to the trackers of its configuration.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { argumentsJson } from '../call-arguments.ts';
 import { redacted, redactedValue } from '../common/redaction.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
@@ -10,6 +9,7 @@ import { runFiles } from '../runs/layout.ts';
 import { readEvents } from '../runs/read-run.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
+import { argumentsJson } from '../tools/call-arguments.ts';
 import type { StartTracking, Tracker } from '../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../trackers/trackers.ts';
 import { speed, type TimedEvent, type TrainEvent } from './events.ts';

@@ -193,7 +193,7 @@ test('a run of the built-in backend loads few modules', () => {
   assert.equal(status, 0, stderr);
   const loaded: string[] = JSON.parse(readFileSync(list, 'utf8'));
   const needless =
-    /koffi|onnxruntime|huggingface|hyparquet|csv-parse|hyperjump|hono|node:crypto|reward-process|\/src\/(conformance|entries|finished-runs|handoff|jinja|json-schema|leaving|machine|modal|planning|profile|renderers|server|tensor|tokenizers|tools|trackers|workers)\//;
+    /koffi|onnxruntime|huggingface|hyparquet|csv-parse|hyperjump|hono|node:crypto|reward-process|\/src\/(conformance|entries|finished-runs|handoff|jinja|json-schema|leaving|machine|modal|planning|profile|renderers|server|tensor|tokenizers|trackers|workers)\//;
   assert.deepEqual(
     loaded.filter((url) => needless.test(url)),
     [],

@@ -1,6 +1,6 @@
 // Checks and metrics of every optimiser step, for any loss.
 import { GradusError } from '../../errors.ts';
-import { NotFiniteError, type Quantity } from '../../not-finite.ts';
+import { NotFiniteError, type Quantity } from '../../loop/not-finite.ts';
 import type { TrainingBatch, TrainingSequence } from '../../training-model.ts';
 
 /** Throws `NotFiniteError`. */

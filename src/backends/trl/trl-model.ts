@@ -6,7 +6,8 @@ import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
 import type { KlEstimator } from '../../grpo/loss-settings.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
-import { NotFiniteError } from '../../not-finite.ts';
+import { NotFiniteError } from '../../loop/not-finite.ts';
+import { assertSequences } from '../../loop/protocol-checks.ts';
 import type {
   Completion,
   Policy,
@@ -15,7 +16,6 @@ import type {
   TextLogprobs,
   TextLogprobsOptions,
 } from '../../policy.ts';
-import { assertSequences } from '../../protocol-checks.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';

@@ -1,9 +1,9 @@
 // The answers of OpenAI's interface, whole and in pieces.
 import { randomUUID } from 'node:crypto';
-import { argumentsJson } from '../../call-arguments.ts';
 import type { ToolCall } from '../../message.ts';
 import type { SampledToken, TokenLogprob } from '../../policy.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import { argumentsJson } from '../../tools/call-arguments.ts';
 import type { SamplingRequest } from './requests.ts';
 import type { ScoredToken, ServedCompletion, ServedModel } from './served-model.ts';
 import { type TextBegin, TokenTexts } from './token-texts.ts';

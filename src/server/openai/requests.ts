@@ -2,9 +2,9 @@
 // ignored.
 // https://platform.openai.com/docs/api-reference/chat/create, …/completions/create
 import { z } from 'zod';
-import { readArguments } from '../../call-arguments.ts';
 import { templateVariables } from '../../config/template-variables.ts';
 import type { Message, ToolSpec } from '../../message.ts';
+import { readArguments } from '../../tools/call-arguments.ts';
 import { chatExtensions, extensions } from './extensions.ts';
 
 /** Fields that would change what is sampled, with their values that change nothing. */

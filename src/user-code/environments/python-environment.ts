@@ -1,6 +1,5 @@
 // Environments that users write in Python: those that score completions themselves, and TRL's, whose methods are tools.
 import { z } from 'zod';
-import { writableArguments } from '../../call-arguments.ts';
 import { tookLonger } from '../../common/time-limits.ts';
 import { messageIn, rowMessages } from '../../data/row-messages.ts';
 import type { Environment } from '../../environment.ts';
@@ -9,6 +8,7 @@ import { GradusError, messageOf } from '../../errors.ts';
 import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../loop/env-call.ts';
 import type { Message } from '../../message.ts';
 import type { Action, Env, Example } from '../../rl.ts';
+import { writableArguments } from '../../tools/call-arguments.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { PythonCode } from '../../workers/python-code.ts';
 import type { CallHandler } from '../../workers/worker.ts';

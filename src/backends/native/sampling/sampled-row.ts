@@ -1,8 +1,8 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { type RandomStream, randomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
+import { scoresNotFinite } from '../../../loop/not-finite.ts';
 import { likeliestToken, likeliestTokens, restricts, sampleToken, softmax } from '../../../models/sampler.ts';
-import { scoresNotFinite } from '../../../not-finite.ts';
 import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 

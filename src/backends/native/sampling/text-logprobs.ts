@@ -1,7 +1,7 @@
 // Log-probabilities of given texts, computed with the sampling graph.
 import { GradusError } from '../../../errors.ts';
+import { scoresNotFinite } from '../../../loop/not-finite.ts';
 import { likeliestTokens } from '../../../models/sampler.ts';
-import { scoresNotFinite } from '../../../not-finite.ts';
 import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 import type { DecodingSession } from './decoding-session.ts';
