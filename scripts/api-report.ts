@@ -30,10 +30,15 @@ export function apiReports(): Map<string, string> {
       Extractor.invoke(config, { compilerState, localBuild: true, messageCallback: silence });
     }
     const names = readdirSync(reports).sort();
-    return new Map(names.map((name) => [name, readFileSync(join(reports, name), 'utf8')]));
+    return new Map(names.map((name) => [name, withoutRemarks(readFileSync(join(reports, name), 'utf8'))]));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** Types alone: comments in them change more often, and change nothing. */
+function withoutRemarks(report: string): string {
+  return report.replaceAll(/^ *(?:\/\*\*[\s\S]*?\*\/|\/\/ \(undocumented\)|\/\/ @public.*)\n/gm, '');
 }
 
 /** The declarations of each entry of package.json, by the name of its report. */
