@@ -154,6 +154,17 @@ import mmap, time
 m = mmap.mmap(-1, 900 << 20)
 for i in range(0, len(m), 4096): m[i] = 1
 time.sleep(2)`,
+  'tables that map pages which are only read': `
+import ctypes, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+size = 900 << 29
+start = libc.mmap(None, size, 1, 0x4022, -1, 0)
+libc.madvise(start, size, 15)
+for page in range(start, start + size, 2 << 20): ctypes.c_char.from_address(page).value
+time.sleep(2)`,
   'a process whose first thread has ended': `
 import ctypes, mmap, threading, time
 def hold():

@@ -88,16 +88,21 @@ function livingThread(pid: number): Living | undefined {
   return undefined;
 }
 
-/** Bytes of private and shared memory, resident or swapped; pages of programs and libraries are not counted. */
+/** Bytes of private and shared memory, resident or swapped, and of the tables that map it; pages of programs and libraries are not counted. */
 function residentIn(status: string): number {
-  return kilobytes(status, /^(?:RssAnon|RssShmem|VmSwap):\s+(\d+)/gm);
+  return kilobytes(status, /^(?:RssAnon|RssShmem|VmSwap):\s+(\d+)/gm) + tablesIn(status);
+}
+
+/** Tables may be large where memory is not: a page that is only read takes none, its entry does. Each process has its own. */
+function tablesIn(status: string): number {
+  return kilobytes(status, /^VmPTE:\s+(\d+)/gm);
 }
 
 /** The same, with pages that several processes have in equal parts. */
 function shareOf({ path, status }: Living): number {
   const rollup = attempt(() => readFileSync(`${path}/smaps_rollup`, 'utf8'));
   if (typeof rollup !== 'string' || !rollup.includes('Pss_Anon:')) return residentIn(status);
-  return kilobytes(rollup, /^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)/gm);
+  return kilobytes(rollup, /^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+)/gm) + tablesIn(status);
 }
 
 function kilobytes(text: string, lines: RegExp): number {
