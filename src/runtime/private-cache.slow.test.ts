@@ -40,6 +40,16 @@ test('relative and empty paths are none', { skip }, () => {
   }
 });
 
+test('where no folder can be made there is none, at once', { skip: process.platform !== 'linux' }, () => {
+  const program = `import { privateCache } from ${JSON.stringify(new URL('./private-cache.ts', import.meta.url))};
+    process.stdout.write(JSON.stringify(privateCache({ HOME: '/proc' }, 'node')));`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  });
+  assert.match(stdout, /"missing":"ENOENT/);
+});
+
 test('a folder on the way that others can write to is refused, and nothing is made there', { skip }, () => {
   const open = join(temporaryFolder('private'), 'open');
   mkdirSync(open);

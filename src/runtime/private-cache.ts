@@ -37,7 +37,7 @@ export function privateCache(environment: NodeJS.ProcessEnv, name?: string): Pri
     // Checks existing folders first: nothing is made below a folder that others can write to.
     const fault = faultAbove(existing(folder));
     if (fault !== undefined) return { missing: fault };
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     const later = faultAbove(folder) ?? faultOf(realpathSync(folder), true);
     if (later !== undefined) return { missing: later };
     if (name !== undefined && process.getuid) chmodSync(folder, 0o700);
@@ -51,6 +51,18 @@ export function privateCache(environment: NodeJS.ProcessEnv, name?: string): Pri
 export function isOwnFile(path: string): boolean {
   const stats = lstatSync(path);
   return stats.isFile() && faultIn(stats, true) === undefined;
+}
+
+/** One folder after the other: Node's own `recursive` never ends where a parent is there and nothing can be made in it, as in /proc. */
+function makeFolder(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 function existing(path: string): string {
