@@ -6,6 +6,7 @@ import type { ToolSpec } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
+import { type GrammarSize, grammarSize } from './grammar-size.ts';
 import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
 import { type ChatRequest, type SamplingRequest, toolsOf } from './requests.ts';
 
@@ -52,7 +53,11 @@ function grammarOf(field: FormField, request: FormRequest): GrammarRule | undefi
   return schema ? schemaGrammar(schema) : anyObject;
 }
 
-const choiceGrammar = (choices: readonly string[]) => oneOf(...choices.map((choice) => [literal(choice)]));
+function choiceGrammar(choices: readonly string[]): GrammarRule {
+  const size = grammarSize();
+  for (const choice of choices) size(choice.length);
+  return oneOf(...choices.map((choice) => [literal(choice)]));
+}
 
 /** A schema, which may be given as JSON. */
 function schemaIn(given: Readonly<Record<string, unknown>> | string): Readonly<Record<string, unknown>> {
@@ -83,11 +88,12 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
   const write = renderer.renderCall;
+  const size = grammarSize();
   const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
   return {
     field,
     characters: OF_JSON,
-    grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, write)]))),
+    grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, write, size)]))),
   };
 }
 
@@ -96,10 +102,14 @@ export function forcesCall({ tool_choice: choice }: Pick<ChatRequest, 'tool_choi
   return Boolean(choice) && choice !== 'auto' && choice !== 'none';
 }
 
-function callGrammar({ name, parameters }: ToolSpec, write: NonNullable<Renderer['renderCall']>): GrammarRule {
+function callGrammar(
+  { name, parameters }: ToolSpec,
+  write: NonNullable<Renderer['renderCall']>,
+  size: GrammarSize,
+): GrammarRule {
   const written = write({ name, arguments: {} });
   const place = written.lastIndexOf('{}');
-  const given = schemaGrammar({ type: 'object', ...parameters });
+  const given = schemaGrammar({ type: 'object', ...parameters }, size);
   return oneOf([literal(written.slice(0, place)), given, literal(written.slice(place + 2))]);
 }
 

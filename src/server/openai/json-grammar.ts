@@ -11,7 +11,8 @@ import {
   productive,
   repeated,
 } from './grammar.ts';
-import { numberBetween } from './number-grammar.ts';
+import { type GrammarSize, grammarSize, remembered, written } from './grammar-size.ts';
+import { type NumberBounds, numberBetween } from './number-grammar.ts';
 import {
   type Alternative,
   type Conjunction,
@@ -19,7 +20,6 @@ import {
   itemsOf,
   type JsonType,
   otherPropertiesOf,
-  propertyOf,
   requiredOf,
   SchemaUnsupported,
   schemaReader,
@@ -66,10 +66,15 @@ const WIDEST_STEP = 1000n;
 type Schema = Readonly<Record<string, unknown>>;
 const onlyText = { type: 'string' };
 
-/** The grammar of the values that a schema allows. Throws `SchemaUnsupported` for keywords that it cannot hold a text to. */
-export function schemaGrammar(schema: Schema): GrammarRule {
-  const { alternativesOf } = schemaReader(schema);
+/**
+ * The grammar of the values that a schema allows. Throws `SchemaUnsupported` for keywords that it cannot hold a text to, and for schemas that are too large.
+ * @param size of all grammars of a request
+ */
+export function schemaGrammar(schema: Schema, size: GrammarSize = grammarSize()): GrammarRule {
+  const { alternativesOf, propertyOf } = schemaReader(schema);
   const sets = textSets();
+  const once = remembered(size);
+  const constant = (json: string) => once(json, json.length, () => written(JSON.parse(json)));
   /** Rules of schemas that hold together: a schema may contain itself. */
   const rules = new Map<string, GrammarRule>();
   const ids = new Map<unknown, number>();
@@ -100,8 +105,13 @@ export function schemaGrammar(schema: Schema): GrammarRule {
     if (values.length > MOST_VALUES) throw new SchemaUnsupported(`schema: an enum has more than ${MOST_VALUES} values`);
     const fitting = values.filter((value) => types.has(typeOf(value)) && !(given.isWhole && isBroken(value)));
     const isFree = demands.length === 0 && sources.length === 0;
-    const held = (value: unknown) => isFree || isTextOf(ofType[typeOf(value)](otherwise), JSON.stringify(value));
-    return oneOf(...fitting.filter(held).map((value) => [written(value)]));
+    const held = (value: unknown, json: string) => isFree || isTextOf(ofType[typeOf(value)](otherwise), json);
+    const rules = fitting.flatMap((value) => {
+      const json = JSON.stringify(value);
+      const rule = constant(json);
+      return held(value, json) ? [[rule]] : [];
+    });
+    return oneOf(...rules);
   };
 
   const numberOf = (given: Alternative): GrammarRule => {
@@ -136,7 +146,14 @@ export function schemaGrammar(schema: Schema): GrammarRule {
       if (keyword === 'exclusiveMinimum' && down + 1n > low) low = down + 1n;
       if (keyword === 'exclusiveMaximum' && up - 1n < high) high = up - 1n;
     }
-    return low > high ? oneOf() : numberBetween({ low, high, decimals, step });
+    return low > high ? oneOf() : boundedNumber({ low, high, decimals, step });
+  };
+
+  const boundedNumber = (bounds: Required<NumberBounds>): GrammarRule => {
+    const { low, high, decimals, step } = bounds;
+    const places = Math.max(String(low).length, String(high).length, decimals);
+    const key = `${low} ${high} ${decimals} ${step}`;
+    return once(key, 4 * places * Number(step > 1n ? step : 1), () => numberBetween(bounds));
   };
 
   const lengthsOf = ({ demands }: Alternative): readonly [least: number, most: number | undefined] => {
@@ -159,8 +176,9 @@ export function schemaGrammar(schema: Schema): GrammarRule {
     const own = given.demands.filter(({ keyword }) => keyword === 'pattern');
     const patterns = [...own.map(({ value, path }) => ({ source: String(value), path })), ...further];
     if (most !== undefined && least > most) return oneOf();
+    size(16 * patterns.reduce((sum, { source }) => sum + source.length, 0));
     return patterns.length === 0
-      ? textOf(least, most)
+      ? once(`"${least} ${most}`, most ?? least, () => textOf(least, most))
       : matchingText(sets, { patterns, least, most: most ?? Number.POSITIVE_INFINITY });
   };
 
@@ -173,11 +191,15 @@ export function schemaGrammar(schema: Schema): GrammarRule {
     if (most !== undefined && least > most) return oneOf();
     if (unique && (most ?? 2) > 1) {
       const values = first.length > 0 ? undefined : listedValues(others);
-      if (values) return withoutRepetition(values, least, most ?? values.length);
+      if (values) {
+        size(2 ** values.length * values.reduce((sum: number, value) => sum + JSON.stringify(value).length, 0));
+        return withoutRepetition(values, least, most ?? values.length);
+      }
       throw new SchemaUnsupported(
         `${unique.path}.uniqueItems: this server holds lists to it only of up to ${MOST_UNIQUE} listed values`,
       );
     }
+    size(most ?? least);
     if (first.length === 0) return listOf(ruleOf(others), least, most);
     const prefix = first.slice(0, most).map(ruleOf);
     let further =
@@ -218,14 +240,17 @@ export function schemaGrammar(schema: Schema): GrammarRule {
     const [least, most] = countsOf(given, 'minProperties', 'maxProperties', MOST_VALUES);
     if (names.length === 0) return mapRule(given, ofNames, least, most);
     const isName = ofNames.length > 0 ? ruleOf(ofNames) : text;
-    const entries = names.map((name) => ({
-      isNeeded: needed.has(name),
-      parts: [
-        isTextOf(isName, JSON.stringify(name)) ? written(name) : oneOf(),
-        ...[space, literal(':'), space],
-        ruleOf(propertyOf(given, name)),
-      ],
-    }));
+    const entries = names.map((name) => {
+      const json = JSON.stringify(name);
+      const rule = constant(json);
+      const value = ruleOf(propertyOf(given, name));
+      return {
+        isNeeded: needed.has(name),
+        parts: [isTextOf(isName, json) ? rule : oneOf(), space, literal(':'), space, value],
+      };
+    });
+    // A rule for each number of properties, where it counts.
+    size(entries.length * (least > 0 || (most ?? entries.length) < entries.length ? entries.length : 1));
     return objectOfEntries(entries, least, most);
   };
 
@@ -247,7 +272,7 @@ export function schemaGrammar(schema: Schema): GrammarRule {
     for (const name of alternativesOf(names)) {
       for (const value of name.values ?? []) {
         if (typeof value === 'string' && isTextOf(ruleOf(names), JSON.stringify(value)))
-          keys.push([written(value), ruleOf(propertyOf(given, value))]);
+          keys.push([constant(JSON.stringify(value)), ruleOf(propertyOf(given, value))]);
       }
       if (name.values) continue;
       // Names that one pattern matches and no other, and those that none does.
@@ -322,25 +347,6 @@ function countsOf(
     }
   }
   return [least, most];
-}
-
-/** A value as JSON writes it, its characters beyond ASCII as they are or escaped: not every tokenizer has tokens of whole ones. */
-function written(value: unknown): GrammarRule {
-  assertWritable(value);
-  const parts = Array.from(JSON.stringify(value), (character) => {
-    if (character <= '\x7f') return literal(character);
-    const units = Array.from({ length: character.length }, (_, i) =>
-      character.charCodeAt(i).toString(16).padStart(4, '0'),
-    );
-    return oneOf([literal(character)], [literal(units.map((unit) => `\\u${unit}`).join(''))]);
-  });
-  return oneOf(parts);
-}
-
-function assertWritable(value: unknown): void {
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw new SchemaUnsupported(`schema: ${value} is beyond the whole numbers that this server reads exactly`);
-  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) assertWritable(inner);
 }
 
 function listOf(item: GrammarPart, least: number, most?: number): GrammarRule {

@@ -62,6 +62,8 @@ const unheld = [
 const MOST_ALTERNATIVES = 500;
 /** The most schemas that are looked at, each time one is. */
 const MOST_STEPS = 200_000;
+/** Characters of a pattern times those of a name whose matching takes no longer than looking at a schema. */
+const QUICK_MATCH = 64;
 
 const anything: Alternative = { types: new Set(jsonTypes), isWhole: false, demands: [], sources: [] };
 
@@ -72,6 +74,10 @@ type Item =
 /** Takes schemas apart that refer to parts of `root`. */
 export function schemaReader(root: Schema) {
   let steps = 0;
+  const spend = (more: number) => {
+    steps += more;
+    if (steps > MOST_STEPS) throw new SchemaUnsupported('schema: it is too large for this server');
+  };
   const alternativesOf = (conjunction: Conjunction): readonly Alternative[] =>
     expand(
       conjunction.map((demand) => ({ ...demand, within: [], open: [] })),
@@ -80,7 +86,7 @@ export function schemaReader(root: Schema) {
 
   const expand = (items: readonly Item[], known: Alternative): readonly Alternative[] => {
     const [item, ...rest] = items;
-    if (++steps > MOST_STEPS) throw new SchemaUnsupported('schema: it is too large for this server');
+    spend(1);
     if (known.types.size === 0) return [];
     if (!item) return [known];
     if ('either' in item) {
@@ -182,6 +188,7 @@ export function schemaReader(root: Schema) {
 
   const areDisjointOf = (type: JsonType, one: Alternative, other: Alternative, depth: number): boolean => {
     if (one.values && other.values) {
+      spend((one.values.length + other.values.length) / 16);
       const texts = new Set(one.values.map(canonical));
       return !other.values.some((value) => texts.has(canonical(value)));
     }
@@ -193,7 +200,17 @@ export function schemaReader(root: Schema) {
     });
   };
 
-  return { alternativesOf };
+  /** What a property of this name must conform to. */
+  const propertyOf = (alternative: Alternative, name: string): Conjunction =>
+    valuesOf(alternative, (source) => {
+      spend(1);
+      return saidOf(source, name, (pattern) => {
+        spend(1 + (pattern.length * name.length) / QUICK_MATCH);
+        return hasMatch(pattern, name, `${source.path}.patternProperties`);
+      });
+    });
+
+  return { alternativesOf, propertyOf };
 }
 
 /** Keywords that mean nothing alone. */
@@ -286,7 +303,7 @@ export function canonical(value: unknown): string {
   return `{${entries.sort().join(',')}}`;
 }
 
-/** The regular expression of a schema, as the validator reads it. */
+/** The regular expression of a schema, as the validator reads it. Throws `SchemaUnsupported` for none, and for one that is too large. */
 export function expressionOf(source: string, path: string): RegExp {
   try {
     return patternOf(source);
@@ -295,38 +312,29 @@ export function expressionOf(source: string, path: string): RegExp {
   }
 }
 
+/** A reference back to a group, whose matching may take seconds. */
+const reference = /(?<!\\)(?:\\\\)*\\(?:[1-9]|k<)/;
+
+function hasMatch(source: string, name: string, path: string): boolean {
+  if (reference.test(source)) throw new SchemaUnsupported(`${path}: this server takes no references in patterns`);
+  return expressionOf(source, path).test(name);
+}
+
 /** What a source says of a property itself: undefined if it says nothing. */
-function saidOf({ schema, path }: Source, isNamed: (name: string) => boolean, matches: (pattern: string) => boolean) {
+function saidOf({ schema, path }: Source, name: string | undefined, matches: (pattern: string) => boolean) {
   const { properties = {}, patternProperties = {}, additionalProperties } = schema;
   const said: Demand[] = [];
-  for (const [name, given] of Object.entries(properties as Schema))
-    if (isNamed(name)) said.push({ schema: given, path: `${path}.${name}` });
+  if (name !== undefined && Object.hasOwn(properties as Schema, name))
+    said.push({ schema: (properties as Schema)[name], path: `${path}.${name}` });
   for (const [pattern, given] of Object.entries(patternProperties as Schema))
     if (matches(pattern)) said.push({ schema: given, path: `${path}.${pattern}` });
   if (said.length > 0) return said;
   return additionalProperties === undefined ? undefined : [{ schema: additionalProperties, path: `${path}.*` }];
 }
 
-/** What a property of this name must conform to. */
-export function propertyOf(alternative: Alternative, name: string): Conjunction {
-  return valuesOf(alternative, (source) =>
-    saidOf(
-      source,
-      (known) => known === name,
-      (pattern) => expressionOf(pattern, `${source.path}.patternProperties`).test(name),
-    ),
-  );
-}
-
 /** What properties must conform to whose names no schema has, and which only this pattern matches, if one is given. */
 export function otherPropertiesOf(alternative: Alternative, pattern?: string): Conjunction {
-  return valuesOf(alternative, (source) =>
-    saidOf(
-      source,
-      () => false,
-      (known) => known === pattern,
-    ),
-  );
+  return valuesOf(alternative, (source) => saidOf(source, undefined, (known) => known === pattern));
 }
 
 function valuesOf({ sources }: Alternative, saidBy: (source: Source) => Demand[] | undefined): Conjunction {
