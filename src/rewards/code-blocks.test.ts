@@ -10,6 +10,9 @@ const tests = ['assert add(1, 2) == 3'];
 
 const forms: Readonly<Record<string, string>> = {
   'no fence': right,
+  'a tag': `<think>Hm.</think>\n<answer>\n${right}\n</answer>`,
+  'a tag that is not closed, before code': `Here:\n<code>${right}`,
+  'indented as Markdown shows code': `Solution:\n\n    ${right.replaceAll('\n', '\n    ')}\n\nDone.`,
   'a fence': `Here:\n${fenced(right)}\nDone.`,
   'no label': fenced(right, ''),
   'a capital': fenced(right, 'Python'),

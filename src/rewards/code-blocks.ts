@@ -30,16 +30,31 @@ const plain = new Set(['', 'code', 'text', 'txt', 'plaintext', 'plain', 'answer'
  */
 export function codeOf(completion: string, language: CodeLanguage, tested: readonly string[]): string {
   const spoken = completion.slice(completion.lastIndexOf('</think>') + 1 && completion.lastIndexOf('</think>') + 8);
+  const wanted = new Set(tested.flatMap((text) => [...namesIn(text)]));
   const all = blocksOf(spoken);
-  if (all.length === 0) return spoken;
+  if (all.length === 0) return unfenced(spoken, language, wanted);
   const labelled = all.filter(({ label }) => labels[language].has(label));
   const possible = all.filter(({ label }) => labels[language].has(label) || plain.has(label));
-  const wanted = new Set(tested.flatMap((text) => [...namesIn(text)]));
   const defining = definingBlocks(possible, language, wanted);
   if (defining !== undefined) return defining;
   // Nothing is known to be tested, or nothing defines it. What has no label may be output.
   const blocks = labelled.length > 0 ? labelled : possible;
   return blocks.length > 0 ? withNeeded(blocks, language, [blocks.length - 1]) : '';
+}
+
+/** What a tag such as `<answer>` holds; or what is indented, as Markdown shows code, if only that defines what is tested; or else all of the text. */
+function unfenced(text: string, language: CodeLanguage, wanted: ReadonlySet<string>): string {
+  const tag = [...text.matchAll(/^[ \t]*<(answer|code|solution)>/gm)].at(-1);
+  if (tag) {
+    const start = tag.index + tag[0].length;
+    const end = text.indexOf(`</${tag[1]}>`, start);
+    return text.slice(start, end < 0 ? undefined : end);
+  }
+  const defines = (code: string) => [...definedIn(code, language)].some((name) => wanted.has(name));
+  if (defines(text)) return text;
+  const lines = text.split('\n').filter((line) => /^(?: {4}|\t|\s*$)/.test(line));
+  const indented = lines.map((line) => line.replace(/^(?: {4}|\t)/, '')).join('\n');
+  return defines(indented) ? indented : text;
 }
 
 function definingBlocks(
