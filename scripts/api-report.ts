@@ -57,6 +57,7 @@ function configOf(name: string, declarations: string, reports: string): Extracto
   return ExtractorConfig.prepare({
     configObject: {
       projectFolder: root,
+      newlineKind: 'lf',
       mainEntryPointFilePath: declarations,
       compiler: {
         overrideTsconfig: {
