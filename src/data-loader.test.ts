@@ -1,4 +1,4 @@
-// Examples: every row once an epoch, and the same wherever a run goes on.
+// Examples: every row once an epoch, and the same order after resuming at any point.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data-loader.ts';

@@ -1,4 +1,4 @@
-// What is kept of anything that was thrown.
+// The code, message and stack of anything that was thrown.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GradusError, messageOf, stackOf } from './errors.ts';

@@ -1,4 +1,4 @@
-// Runs that adapt as they go, stopped anywhere and resumed: what they have measured goes on with them, to the last byte.
+// Runs with adaptive settings, stopped anywhere and resumed: they keep their measurements, to the last byte.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What an agent does that knows only the command: from an empty folder to a model that was trained, compared and sampled, reading nothing but JSON.
+// The session of an agent that knows only the command: from an empty folder to a trained, compared and sampled model, reading only JSON.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gradus-session-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const project = join(folder, 'sums');
 
-/** The bundled model adds two-digit numbers and forgets most carries: small enough to be taught in seconds. */
+/** The bundled model adds two-digit numbers and forgets most carries: small enough to train in seconds. */
 const model = join(import.meta.dirname, '..', 'demo', 'model');
 const settings = [
   `model=${model}`,
@@ -27,7 +27,7 @@ const settings = [
   "taskset_config={operators: ['+'], low: 10, high: 99, template: '{a}+{b}='}",
 ].flatMap((setting) => ['--set', setting]);
 
-/** Runs the command in the project and believes nothing but its exit code and the one object on stdout, which must be as published. */
+/** Runs the command in the project and reads only its exit code and the one object on stdout, which must follow its schema. */
 async function ask<T>(expectedCode: number, ...args: readonly string[]): Promise<T> {
   const cwd = existsSync(project) ? project : folder;
   const { code, stdout, stderr } = await gradus([...args, '--json'], { cwd });
@@ -38,7 +38,7 @@ async function ask<T>(expectedCode: number, ...args: readonly string[]): Promise
   return answer as T;
 }
 
-/** Waits in bites, as one must whose calls are cut off after a while. */
+/** Waits in short calls, like an agent whose commands have a time limit. */
 async function waitFor(run: string): Promise<Waited> {
   for (let bite = 0; bite < 60; bite++) {
     const { code, stdout, stderr } = await gradus(['runs', 'wait', run, '--timeout', '5', '--json'], { cwd: project });

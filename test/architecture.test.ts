@@ -138,7 +138,7 @@ function isPublic(file: string): boolean {
   return publicSurface.some((place) => file.startsWith(place));
 }
 
-/** A longer file says why, with these words, in the comment it starts with. */
+/** A longer file says why, with these words, in its first comment. */
 const longestFile = 500;
 const longReason = /long because/i;
 
@@ -249,7 +249,7 @@ const imports = new Map(
   ]),
 );
 
-/** A way from a file back to itself, or undefined. */
+/** A path from a file back to itself, or undefined. */
 function circleThrough(start: string): readonly string[] | undefined {
   const reached = new Map<string, string>();
   const left = [start];

@@ -1,4 +1,4 @@
-// Runs that other processes write: in the background, waited for, tailed, stopped, killed, and resumed to the very same metrics.
+// Runs of other processes: in the background, waited for, tailed, stopped, killed, and resumed to the same metrics.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

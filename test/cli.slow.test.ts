@@ -1,4 +1,4 @@
-// The command as agents and people meet it: exit codes, one JSON object on stdout, one line of stderr for what went wrong.
+// The command as agents and people meet it: exit codes, one JSON object on stdout, one line of stderr for each failure.
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The example with a table of one's own: its data and reward are looked over, and it trains for two steps on a tiny model.
+// The example with your own table: its data and reward pass their checks, and it trains for two steps on a tiny model.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -33,7 +33,7 @@ writeFileSync(file, JSON.stringify(config));
 before(() => train(file, { out: join(folder, 'good', 'sound'), preflight: false }));
 after(() => rmSync(folder, { recursive: true }));
 
-/** What a command line answers, in this process. */
+/** The result of a command line, in this process. */
 async function gradus(...argv: readonly string[]) {
   const { code, stdout, stderr } = await gradusHere([...argv, '--json']);
   assert.doesNotMatch(stderr, /^ +at /m);
@@ -74,7 +74,7 @@ function inPlaceOf(path: string, make: (path: string) => void): void {
   make(path);
 }
 
-/** What is done to a run, what is said of it, and who need not mind. */
+/** The damage to a run, the error, and the commands that it does not affect. */
 const damages: Readonly<Record<string, { harm(run: string): void; code: string; spares: readonly Reader[] }>> = {
   'run.json cut short': {
     harm: (run) => truncateSync(join(run, 'run.json'), 40),
@@ -249,7 +249,7 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
 });
 
 test('what was killed or failed before it began is started by the same command, with --resume or without', async () => {
-  // A process id beyond all that Linux gives.
+  // A process id beyond Linux's largest.
   const killed = { id: 'killed', started: new Date(0).toISOString(), status: 'starting', pid: 2 ** 30, step: 0 };
   const failed = {
     ...killed,
@@ -301,7 +301,7 @@ test('a checkpoint that is removed before it is found to be the best is written 
     if (event.type === 'step' && event.step === 2) stopping.abort('enough');
   };
   await train(file, { out, preflight: false, signal: stopping.signal, onEvent: onStep });
-  // Its evaluation is made when the run goes on.
+  // Its evaluation is made when the run is resumed.
   await train(file, {
     out,
     resume: true,

@@ -27,7 +27,7 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
   let browser: Browser;
   let server: DashboardProcess;
   let page: Page;
-  /** What the browser complained about. */
+  /** The browser's errors. */
   const complaints: string[] = [];
 
   before(async () => {
@@ -67,7 +67,7 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
 
   const textOf = async (selector: string) => (await page.locator(selector).allTextContents()).join(' ');
 
-  /** How many charts there are whose curves are painted: more than one colour besides nothing. */
+  /** The number of charts with painted curves: more than one colour besides transparent. */
   const painted = () =>
     page.evaluate(
       `[...document.querySelectorAll('canvas')].filter((canvas) => {

@@ -1,4 +1,4 @@
-// gradus dashboard as a process: it says where it listens, answers there, and ends well when it is told to.
+// gradus dashboard as a process: it reports its address, answers there, and ends cleanly when asked to.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The bundled demo: its frozen model and the recipe that made it, what no stage has seen, and that it learns.
+// The bundled demo: its frozen model and its recipe, problems that no stage has seen, and that it learns.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

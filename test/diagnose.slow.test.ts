@@ -1,4 +1,4 @@
-// gradus runs diagnose: it tells what the checks before a run warned of, if it learnt nothing or if that makes what it learnt doubtful.
+// gradus runs diagnose: it repeats warnings from before the run if the run learnt nothing, or if they cast doubt on its result.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whole training runs on environments of several turns, in this process: they learn, repeat themselves, go on, and survive bad environments.
+// Whole training runs on environments of several turns, in this process: they learn, are reproducible, can be resumed, and survive bad environments.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export const halfThrows = flaky((episode) => episode % 2 === 0, () => { throw ne
 export const noStart = { ...talk, build: (example: object) => ({ ...talk.build(example), start() { throw new Error('no start'); }, step: () => null }) };
 export const mostThrow = flaky((episode) => episode % 8 !== 0, () => { throw new Error('out of order'); });
 export const hangs = flaky((episode) => episode % 8 === 0, () => new Promise(() => {}));
-/** What a turn says decides, so that a process that takes the place of another knows of nothing else. */
+/** Only the turn's text decides, so a replacement process needs nothing else. */
 const touchy = (harm: () => unknown) => ({
   ...talk,
   build(example: object) {

@@ -1,4 +1,4 @@
-// Evaluations leave all completions, and one that was killed goes on: nothing is scored twice, and the result is the one of an evaluation in one piece.
+// Evaluations keep all completions, and a killed one continues: nothing is scored twice, and the result is the same as without interruption.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -102,7 +102,7 @@ describe('gradus eval', () => {
   const callCount = () => readFileSync(calls, 'utf8').length;
   const textsOf = () => ['.jsonl', '.json'].map((suffix) => readFileSync(place(suffix), 'utf8'));
   let whole: string[];
-  /** Files are too long to be shown where they differ. */
+  /** Compares without printing the files, which are too long. */
   const isWhole = () => textsOf().join('') === whole.join('');
   let cost = 0;
 
@@ -142,7 +142,7 @@ describe('gradus eval', () => {
     assert.ok(!existsSync(place('.jsonl')) && !existsSync(place('.json')));
     assert.equal(listKeptEvaluations(run).find(({ command }) => command === 'eval')!.status, 'interrupted');
     await killedAt(21);
-    // As it is left where the process ends in the middle of a line.
+    // As after a process that ended in the middle of a line.
     appendFileSync(place('.jsonl.part'), '{"step":2,"problem":4,"id":"');
     writeFileSync(place('.jsonl.part.4.tmp'), '{');
     const { continued } = await evaluate(run, options);

@@ -1,4 +1,4 @@
-// What sampling and training compute, counted instead of timed: ONNX nodes and bytes of the models, by which CI sees a graph that has grown.
+// The work of sampling and training, counted instead of timed: ONNX nodes and bytes of the models, so CI notices a graph that has grown.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readArchitecture } from '../src/backends/model-files/model-files.ts';
@@ -31,7 +31,7 @@ interface Size {
   readonly bytes: number;
 }
 
-/** Two layers with adapters. Whoever makes a graph smaller writes the smaller numbers here. */
+/** Two layers with adapters. If you make a graph smaller, write the smaller numbers here. */
 const graphs: Readonly<Record<string, readonly [graph: Record<string, Tensor>, recorded: Size]>> = {
   'sampling, float32': [
     decodingGraph(architecture, { adapters, positions }),

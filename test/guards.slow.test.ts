@@ -1,4 +1,4 @@
-// Runs whose numbers go wrong stop before they harm the model, and keep what it happened with.
+// Runs with NaN or infinite numbers stop before they harm the model, and keep the batch in question.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ for (const [what, settings, code] of [
   ['loss', { beta: 1e38, learning_rate: 5, num_iterations: 2 }, /^(LOSS|GRADIENT|LOGPROB)_NOT_FINITE$/],
   ['weights', { learning_rate: 1e38 }, /^(LOSS|GRADIENT|LOGPROB)_NOT_FINITE$/],
 ] as const) {
-  test(`numbers that are none stop the run before the optimiser step, the batch is kept: ${what}`, async () => {
+  test(`NaN and infinity stop the run before the optimiser step, the batch is kept: ${what}`, async () => {
     const out = join(folder, what);
     await assert.rejects(train({ ...config, ...settings }, { out, ...options }), (error) => {
       assert.ok(error instanceof GradusError);

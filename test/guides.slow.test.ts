@@ -1,4 +1,4 @@
-// What the guides and the skill tell agents to do: every command and option exists, every configuration is valid, the code runs.
+// The instructions in the guides and the skill: every command and option exists, every configuration is valid, the code runs.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ function blocks(text: string, language: string): string[] {
     .map(([, , code]) => code!);
 }
 
-/** What follows `gradus` in code: in blocks of shell commands, comments aside, and between backticks. */
+/** The arguments of `gradus` in code: in blocks of shell commands, comments aside, and between backticks. */
 function invocations(text: string): string[] {
   const lines = blocks(text, 'sh').flatMap((block) => block.split('\n'));
   const spans = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);

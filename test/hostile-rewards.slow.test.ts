@@ -1,4 +1,4 @@
-// Whole runs with rewards that do everything wrong: each is recorded where it belongs, and changes no other rollout.
+// Whole runs with rewards that fail in every way: each failure is recorded with its completion, and does not affect other rollouts.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface Input { completions: string[]; columns: Record<string, unknown[]> }
 const score = (text: string) => [...text].reduce((sum, digit) => sum + Number(digit), 0) / 36;
 const hostile = (harm: (input: Input) => unknown) => (input: Input) =>
   input.completions.some((text) => text.startsWith('6')) ? harm(input) : input.completions.map(score);
-/** What the others should come to: the bad completion has no score. */
+/** The expected scores of the others: the bad completion has no score. */
 export const honest = ({ completions }: Input) => completions.map((text) => (text.startsWith('6') ? null : score(text)));
 export const throws = hostile(() => { throw new Error('no such digit'); });
 export const loops = hostile(() => { for (;;); });
@@ -82,7 +82,7 @@ const metricsOf = (name: string) => {
   return rest;
 };
 
-/** Without what tells the rewards apart. */
+/** Without the fields in which the rewards differ. */
 const anonymous = (name: string, { rewards, errors: _, stacks: __, ...rest }: RolloutCompletion) => ({
   ...rest,
   part: rewards[name],

@@ -1,4 +1,4 @@
-// Training with a model that is on a hub: it is downloaded once, told about on stderr only, and found again without a network.
+// Training with a model that is on a hub: it is downloaded once, reported only on stderr, and found again without a network.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -15,11 +15,11 @@ const model = writeTinyModel(join(folder, 'model'));
 const configFile = join(model, 'config.json');
 writeFileSync(configFile, readFileSync(configFile, 'utf8').replace(/("max_position_embeddings": )\d+/, '$1512'));
 
-/** What makes a template's configuration one for a tiny model without a chat template. */
+/** Settings that adapt a template's configuration to a tiny model without a chat template. */
 const tiny = [`model=${model}`, 'chat_template=none', 'overlong_prompts=truncate_left', 'max_completion_length=8'];
 const quick = ['max_steps=2', 'eval.limit=2', 'eval.every_steps=null', 'save.every_steps=null'];
 
-/** What `python3 -m unittest` does, also without the packages that this machine may have. */
+/** Runs `python3 -m unittest`, without the packages of this machine. */
 const isolatedTests = 'import sys, unittest; sys.path.insert(0, "."); unittest.main(module=None, argv=["unittest"])';
 
 async function run(cwd: string, ...args: string[]): Promise<Record<string, unknown>> {
@@ -35,7 +35,7 @@ function node(cwd: string, ...args: string[]): string {
   return execFileSync(process.execPath, args, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Puts a package in the project's way that is the sources: a folder outside node_modules, where Node strips types. */
+/** Makes the sources the project's package `gradus`, from a folder outside node_modules, where Node strips types. */
 function installCheckout(project: string): void {
   const checkout = join(folder, 'checkout');
   mkdirSync(checkout, { recursive: true });
@@ -45,7 +45,7 @@ function installCheckout(project: string): void {
   symlinkSync(checkout, join(project, 'node_modules', 'gradus'));
 }
 
-/** Holds the project's TypeScript against the types of the sources. */
+/** Checks the project's TypeScript against the types of the sources. */
 function checkTypes(project: string): void {
   const config = {
     extends: join(root, 'tsconfig.json'),

@@ -1,4 +1,4 @@
-// Every command under --json, where it works and where it fails: one object on stdout, as its published schema says, and the exit code.
+// Every command under --json, in success and failure: one object on stdout that follows its published schema, and the exit code.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -17,7 +17,7 @@ import { tinyConfig } from './tiny-model.ts';
 
 const folder = temporaryFolder('json');
 process.chdir(folder);
-// Whoever runs the tests may have credentials.
+// The person running the tests may have credentials.
 process.env.HOME = temporaryFolder('json-home');
 // Whether uv is here must not matter.
 mkdirSync('programs');
@@ -65,7 +65,7 @@ writeFileSync('throwing.ts', "export function score() { throw new Error('broken'
 
 /** A run that ended badly: no group of its steps was mixed. */
 writeRun('sick', { status: 'failed', error: { code: 'OUT_OF_MEMORY', message: 'out of memory' } }, 20);
-/** A run that goes on for as long as this process. */
+/** A run that lasts as long as this process. */
 writeRun('busy', { status: 'running' }, 1);
 
 function writeRun(name: string, changes: Record<string, unknown>, steps: number): void {
@@ -78,7 +78,7 @@ function writeRun(name: string, changes: Record<string, unknown>, steps: number)
   writeFileSync(join('runs', name, 'metrics.jsonl'), lines.join(''));
 }
 
-/** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
+/** A command's arguments, its exit code, and the schema of its output. */
 type Case = readonly [line: string, exitCode: number, schema: string];
 
 /** In this order: the first trains the run that others read. A command without a line of its own here fails the test below. */
@@ -302,7 +302,7 @@ async function run(line: string, isTTY: boolean): Promise<Answer> {
     columns: 80,
     write: (text: string) => {
       texts[name] += text;
-      // A server answers at once, and ends when it is told to.
+      // A server answers at once, and ends when asked to.
       if (/"schema":"(serve|dashboard)\./.test(text)) setImmediate(() => process.emit('SIGTERM', 'SIGTERM'));
     },
   });

@@ -1,4 +1,4 @@
-// Keys never reach records, logs, output or trackers, although servers and the user's own code repeat them: the command, against servers that do.
+// Keys never reach records, logs, output or trackers, even if servers and the user's own code repeat them: the command, against such servers.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

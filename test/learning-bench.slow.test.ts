@@ -1,4 +1,4 @@
-// The learning benchmark: what its small models were taught and what it holds out have nothing in common, and its control tells nothing.
+// The learning benchmark: the training problems of its small models and its held-out problems do not overlap, and its control's reward carries no information.
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,7 +11,7 @@ import { shippedRewards } from '../src/user-code/rewards/shipped-rewards.ts';
 
 const bench = join(import.meta.dirname, '..', 'bench', 'learning');
 
-/** A question with its letters, or its numbers, in one order: what must not be known from another order. */
+/** A question with its letters, or its numbers, in one order, since a question must not be known in another order. */
 const inOneOrder: Readonly<Record<string, (question: string) => string>> = {
   sort: (question) => [...question.slice(0, -1)].sort().join(''),
   countdown: (question) => {

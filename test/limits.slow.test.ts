@@ -1,4 +1,4 @@
-// A command in a process that may not have what it needs: one JSON object, even where Node itself gives up.
+// A command in a process with too few resources: one JSON object, even if Node itself gives up.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

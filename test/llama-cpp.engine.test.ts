@@ -56,7 +56,7 @@ test('blocks that ggml made decode as ggml decodes them, to the bit', { skip }, 
 });
 
 describe('tokenizers', { skip }, () => {
-  /** llama.cpp knows nothing of the normalisation that is part of Qwen's tokenizer. */
+  /** llama.cpp lacks the normalisation of Qwen's tokenizer. */
   const normalised = (text: string) => text.normalize('NFC');
   const unfetched = (path: string) => !existsSync(path) && `${path} is not there: run scripts/fetch-tokenizers.ts`;
   const cached = (family: string) => join(cache, family);
@@ -247,7 +247,7 @@ describe('what is written as GGUF', { skip }, () => {
     }
   });
 
-  /** What llama.cpp does differently is in docs/models.md: it normalises nothing, and takes what looks like an end for one. */
+  /** docs/models.md lists llama.cpp's differences: it does not normalise, and treats tokens that look like ends as ends. */
   const plain = (text: string) => text.normalize('NFC').replaceAll(/<\/?s>|<unk>/g, '');
   const kinds = [
     { path: sharedPath('models/smollm2-135m-instruct'), size: 49152, pre: 'smollm' },
@@ -256,7 +256,7 @@ describe('what is written as GGUF', { skip }, () => {
       { family: 'llama3_1', size: 128256, pre: 'llama-bpe' },
       { family: 'qwen2_5', size: 151936, pre: 'qwen2' },
       { family: 'gemma3', size: 262208, pre: undefined },
-      // Of words with combining marks llama.cpp has a rule of its own.
+      // llama.cpp splits words with combining marks by its own rule.
       { family: 'mistral_nemo', size: 131072, pre: 'tekken', change: (text: string) => text.replaceAll(/\p{M}/gu, '') },
     ].map(({ family, ...kind }) => ({ path: join(cache, family), ...kind })),
   ];

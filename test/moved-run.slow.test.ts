@@ -1,4 +1,4 @@
-// A run goes on, and is read and evaluated, after its project was moved or copied to another folder.
+// A run can be resumed, read and evaluated after its project was moved or copied to another folder.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -22,7 +22,7 @@ function oldestNode(): { readonly name: string; readonly version: string } {
   return { name: `node-${system}-${process.arch}`, version: `${engines.node.replace('>=', '')}.0` };
 }
 
-/** What a stranger to the sources writes: every protocol implemented, with the types that its methods take and return named. */
+/** A program by somebody who does not know the sources: every protocol implemented, with the types that its methods take and return named. */
 const implementations = `
 import {
   type Action, type End, type Env, type EnvBuilder, type ErrorKind, type Example, GradusError, type Reward, type RewardModel, type State, type Trajectory,
@@ -107,7 +107,7 @@ export async function train(model: TrainableModel): Promise<void> {
 }
 `;
 
-/** What a program with neither Node's types nor new libraries says: a configuration that nobody is to change. */
+/** A program with neither Node's types nor new libraries: a read-only configuration. */
 const program = `
 import { type ProgramConfig, train } from 'gradus';
 const config = {
@@ -118,7 +118,7 @@ const config = {
 export const run = () => train(config);
 `;
 
-/** Prints which modules an import loads and which variables of the environment it reads, as a program sees it that has just begun. */
+/** Prints which modules an import loads and which variables of the environment it reads, in a fresh program. */
 const importSpy = (entry: string) => `
 import { registerHooks } from 'node:module';
 const modules = [], variables = [], hooks = [];
@@ -203,7 +203,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
     "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code, typeof require('gradus/rewards').gate)";
   assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A function');
 
-  // The sources run with Node 24 alone, so that only here something newer than the oldest Node is noticed.
+  // The sources run only with Node 24, so only this test notices features that the oldest Node lacks.
   const { name, version } = oldestNode();
   const install = 'install --ignore-scripts --prefer-offline --no-audit --no-save'.split(' ');
   run(folder, 'npm', ...install, `${name}@${version}`);

@@ -1,4 +1,4 @@
-// Parquet of every type that pyarrow writes: shown as str() shows it, and to Python the values that pyarrow gives.
+// Parquet of every type that pyarrow writes: shown like str(), and the same values as pyarrow's in Python.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

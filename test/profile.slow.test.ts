@@ -1,4 +1,4 @@
-// Profiles of whole runs of a tiny model: the trace and the tables tell the same story as timings.jsonl, and training is what it is without.
+// Profiles of whole runs of a tiny model: the trace and the tables agree with timings.jsonl, and training gives the same results as without.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The README's blocks that are marked `<!-- test -->` run here exactly as they are written: docs that drift fail.
+// The README's blocks that are marked `<!-- test -->` run here exactly as written, so outdated documents fail.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Killed and resumed, a run leaves the same behind as in one piece: a few trials of what `make resume-matrix` does at length.
+// A killed and resumed run leaves the same files as an uninterrupted one: a few trials of what `make resume-matrix` does at length.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

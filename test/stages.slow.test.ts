@@ -1,4 +1,4 @@
-// Runs in stages: supervised first, then rewards, each with keys of its own; stopped anywhere they go on to the last byte.
+// Runs in stages: supervised first, then rewards, each with its own keys; stopped anywhere, they resume to the same bytes.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A run that a signal stops at an awkward moment and that is resumed leaves the same behind as in one piece.
+// A run that a signal stops at an awkward moment and that is resumed leaves the same files as an uninterrupted one.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';

@@ -1,4 +1,4 @@
-// Runs on disks that fill up or are read-only: a small file system of their own, where the system lets a test mount one.
+// Runs on disks that fill up or are read-only: on a small file system, if the system lets a test mount one.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Whole training runs of a tiny random model, in this process: it learns, it repeats itself, it stops and goes on.
+// Whole training runs of a tiny random model, in this process: it learns, is reproducible, stops and resumes.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

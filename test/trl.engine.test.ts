@@ -1,5 +1,5 @@
 // Whole runs with TRL: one that learns, and every way in which an engine in another process can fail. Each failure is one line, the right exit
-// code, a run that says what happened, and no process that is left over.
+// code, a run that says what happened, and no leftover process.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -109,7 +109,7 @@ function atStep(step: number, act: (process: ChildProcess) => void): Pick<Gradus
 /** Room for one checkpoint, not for two. */
 const diskSize = '340k';
 
-/** Why no file system can be mounted here, if none can. */
+/** Why no file system can be mounted here; undefined if it can. */
 function cannotMount(): string | false {
   try {
     execFileSync('unshare', ['-rm', 'true'], { stdio: 'ignore' });

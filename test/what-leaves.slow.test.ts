@@ -1,4 +1,4 @@
-// What hand-offs take from the folder of a reward, as the command shows and writes it: a project with everything that must stay at home.
+// What hand-offs take from the folder of a reward, as the command shows and writes it: a project with every kind of file that must stay.
 import assert from 'node:assert/strict';
 import { existsSync, globSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whole trainings on given completions: in every update both engines measure what TRL's own trainer logs, and leave the weights that it leaves.
+// Whole trainings on given completions: in every update both engines log the same values as TRL's own trainer, and end with the same weights.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -49,7 +49,7 @@ interface Completion {
 
 const [seed, count] = [1, 24];
 
-/** Clock times, positions in data that nobody reads here, and what we count by groups whatever `scale_rewards` says. */
+/** Clock times, positions in data that are not used here, and metrics that we count by groups whatever `scale_rewards` is. */
 const NOT_COMPARED = ['step', 'step_time', 'epoch', 'frac_reward_zero_std'];
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-whole-'));
@@ -84,7 +84,7 @@ async function compare(number: number, config: Config): Promise<void> {
       for (const [name, value] of Object.entries(logged)) {
         if (NOT_COMPARED.includes(name)) continue;
         const ours = measured[update]![name];
-        // What was not measured is 0 or null in TRL, and absent here.
+        // Metrics that were not measured are 0 or null in TRL, and absent here.
         if (ours === undefined) assert.ok(value === null || (value === 0 && name.includes('terminated')), name);
         else assert.ok(near(ours, value!), `${name} of update ${update}: TRL has ${value}, we have ${ours}`);
       }

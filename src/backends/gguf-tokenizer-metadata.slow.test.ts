@@ -1,4 +1,4 @@
-// The metadata of a tokenizer in GGUF stands for one that treats the model's texts as its tokenizer.json does.
+// GGUF's tokenizer metadata treats the model's texts like its tokenizer.json.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { ggufTokenizerMetadata } from './gguf-tokenizer-metadata.ts';
 
 const folder = temporaryFolder('gguf-tokenizer');
 
-/** A model's folder with nothing but a tokenizer of ../shared, changed. */
+/** A model's folder with only a changed tokenizer of ../shared. */
 function changed(model: string, description: object, config: object): string {
   const path = join(folder, `${model}-changed`);
   mkdirSync(path, { recursive: true });
@@ -65,7 +65,7 @@ test('all three tokens that end a completion of Llama 3 do so in GGUF', {
   writeFileSync(join(model, 'generation_config.json'), JSON.stringify({ eos_token_id: [2, 300, 301] }));
   const metadata = await ggufTokenizerMetadata(model, 'auto', 512);
   assert.deepEqual(ggufTokenizer(metadata).endIds, [2, 300, 301]);
-  // llama.cpp takes </s> for an end, and warns of others that are none of these.
+  // llama.cpp recognises </s> as an end, and warns of other end tokens.
   const others = ['fim_pad', 'fim_rep', 'fim_sep'].map((role) => metadata[`tokenizer.ggml.${role}_token_id`]);
   assert.deepEqual(others, [300, 301, undefined]);
 });

@@ -1,4 +1,4 @@
-// Renderers of models whose tokenizer lies beside the weights, or inside of them.
+// Renderers of models whose tokenizer is beside the weights, or inside them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Secrets that no header can have are refused wherever they are sent, and never shown.
+// Secrets that a header cannot carry are refused everywhere, and never shown.
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What is said of errors of user code: their class and place where a user's file threw them.
+// Messages about errors of user code: their class, and the place in the user's file that threw them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GradusError } from '../errors.ts';

@@ -54,7 +54,7 @@ test('paired: equal differences have an interval with a width; others hold about
   const random = randomStream(5);
   let held = 0;
   for (let trial = 0; trial < 400; trial++) {
-    // Half the problems stay as they are, three tenths are gained, two tenths lost.
+    // Half the problems stay the same, three tenths are gained, two tenths lost.
     const differences = Array.from({ length: 40 }, () => {
       const draw = random.uniform();
       return draw < 0.3 ? 1 : draw < 0.5 ? -1 : 0;

@@ -1,4 +1,4 @@
-// Which name was probably meant, and when none was.
+// Which name was probably meant, and when there is no suggestion.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { existingNames, nearest } from './nearest.ts';

@@ -1,4 +1,4 @@
-// What a program without TypeScript gets wrong is told by name, before anything is sampled or trained.
+// Mistakes of a program without TypeScript are reported by name, before anything is sampled or trained.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { weightedRewards } from '../entries/rewards.ts';
@@ -20,7 +20,7 @@ const renderer = {
 };
 const rows = [{ question: 'a' }];
 
-/** The options of a trainer that nothing is wrong with, but that it has no real model. */
+/** Valid options of a trainer, except that it has no real model. */
 const options = {
   model: { policy: () => assert.fail(), logprobs: () => assert.fail(), update: () => assert.fail() },
   dataLoader: shuffledExamples(rows),

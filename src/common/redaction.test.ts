@@ -1,4 +1,4 @@
-// What is removed from texts, in the forms in which servers and logs repeat it, and what is left alone.
+// Secrets are removed from texts in every form in which servers and logs repeat them; everything else is left alone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keepSecret, keepSecretsIn, keepSecretsOf, RedactedLines, redacted, redactedValue } from './redaction.ts';
@@ -6,7 +6,7 @@ import { keepSecret, keepSecretsIn, keepSecretsOf, RedactedLines, redacted, reda
 const secret = 'p+q/r=s&t"u<v\'w é%x';
 keepSecret(secret);
 
-/** How PHP, Python, Go and browsers write it, apart from the plain text. */
+/** How PHP, Python, Go and browsers write a secret, apart from the plain text. */
 const forms: Readonly<Record<string, string>> = {
   plain: secret,
   json: JSON.stringify({ secret }),

@@ -1,9 +1,9 @@
-// Attempts that are made again: how often, after which pauses, and how a signal ends them.
+// Retries: how often, after which pauses, and how a signal ends them.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { type Pauses, repeatedly, retryAfter, TryAgain } from './repeatedly.ts';
 
-/** The pauses before each further attempt of a task that fails so often, in milliseconds. */
+/** The pauses before each retry of a task that fails this often, in milliseconds. */
 async function pausesOf(failures: readonly (number | undefined)[], pauses: Pauses): Promise<number[]> {
   const timer = mock.method(globalThis, 'setTimeout', ((done: () => void, _milliseconds: number) => {
     queueMicrotask(done);

@@ -1,4 +1,4 @@
-// What does not fit a schema is told in one line, the same for settings in files and for options of calls.
+// Values that do not fit a schema are reported in one line, for settings in files and options of calls alike.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';

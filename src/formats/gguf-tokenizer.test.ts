@@ -1,4 +1,4 @@
-// Tokenizers inside GGUF files say of every text what the model's own tokenizer says.
+// Tokenizers inside GGUF files agree with the model's own tokenizer on every text.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

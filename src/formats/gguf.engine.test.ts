@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '..', '..');
 const python = join(root, 'python/.venv/bin/python');
 const missing = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
 
-/** Where in a block halves lie: at random some would be infinite or no number, whose bits need not survive. */
+/** The positions of halves in a block: random ones might be infinite or NaN, whose bits may change. */
 const halves: Readonly<Record<string, readonly number[]>> = {
   F16: [0],
   BF16: [0],

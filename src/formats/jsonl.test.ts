@@ -1,9 +1,9 @@
-// JSON lines: what is read back, what is torn, what is an error.
+// JSON lines: round trips, truncated lines, errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJsonLines, splitLines, stringifyLine } from './jsonl.ts';
 
-/** The values of a text, which comes in parts of so many bytes, in memory that is used again. */
+/** The values of a text that arrives in parts of this many bytes, in reused memory. */
 function valuesOf(text: string, size = 3): unknown[] {
   return Array.from(parseJsonLines(inParts(text, size)), ({ value }) => value);
 }

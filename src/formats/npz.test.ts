@@ -121,7 +121,7 @@ describe('a file that lies', () => {
   });
 });
 
-/** The file with the checksum of its one entry mended, so that what is wrong is only what the test changed. */
+/** The file with a corrected checksum of its only entry, so that only the test's own change is wrong. */
 function rechecked(file: Uint8Array): Uint8Array {
   const view = new DataView(file.buffer);
   const directory = view.getUint32(file.length - 22 + 16, true);

@@ -1,4 +1,4 @@
-// Parquet files that are written are read back as they were.
+// Parquet files are read back with the values that were written.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readParquet } from './parquet.ts';

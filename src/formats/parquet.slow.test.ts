@@ -70,7 +70,7 @@ test('what is torn, or something else, is refused', async () => {
 });
 
 test('a page that does not tell its size is an error', { timeout: 60_000 }, async () => {
-  // Found among damaged files: a piece of a page’s header is there twice.
+  // Found among damaged files: part of a page’s header occurs twice.
   const whole = fixture('rows-gzip.parquet');
   const damaged = Buffer.concat([whole.subarray(0, 3201), whole.subarray(3189)]);
   await assert.rejects(readParquet(damaged), isInvalid);

@@ -1,4 +1,4 @@
-// safetensors against the Python package: what we write it reads, what it writes in any type we read.
+// safetensors against the Python package: it reads our files, and we read its files in every type.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -9,7 +9,7 @@ import { bfloat16 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 
-/** A file with this header (an object, or JSON as it stands) and this many or these bytes of data. */
+/** A file with this header (an object, or JSON text) and this many or these bytes of data. */
 function file(header: unknown, data: number | Uint8Array = 0): Uint8Array {
   const json = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
   const payload = typeof data === 'number' ? new Uint8Array(data) : data;

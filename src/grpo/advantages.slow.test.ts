@@ -1,4 +1,4 @@
-// Advantages: TRL's own, what they do not depend on, and groups that teach nothing.
+// Advantages: TRL's numbers, invariances, and groups that teach nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertNear } from '../../test/assert-close.ts';
@@ -40,7 +40,7 @@ test("advantages and statistics are TRL's, or what their definition says", () =>
     if (oracle !== 'TRL') continue;
     const statistics = scoreMetrics(groups);
     assertNear([statistics.reward!, statistics.reward_std!], [metrics.reward, metrics.reward_std], 1e-6, what);
-    // Where TRL divides by the deviation of the batch it also judges the batch; ours are always counted by group.
+    // If TRL divides by the deviation of the batch, it also counts by batch; we always count groups.
     if (scale_rewards !== 'batch') assert.equal(statistics.frac_reward_zero_std, metrics.frac_reward_zero_std, what);
   }
 });

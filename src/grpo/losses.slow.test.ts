@@ -30,7 +30,7 @@ const oneGroup = sequencesOf(batches['one group']!);
 const lossTypes: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'];
 const correction = { mode: 'token_truncate', clip_max: 1.4, clip_min: 0.7 } as const;
 
-/** Each loss with all that can be combined with it, and its plain form. */
+/** Each loss with everything that it can be combined with, and its plain form. */
 const variants: Partial<LossSettings>[] = lossTypes.flatMap((loss_type) => {
   const loss = { loss_type, epsilon_high: loss_type === 'cispo' ? 1.3 : 0.28 };
   const combined = { ...loss, delta: 1.6, beta: 0.3, entropy_coef: 0.1, sampling_correction: correction };
@@ -105,7 +105,7 @@ test("losses, metrics and gradients are TRL's, whatever padding holds", () => {
       ours.beyond.every((number) => number === 0),
       `padding has a gradient: ${what}`,
     );
-    // The entropy is measured where it is made, and TRL's measurements of the sampler are left out where rows are truncated.
+    // The entropy is measured elsewhere, and TRL's metrics of the sampler are left out if rows are truncated.
     const { entropy: _, ...metrics } = vector.metrics;
     for (const [name, expected] of Object.entries(metrics)) {
       assertNear([ours.metrics[name]!], [expected], 1e-6, `${name} of ${what}`);
@@ -138,7 +138,7 @@ test('on the tokens that were sampled from it, the policy gains nothing by lengt
 test('gradients are those that finite differences find', () => {
   const sequences = randomSequences([3, 5, 1, 4], 11);
   const step = 1e-6;
-  // What is held constant, the weight of cispo and vespo, finite differences would move.
+  // Finite differences would change the weights of cispo and vespo, which are held constant.
   for (const settings of variants.filter(({ loss_type }) => loss_type !== 'cispo' && loss_type !== 'vespo')) {
     const slopes = (name: 'logprobs' | 'entropies') =>
       sequences.map((sequence, r) =>

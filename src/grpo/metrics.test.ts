@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Group, Reward, StopReason, Trajectory } from '../rl.ts';
 import { rolloutMetrics, tokensSeen } from './metrics.ts';
 
-/** A trajectory whose turns sampled as many tokens as given. */
+/** A trajectory whose turns sampled these numbers of tokens. */
 function trajectory(stopReason: StopReason, ...turnLengths: number[]): Trajectory {
   return {
     stopReason,

@@ -1,4 +1,4 @@
-// Jinja against Python's jinja2 as transformers sets it up: snippets of every part of the language, and templates at random.
+// Jinja against Python's jinja2 as transformers sets it up: snippets of every part of the language, and random templates.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const oracle = join(import.meta.dirname, '..', '..', 'python', 'oracles', 'rende
 const fixture = join(import.meta.dirname, 'fixtures', 'snippets.json');
 const snippets = (JSON.parse(readFileSync(fixture, 'utf8')) as [string, unknown][]).map(([snippet]) => snippet);
 
-/** What Python makes of each template: its text, or null and why it is refused. */
+/** Python's result for each template: its text, or null and why it is refused. */
 function renderedByPython(templates: readonly string[], variables: string): [text: string | null, why: string][] {
   const input = `{"templates": ${JSON.stringify(templates)}, "variables": [${variables}]}`;
   const answer = execFileSync(oraclePython, ['-W', 'ignore', oracle], { input, maxBuffer: 2 ** 29 });
@@ -29,7 +29,7 @@ function rendered(template: string, variables: string): string | null {
   }
 }
 
-/** Python writes where an object lies in memory. */
+/** Python writes an object's memory address. */
 const hasAddress = / at 0x[0-9a-f]/i;
 
 function compare(templates: readonly string[], variables: string): { compared: number; refused: number } {

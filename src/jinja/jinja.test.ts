@@ -1,4 +1,4 @@
-// Jinja against what transformers' sandboxed jinja2 made of snippets of every part of the language, and the limits of rendering.
+// Jinja against recorded results of transformers' sandboxed jinja2 for snippets of every part of the language, and the limits of rendering.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -39,6 +39,6 @@ test('random schemas of drafts 2020-12 and 7 mean what they mean to jsonschema',
     right += their[i]?.filter((valid) => valid).length ?? 0;
     all += their[i]?.length ?? 0;
   }
-  // Were nearly all values right, or wrong, agreement would show nothing.
+  // If nearly all values were valid, or invalid, agreement would show nothing.
   assert.ok(right / all > 0.2 && right / all < 0.8, `${right} of ${all} conform`);
 });

@@ -1,4 +1,4 @@
-// A curriculum over rows of known difficulty: it finds those of the wanted success, and goes on where its state was taken.
+// A curriculum over rows of known difficulty: it finds rows with the target success rate, and continues from its state.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Group } from '../rl.ts';
@@ -10,7 +10,7 @@ type Row = (typeof rows)[number];
 const success = ({ example }: Group<Row>) => (example.id === 20 ? null : example.id / 20);
 const groupOf = (example: Row): Group<Row> => ({ id: '', example, trajectories: [], rewards: [] });
 
-/** Ids of as many steps of four. */
+/** The ids of this many steps of four. */
 function steps(loader: ReturnType<typeof curriculum<Row>>, count: number): number[][] {
   return Array.from({ length: count }, () => {
     const examples = loader.next(4);

@@ -1,4 +1,4 @@
-// What environments may return, and how it is told what they may not.
+// What environments may return, and the errors for anything else.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkedState } from './environment-answers.ts';

@@ -1,4 +1,4 @@
-// The loop with a model that records what it is asked: order of calls, what updates are given, stopping, going on, several turns.
+// The loop with a model that records its calls: their order, inputs of updates, stopping, resuming, several turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleDeviation } from '../common/statistics.ts';
@@ -30,13 +30,13 @@ const trajectory = (turns: readonly Turn[], stopReason: StopReason = 'completed'
 });
 
 interface Fakes {
-  /** The trajectory of a sample of a problem. @default one turn, of which all samples have their own */
+  /** The trajectory of a sample of a problem. @default one turn, different for each sample */
   readonly play?: (problem: Problem, sample: number) => Trajectory;
   /** @default the sample's number */
   readonly score?: (problem: Problem, sample: number) => number | null;
 }
 
-/** A trainer over fakes, and what was asked of them, in order. */
+/** A trainer over fakes, and their calls in order. */
 function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score }: Fakes = {}) {
   const calls: string[] = [];
   const updates: { sequences: readonly TrainingSequence[]; learningRate: number }[] = [];
@@ -313,7 +313,7 @@ test('groups that teach nothing stay in the batch, are dropped, or make room for
   assert.deepEqual(dropped.fates, fates('dropped', 'dropped', 'dropped', 'kept'));
   assert.deepEqual(dropped.learnt, [3]);
 
-  // Three are missing: problems 4, 5 and 0, of which the last teaches nothing again, and then 1, and 2, and the bound.
+  // Three are missing: draws problems 4, 5 and 0. Problem 0 teaches nothing again, then 1 and 2, until the limit.
   const resampled = await outcomes({ groupPolicy: 'resample' });
   assert.deepEqual(resampled.ids, [[0, 1, 2, 3], [4, 5, 0], [1], [2]]);
   assert.equal(resampled.seeds, 4);
@@ -322,7 +322,7 @@ test('groups that teach nothing stay in the batch, are dropped, or make room for
     resampled.fates.map(([, , fate]) => fate),
     [...Array(3).fill('resampled'), ...Array(3).fill('kept'), 'resampled', 'resampled', 'dropped'],
   );
-  // What the policy can do is told by all that was sampled, not by what was learnt from.
+  // Success is measured over everything sampled, not only over what is trained on.
   assert.deepEqual([resampled.metrics['groups/sampled'], resampled.metrics['groups/kept']], [9, 3]);
   assert.equal(resampled.metrics['groups/frac_mixed'], 3 / 9);
 });

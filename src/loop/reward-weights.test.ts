@@ -1,4 +1,4 @@
-// Weights of rewards: schedules by hand, deviations against their definition, and a state that survives.
+// Weights of rewards: schedules by hand, deviations against their definition, and a state that can be restored.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reward } from '../rl.ts';

@@ -30,10 +30,10 @@ function textOf(ids: readonly number[]): string {
   return String.fromCharCode(...ids);
 }
 
-/** What the script says of one prompt: a text, or the text and why it ends. */
+/** The script's answer to one prompt: a text, or the text and why it ends. */
 type Line = string | { readonly text: string; readonly finishReason: Completion['finishReason'] };
 
-/** A policy that answers each prompt as the script says, and remembers what it was asked. */
+/** A policy that answers each prompt by the script, and records the requests. */
 function scripted(script: (prompt: string) => Line, contextLength = 1000) {
   const calls: { requests: readonly SampleRequest[]; options: SamplingOptions }[] = [];
   const policy: Policy = {
@@ -255,7 +255,7 @@ test('a prompt that fills the context is not asked of the policy', async () => {
     ['context_overflow', 'completed', 'context_overflow'],
   );
   assert.equal(groups[0]![0]!.turns.length, 0);
-  // The completion may fill what the prompt leaves.
+  // The completion may fill the rest of the context.
   assert.deepEqual(
     calls[0]!.requests.map(({ promptIds, maxTokens }) => [textOf(promptIds), maxTokens]),
     [['short', 3]],
@@ -348,7 +348,7 @@ const failing = (name: string): EnvBuilder<Problem> => ({
   },
 });
 
-/** Environments that do not what they should. */
+/** Environments that misbehave. */
 const hostile: Record<string, () => Partial<Record<keyof Env, unknown>> | Promise<never>> = {
   'start hangs': () => ({ start: () => new Promise(() => {}) }),
   'step hangs': () => ({ step: () => new Promise(() => {}) }),
@@ -614,7 +614,7 @@ test('what a prompt has opened reaches the parser of its turn and the rewards', 
   };
   assert.deepEqual(await answers(oneTurn), [1, 1]);
   assert.deepEqual(parsed, ['<think>\n', '<think>\n']);
-  // The last turn is judged, whose prompt opened nothing.
+  // The last turn is judged, and its prompt opened nothing.
   assert.deepEqual(await answers(conversation), [0, 0]);
   assert.deepEqual(parsed.slice(2), ['<think>\n', '<think>\n', undefined, undefined]);
 });

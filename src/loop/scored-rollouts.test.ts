@@ -1,4 +1,4 @@
-// Rollouts with a generator that reports some groups, all or none: what is scored, when, and what an abort leaves.
+// Rollouts with a generator that reports some groups, all or none: what is scored, when, and what remains after an abort.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Policy } from '../policy.ts';

@@ -1,5 +1,5 @@
 // Every family against transformers and PyTorch: logits of the decoding graph, log-probabilities of the training graph, greedy text of
-// the policy, adapter gradients; and what is refused.
+// the policy, adapter gradients; and unsupported models.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodingLogits } from '../../test/decoding-logits.ts';
@@ -51,7 +51,7 @@ const models: { name: string; path: string; goldens: () => Golden[]; skip?: stri
   tiny('tiny-llama-a'),
   tiny('tiny-llama-b'),
   ...withGradients.map(tiny),
-  // Four files, which have every type that GGUF stores weights in between them.
+  // Four files, which together have every type that GGUF stores weights in.
   ...['gguf-llama', 'gguf-qwen2', 'gguf-qwen3', 'gguf-gemma3'].map(tiny),
   {
     name: 'stories260K',
@@ -218,7 +218,7 @@ test('Gemma 3 is read from older files too', () => {
 test('what a config.json leaves out is what transformers takes for it', () => {
   const gemma3 = readJson<Record<string, unknown>>(fixturePath('tiny-gemma3'), 'config.json');
   const { rope_parameters: _, sliding_window: __, ...without } = gemma3;
-  // Layers with a window have rotary embeddings of their own, and do not take the base of the other layers.
+  // Layers with a window have their own rotary embeddings, and do not use the base of the other layers.
   const { config } = architectureOf({ ...without, rope_theta: 500 });
   assert.deepEqual([config.rope.theta, config.sliding?.rope, config.sliding?.window], [500, { theta: 10000 }, 4096]);
   const flat = architectureOf({ ...gemma3, rope_parameters: { rope_type: 'default', rope_theta: 500 } }).config;

@@ -1,4 +1,4 @@
-// Random models of every family in every format say what transformers, PyTorch and PEFT say of them.
+// Random models of every family in every format agree with transformers, PyTorch and PEFT.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
       const parity = await measureParity(join(folder, name));
       const { gradients, ...others } = parity;
       for (const [what, difference] of Object.entries(others)) assert.ok(difference <= 1e-4, `${what}: ${difference}`);
-      // Where gradients nearly cancel, little is left of a matrix to compare with.
+      // Where gradients nearly cancel, little of a matrix remains to compare with.
       assert.ok(gradients <= 3e-4, `gradients: ${gradients}`);
     });
   }

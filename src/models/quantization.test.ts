@@ -1,4 +1,4 @@
-// Quantised weights are told from others by config.json, and refused with the way out that there is.
+// config.json marks quantised weights, which are refused with a remedy.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertNotQuantized, assertReadByTrl, quantizationOf } from './quantization.ts';

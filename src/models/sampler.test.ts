@@ -1,4 +1,4 @@
-// Picking tokens: which of them the filters keep, what they are worth before, and how often each is drawn.
+// Picking tokens: which of them the filters keep, their log-probabilities before filters, and how often each is drawn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RandomStream, randomStream } from '../common/random.ts';

@@ -1,4 +1,4 @@
-// Weights that stay in memory as files have them: what our custom operators compute from them, against the interpreter, which decodes them all.
+// Weights that stay in memory in the format of their file: our custom operators against the interpreter, which decodes them all.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -57,7 +57,7 @@ function floats(seed: number, rows: number, columns: number): Value {
   );
 }
 
-/** Integers, of which 8 bits are enough: the largest of each 32 is 127. */
+/** Integers that fit 8 bits: the largest of each 32 is 127. */
 function wholes(seed: number, rows: number, columns: number): Value {
   const random = randomStream(seed);
   const numbers = Array.from({ length: rows * columns }, (_, i) => (i % 32 === 7 ? 127 : random.integer(255) - 127));

@@ -1,4 +1,4 @@
-// Chat templates of some thirty families of models, as TRL and the hub have them, against transformers.
+// Chat templates of some thirty model families, from TRL and the hub, against transformers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -96,7 +96,7 @@ const kwargs: readonly Record<string, unknown>[] = [
   },
 ];
 
-/** For images, of which it reads none in a text: a message without any is not a text there, but a list. */
+/** A template for images, which expects messages without images to be lists, not texts. */
 const ofImages = /^(idefics3|llava_next|smolvlm)/;
 
 /** The templates of our own tests, which come from models on the hub. */

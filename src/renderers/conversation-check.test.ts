@@ -1,4 +1,4 @@
-// Renderers that cannot go on with a conversation are found before training.
+// Renderers that cannot continue a conversation are found before training.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';

@@ -1,4 +1,4 @@
-// The chat templates of SmolLM2, Qwen and Llama 3: rendered as transformers does, tool calls read back, and what was sampled kept for good.
+// The chat templates of SmolLM2, Qwen and Llama 3: rendered as transformers does, tool calls parsed, and sampled ids kept.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -111,7 +111,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
       };
       assert.deepEqual(stream.end(), action);
       assert.deepEqual(renderer.parse([...ids, end], tools), action);
-      // Where no tool is offered, the same is text.
+      // Without tools, the same is text.
       assert.deepEqual(renderer.parse([...ids, end]).message, { role: 'assistant', content: said + written });
     });
 
@@ -123,7 +123,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
       const answered: Message[] = [...messages, message, { role: 'tool', content: '5', toolCallId: 'call_1' }];
       const second = renderer.render({ messages: answered, tools }).ids;
       assert.deepEqual(second.slice(0, first.length + sampled.length), [...first, ...sampled]);
-      // Written as the template writes calls, it all is what the template writes.
+      // If the calls are written like the template's, the whole prompt equals the template's.
       const copy = answered.map((given) => ({ ...given }));
       assert.equal(tokenizer.decode(second), tokenizer.decode(renderer.render({ messages: copy, tools }).ids));
     });

@@ -1,4 +1,4 @@
-// Prompts that have written the beginning of the answer: what they open is known, and what is called in their thoughts is no call.
+// Prompts that already open the answer: the opening is known, and calls inside thoughts do not count.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
@@ -19,7 +19,7 @@ const stopIds = new Set([tokenizer.eosId!]);
 const tools: ToolSpec[] = [{ name: 'add', description: 'adds', parameters: { type: 'object', properties: {} } }];
 const user = (content: string): Message => ({ role: 'user', content });
 
-/** A template in the manner of Qwen's, and what it writes for the next turn. */
+/** A template like Qwen's, and its beginning of the next turn. */
 const template = (generation: string) =>
   createChatTemplate(`{% if tools %}{{ tools | tojson }}
 {% endif %}{% for m in messages %}[{{ m.role }}]

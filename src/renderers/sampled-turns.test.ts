@@ -1,4 +1,4 @@
-// Conversations that go on: the ids of earlier turns stay, whatever was sampled, so that an episode is one sequence to learn from.
+// Continued conversations: earlier turns keep their sampled ids, so that an episode is one training sequence.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -34,7 +34,7 @@ test('the next prompt is the last one, what was sampled, and what followed', () 
   const { message } = chat.parse(completion);
   const second = chat.render({ messages: [user('1'), message, user('2')] }).ids;
   assert.deepEqual(second.slice(0, first.length + completion.length), [...first, ...completion]);
-  // Sampled as the tokenizer would write it, it is what the template writes.
+  // If sampled as the tokenizer would write it, it equals the template's text.
   assert.deepEqual(second, chat.render({ messages: [user('1'), { ...message }, user('2')] }).ids);
 });
 
@@ -42,7 +42,7 @@ test('a turn that trimming or other ids would change stays as it was sampled', (
   const trimming = createChatTemplate(source.replace('m.content', 'm.content | trim'));
   const renderer = chatRenderer(characters, trimming, { stopIds });
   const first = renderer.render({ messages: [user('1')] }).ids;
-  // A special token inside is no part of the message, and a line feed at its end is trimmed.
+  // A special token inside is not part of the message, and a line feed at its end is trimmed.
   const completion = [...characters.encode('a'), characters.bosId!, ...characters.encode('b\n'), end];
   const { message } = renderer.parse(completion);
   const ids = renderer.render({ messages: [user('1'), message, user('2')] }).ids;

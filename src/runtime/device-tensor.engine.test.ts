@@ -1,4 +1,4 @@
-// Tensors on a device. Where there is no GPU, scripts/software-vulkan.sh fetches a driver that computes on the CPU.
+// Tensors on a device. Without a GPU, scripts/software-vulkan.sh fetches a driver that computes on the CPU.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { floatModel, floats, matmulModel } from '../../test/onnx-models.ts';
@@ -28,7 +28,7 @@ test('sessions read and write a tensor on the device, each run what is there', {
   const here = floats([2, 1]);
   y.read(here);
   assert.deepEqual([...here.buffer.data], [12, 28]);
-  // What lies in this process's memory is read anew by each run too.
+  // Each run also reads tensors in this process's memory again.
   w.buffer.data.fill(-1);
   await after.run();
   y.read(here);

@@ -1,4 +1,4 @@
-// What is said of devices.
+// The descriptions of devices.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { floats, matmulModel } from '../../test/onnx-models.ts';

@@ -73,7 +73,7 @@ function rounded8(numbers: readonly number[]): number[] {
   return numbers.map((x) => (Math.round((x * 127) / largest) * largest) / 127);
 }
 
-/** The least of 32 numbers in depth becomes 0, the largest 15. What lies beyond the matrix counts as 0. */
+/** The least of 32 numbers in depth becomes 0, the largest 15. Positions beyond the matrix count as 0. */
 function rounded4(numbers: readonly number[]): number[] {
   const beyond = numbers.length < 32 ? [0] : [];
   const least = half(Math.min(...numbers, ...beyond));

@@ -44,7 +44,7 @@ test('units are those for which a processor has all features, the matrix unit fi
   assert.deepEqual(unitsIn('Features : fp asimd\n'), ['portable']);
 });
 
-/** A compiler that takes a moment and gives the same each time, for what is kept of its results. */
+/** A compiler that takes a moment and gives the same result each time, to test the cache. */
 function withQuickCompiler(cache: string): NodeJS.ProcessEnv {
   const bin = temporaryFolder('compiler');
   const script = 'while [ "$1" != -o ]; do shift; done; sleep 0.1; seq 10000 > "$2"';
@@ -321,7 +321,7 @@ for (const { unit, library, skip } of kernelLibraries())
       readonly number: (row: number, column: number) => number;
     }
 
-    /** The product of two matrices, whose numbers depend on their places. */
+    /** The product of two matrices, whose numbers depend on their positions. */
     function product(
       packing: Packing,
       threads: number,

@@ -1,4 +1,4 @@
-// Which folders are trusted with what is loaded: attacks with modes, links, owners and the environment.
+// Which folders are trusted for files that are loaded: attacks with modes, links, owners and the environment.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -72,7 +72,7 @@ test('so is a folder of ours that others can write to, a link to one, and one th
   const linked = temporaryFolder('private');
   symlinkSync(join(caches, 'gradus'), join(linked, 'gradus'));
   assert.ok('missing' in privateCache({ XDG_CACHE_HOME: linked }));
-  // The target is safe, the folder with the link is not: others could make it lead elsewhere.
+  // The target is safe, the folder with the link is not: others could redirect it.
   chmodSync(join(caches, 'gradus'), 0o700);
   chmodSync(linked, 0o777);
   assert.ok('missing' in privateCache({ XDG_CACHE_HOME: linked }));

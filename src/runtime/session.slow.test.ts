@@ -11,7 +11,7 @@ import { loadOnnxRuntime } from './onnxruntime.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
 
-/** Residual bytes of `work` done `times` times, after as many that fill the allocator's free lists. */
+/** Bytes that remain after `times` runs of `work`, following as many runs that fill the allocator's free lists. */
 function growth(times: number, work: () => void): number {
   for (let i = 0; i < times; i++) work();
   const before = process.memoryUsage.rss();

@@ -67,7 +67,7 @@ interface Call {
   lost?: readonly number[];
 }
 
-/** Overwrites what rows lose of a cache [rows, keyValueHeads, LONGEST, width]. */
+/** Overwrites the tokens that rows lose from a cache [rows, keyValueHeads, LONGEST, width]. */
 function lose({ lost = [] }: Call, { keyValueHeads, width }: Heads, cache: Float32Array | Uint16Array) {
   const noNumber = cache instanceof Float32Array ? Number.NaN : 0x7e00;
   for (const [row, count] of lost.entries())
@@ -310,7 +310,7 @@ for (const { engine: inOurOperator, suffix, tolerance, reads, skip } of ours)
         })),
       ];
       const expected = inInterpreter(heads, calls);
-      // Those that no other row reads need not hold what they have in common with their twin.
+      // Rows that no other row reads need not hold the tokens shared with their twin.
       const losing = calls.map((call, i) => ({ ...call, lost: i === 0 ? [] : [0, 5, 3, 0, 0, 5, 0, 5, 5] }));
       for (const given of [calls, losing])
         for (const [step, output] of inOurOperator(heads, given).entries())

@@ -1,4 +1,4 @@
-// Fused sums mean the same, and fuse where they may and nowhere else.
+// Fused sums give the same results, and fuse only where they may.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -62,7 +62,7 @@ test('a fused sum has the gradients of its parts', () => {
   const targets = [x, w, a, b, y];
   const [fused] = fuseAddends([loss]);
   const expected = interpret(gradients(loss, targets), inputs);
-  // Rewriting keeps inputs as they are, so that targets are found by name.
+  // Rewriting keeps inputs, so targets are found by name.
   const renamed = targets.map(
     (target) =>
       topologicalOrder([fused!]).find(

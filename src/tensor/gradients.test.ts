@@ -1,4 +1,4 @@
-// What differentiation does with a graph as a whole; each operator's rule is tested in operators.slow.test.ts.
+// Differentiation of whole graphs; each operator's rule is tested in operators.slow.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradients } from './gradients.ts';

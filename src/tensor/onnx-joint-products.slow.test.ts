@@ -1,4 +1,4 @@
-// Products of one matrix with several of small integers: one node computes what a node for each does, to the bit.
+// Products of one matrix with several of small integers: one node gives the same bits as one node each.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';

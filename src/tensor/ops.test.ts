@@ -1,4 +1,4 @@
-// Wrong graphs fail where they are written, with a message that says what does not fit.
+// Wrong graphs fail where they are built, with a message that says what does not fit.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ElementType } from './graph.ts';

@@ -1,4 +1,4 @@
-// Optimisation keeps the meaning of random graphs, and leaves exactly the operators that small examples need.
+// Optimisation keeps the results of random graphs, and reduces small examples to exactly the operators they need.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -44,7 +44,7 @@ const rows = input('rows', 'float32', [4, 3]);
 const numbers = input('numbers', 'float32', [2, 5]);
 const open = input('open', 'float32', [size('B'), 3]);
 
-/** A graph, and the operators that optimisation leaves of it, in order. */
+/** A graph, and the operators that remain after optimisation, in order. */
 const examples: Record<string, [graph: Tensor, left: OperatorName[]]> = {
   'equal expressions are computed once': [
     add(exp(mul(x, y)), tanh(exp(mul(x, y)))),

@@ -1,4 +1,4 @@
-// Which operators are computed together, and that what lies between them never has to wait for itself.
+// Which operators are computed together, and that clusters never depend on each other in a circle.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomStream } from '../common/random.ts';

@@ -46,7 +46,7 @@ import { rowProgram } from './row-program.ts';
 import { size } from './shape.ts';
 import { type Value, value } from './value.ts';
 
-// No program multiplies matrices, so that one unit's library stands for all.
+// No program multiplies matrices, so testing one unit's library suffices.
 const { library, skip } = kernelLibraries()[0]!;
 const R = size('R');
 const lastAxis = { axes: [-1], keepDimensions: true };
@@ -60,7 +60,7 @@ function randomValue(shape: readonly number[], seed: number): Value {
   );
 }
 
-/** Runs outputs, whatever they are computed from, as one program. */
+/** Runs all outputs as one program. */
 function runProgram(outputs: readonly Tensor[], inputs: Record<string, Value>, threads = 2): Value[] {
   const nodes = topologicalOrder(outputs).filter(({ op }) => op !== 'input' && op !== 'constant');
   const program = rowProgram({ nodes, outputs: nodes.filter((node) => outputs.includes(node)) });

@@ -1,4 +1,4 @@
-// Tokenizers against the Python package `tokenizers`, on random texts made of what usually goes wrong and on random ids.
+// Tokenizers against the Python package `tokenizers`, on random texts of notorious pieces and on random ids.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

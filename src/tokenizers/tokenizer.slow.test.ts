@@ -1,4 +1,4 @@
-// Tokenizers: the goldens of two models, special tokens, and files that are no tokenizers.
+// Tokenizers: expected ids of two models, special tokens, and invalid files.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -36,7 +36,7 @@ describe('SmolLM2, byte-level', { skip: skipWithoutShared('models/smollm2-135m-i
 
   test('agrees with Python where the library by itself does not', () => {
     const tokenizer = load(model);
-    // Numbers that are not 0 to 9 are digits too; U+0085 is white space, U+FEFF is none. Ids by tokenizers 0.23.
+    // Numbers that are not 0 to 9 are digits too; U+0085 is white space, U+FEFF is not. Ids by tokenizers 0.23.
     assert.deepEqual(tokenizer.encode(' ½ ٣'), [216, 16738, 216, 164, 113]);
     assert.deepEqual(tokenizer.encode('①\r\n'), [173, 235, 250, 2738]);
     assert.deepEqual(tokenizer.encode("Ⅷ's"), [173, 223, 117, 506]);

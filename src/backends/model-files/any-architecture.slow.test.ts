@@ -1,4 +1,4 @@
-// Models of families without graphs of ours, described for engines in Python.
+// Models of families that we have no graphs for, described for engines in Python.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Runs that start from an adapter: of a folder, of another run, of the hub; and adapters that lora does not describe.
+// Runs that start from an adapter: from a folder, another run or the hub; and adapters that lora does not describe.
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

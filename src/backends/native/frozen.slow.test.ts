@@ -1,4 +1,4 @@
-// What is not trained stays as it was, bit for bit; what is trained changes, is kept in checkpoints, and comes back from them.
+// Frozen parameters stay the same, bit for bit; trained ones change, are saved in checkpoints, and are restored from them.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -79,7 +79,7 @@ for (const [what, options, trained, file] of cases) {
     t.after(() => resumed.dispose());
     await resumed.load(checkpoint);
     assert.deepEqual(await resumed.logprobs(sequences, 'current'), scores);
-    // Dropout goes on with the numbers that it would have had.
+    // Dropout continues with the same random numbers.
     for (const each of [model, resumed]) await each.updateSupervised({ sequences }, { learningRate: 0.02 });
     assert.deepEqual(await resumed.logprobs(sequences, 'current'), await model.logprobs(sequences, 'current'));
   });

@@ -1,4 +1,4 @@
-// Our operator for matrix products in a real model: training with it is training without it, and rounded rollouts stay close.
+// Our operator for matrix products in a real model: training gives the same results with it as without, and rounded rollouts stay close.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';

@@ -1,4 +1,4 @@
-// The native model over time: learning, the frozen reference, saving and going on, the same bytes again, and letting go of memory.
+// The native model over time: learning, the frozen reference, saving and resuming, reproducibility, and releasing memory.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What we trained and saved, loaded by PEFT and by transformers: their logits say what our model's log-probabilities say.
+// Our saved models, loaded by PEFT and transformers: their logits agree with our model's log-probabilities.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';

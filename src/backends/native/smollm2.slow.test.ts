@@ -42,7 +42,7 @@ describe('SmolLM2-135M', { skip: skipWithoutShared('models/smollm2-135m-instruct
   });
 
   test('distances between the ten largest logits', async (t) => {
-    // Log-probabilities of one distribution lie as far apart as its logits do.
+    // Differences of log-probabilities equal those of logits.
     const asked = cases.flatMap(({ ids, last_top10_ids }) => last_top10_ids.map((id) => sequence(ids, [id])));
     const logprobs = (await model.logprobs(asked, 'current')).flat();
     const differences = cases.flatMap(({ last_top10_logits: logits, max_abs_logit }, i) =>

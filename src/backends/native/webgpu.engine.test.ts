@@ -1,5 +1,5 @@
-// Training and sampling on WebGPU, against the CPU. Where there is no GPU, scripts/software-vulkan.sh fetches a driver that computes on the CPU:
-// what it shows is that the numbers are right, not how fast a GPU is.
+// Training and sampling on WebGPU, against the CPU. Without a GPU, scripts/software-vulkan.sh fetches a driver that computes on the CPU,
+// which shows that the numbers are right, not how fast a GPU is.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What is decided about backend tinker before a server is asked: the address, stages, the plan.
+// Decisions of backend tinker before it contacts a server: the address, stages, the plan.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// The client against a server that answers as it is told: what is asked again, what is an error, what is never sent twice.
+// The client against a scripted server: what is retried, what is an error, what is never sent twice.
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// The backend's whole conversation with a server, against a recording of skyrl-tx: what is sent is compared, what comes back is understood as it was.
+// The backend's whole conversation with a server, against a recording of skyrl-tx: requests are compared, and recorded answers are parsed.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,7 +21,7 @@ test('a session says what the recorded one said, and finds what it found', async
       const [method, path] = [request.method, request.url];
       const body = text === '' ? null : JSON.parse(text);
       if (path!.endsWith('session_heartbeat')) return response.end('{}');
-      // Samples are asked for side by side, in no order.
+      // Samples are requested concurrently, in any order.
       const at = left.findIndex(
         (exchange) => exchange.method === method && exchange.path === path && isDeepStrictEqual(exchange.request, body),
       );

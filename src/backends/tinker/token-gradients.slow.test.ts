@@ -1,4 +1,4 @@
-// The derivatives that are sent to a server: those of TRL's losses, and what a server makes of them, whichever way it adds up losses.
+// The derivatives sent to a server: they are those of TRL's losses, and give the right gradient however the server reduces losses.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertAgrees, assertNear } from '../../../test/assert-close.ts';

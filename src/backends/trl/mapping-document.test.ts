@@ -1,4 +1,4 @@
-// docs/backends.md says of every key what the tables say.
+// docs/backends.md agrees with the tables for every key.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What the worker adds to TRL's loss teaches what the native engine teaches, weight by weight: estimators of the divergence, supervised steps,
-// and steps of some of the model's own parameters.
+// The worker's additions to TRL's loss change weights as the native engine does: estimators of the divergence, supervised steps,
+// and training only some of the model's own parameters.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const sequences = stepSequences().map((sequence) => ({
 }));
 const adapters = { lora: { r: 4, alpha: 8 } };
 
-/** With an epsilon like this AdamW's step is nearly the gradient itself, so that weights after it say what the gradient was. */
+/** With such an epsilon AdamW's step is nearly the gradient itself, so the weights afterwards show the gradient. */
 const adam = { adam_epsilon: 1 };
 const options = { learningRate: 1 };
 

@@ -1,4 +1,4 @@
-// Steps as TRL takes them.
+// Steps in the form that TRL needs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TrainingSequence } from '../../training-model.ts';

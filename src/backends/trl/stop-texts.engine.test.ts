@@ -1,4 +1,4 @@
-// The worker ends completions at stop texts, by the rule of the renderer.
+// The worker ends completions at stop texts by the renderer's rule.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';

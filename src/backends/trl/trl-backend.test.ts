@@ -1,4 +1,4 @@
-// What backend trl says of a model before Python is started.
+// Descriptions and errors of backend trl before Python starts.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

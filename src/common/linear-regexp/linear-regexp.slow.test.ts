@@ -1,4 +1,4 @@
-// Compares with JavaScript's own regular expressions, and times what those never end with.
+// Compares with JavaScript's own regular expressions, and times patterns on which those never end.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeOf } from '../../errors.ts';
@@ -12,7 +12,7 @@ class Interpreted extends LinearRegExp {
   }
 }
 
-/** All that a search says: every match, its place and its groups. */
+/** The complete result of a search: every match, its position and its groups. */
 function answers(expression: RegExp, text: string): unknown {
   expression.lastIndex = 0;
   const matches = expression.global
@@ -64,13 +64,13 @@ function randomPattern(depth: number): string {
   return parts.join('');
 }
 
-/** V8 finds empty matches between the halves of a code point, where by the standard nothing begins. */
+/** V8 finds empty matches between the two units of a code point, contrary to the standard. */
 function isWithinPair(expression: RegExp, text: string): boolean {
   const places = [...text.matchAll(new RegExp(expression.source, `${expression.flags.replace('g', '')}g`))];
   return places.some(({ index }) => (text.codePointAt(index - 1) ?? 0) > 0xffff);
 }
 
-/** What refers back to groups may be exponential, in JavaScript too. */
+/** Patterns with references to groups may be exponential, in JavaScript too. */
 function isTooSlow(expression: RegExp, text: string): boolean {
   try {
     answers(expression, text);
@@ -107,7 +107,7 @@ test('random expressions give what JavaScript gives', () => {
   assert.ok(compared > 4000);
 });
 
-/** Patterns that people write: TRL's and open-r1's rewards, PEFT's targets, tokenizers, schemas, and what each part of the syntax is for. */
+/** Patterns that people write: TRL's and open-r1's rewards, PEFT's targets, tokenizers, schemas, and an example of each part of the syntax. */
 const written: [source: string, flags: string, ...texts: string[]][] = [
   ['^<think>(?!.*<think>)(.*?)</think>.*$', 's', '<think>\na\n</think>\n4', '<think><think>a</think>', 'x'],
   [

@@ -1,4 +1,4 @@
-// Budgets of memory: what is given up for them, in order, and that whole runs keep to them.
+// Memory budgets: which plans they lead to, in order, and that whole runs stay within them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath } from '../../../../test/native-models.ts';

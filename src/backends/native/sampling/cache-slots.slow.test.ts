@@ -1,4 +1,4 @@
-// Slots of a cache while rows come and go: every row finds all of its tokens, in its own slot or in that of its twin.
+// Slots of a cache while rows come and go: every row finds all its tokens, in its own slot or its twin's.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomStream } from '../../../common/random.ts';
@@ -24,7 +24,7 @@ function newRow(dialogue: number, promptIds: readonly number[], drawn = 0): Samp
   return row;
 }
 
-/** What a cache holds for the last of some tokens: a number that depends on all of them. */
+/** The cache's value for the last of some tokens: a number that depends on all of them. */
 function heldFor(tokens: readonly number[]): number {
   return 1 + tokens.reduce((hash, token) => (31 * hash + token + 1) % 65_521, 7);
 }

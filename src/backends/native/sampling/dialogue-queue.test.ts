@@ -1,4 +1,4 @@
-// The schedule of dialogues: what is taken after how many runs, whenever the answers came.
+// The schedule of dialogues: which answers are taken after how many runs, whenever they arrived.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Completion, Dialogue } from '../../../policy.ts';

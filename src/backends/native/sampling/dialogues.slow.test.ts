@@ -1,4 +1,4 @@
-// Dialogues with the native policy: what was read is not read again, waiting rows enter, memory is bounded, and no clock has a say.
+// Dialogues with the native policy: tokens are not read twice, waiting rows enter, memory is bounded, and results do not depend on time.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { RowBatch } from './row-batch.ts';
 
 const options: SamplingOptions = { maxTokens: 9, stopIds: new Set([2, 3, 4, 5]) };
 
-/** Up to four turns, each of which begins with all that was read and said; all that was said. */
+/** Up to four turns, each with everything read and sampled before; returns everything sampled. */
 async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Completion[]> {
   const random = randomStream(index);
   const some = (count: number) => Array.from({ length: count }, () => 6 + random.integer(50));
@@ -32,13 +32,13 @@ async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Comple
 
 const talks = (count = 7, wait?: () => Promise<void>) => Array.from({ length: count }, (_, i) => talk(i, wait));
 
-/** The same policy as one that keeps nothing: every turn a batch, every prompt read from its beginning. */
+/** The same policy without caches: every turn is a batch, every prompt is read from its beginning. */
 const inStep = (policy: Policy): Policy => ({
   contextLength: policy.contextLength,
   sample: (requests, sampling) => policy.sample(requests, sampling),
 });
 
-/** What came of dialogues, in their order. */
+/** The results of dialogues, in order. */
 async function held(policy: Policy, dialogues: Dialogue<Completion[]>[], sampling = options) {
   const results: Completion[][] = [];
   await converse(policy, dialogues, sampling, (said, index) => {
@@ -50,7 +50,7 @@ async function held(policy: Policy, dialogues: Dialogue<Completion[]>[], samplin
 const ids = (dialogues: Completion[][]) => dialogues.map((said) => said.map((completion) => completion.ids));
 const logprobs = (dialogues: Completion[][]) => dialogues.flat().flatMap((completion) => completion.logprobs);
 
-/** What every run of the session read. */
+/** The tokens that each run of the session read. */
 function watchReading(t: TestContext) {
   const { mock } = t.mock.method(Decoding.prototype, 'run');
   return () => mock.calls.map(({ arguments: [{ rows, width }] }) => ({ rows, width }));
@@ -75,7 +75,7 @@ test('a later turn reads only what is new', async (t) => {
   const [first, ...later] = reading().filter(({ width }) => width > 1);
   assert.deepEqual(first, { rows: 1, width: 4 });
   assert.ok(said!.length > 2);
-  // The last token that was said, and at most five that were answered.
+  // The last sampled token, and at most five of the answer.
   assert.ok(later.length > 0 && later.every(({ rows, width }) => rows === 1 && width <= 6));
 });
 

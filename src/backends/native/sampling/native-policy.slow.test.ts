@@ -33,7 +33,7 @@ async function distributions(
   return rows;
 }
 
-/** The definition, slowly: logits over temperature, min-p, top-k, then top-p of what is left, and all of that made a distribution again. */
+/** The definition, slowly: logits over temperature, min-p, top-k, then top-p of the remaining tokens, renormalised. */
 function filtered(
   logprobs: readonly number[],
   { temperature = 1, topK = 0, topP = 1, minP = 0 }: SamplingOptions,

@@ -1,4 +1,4 @@
-// Reading texts: the same numbers as in training, in however many parts, and errors for what cannot be read.
+// Scoring texts: the same numbers as in training, in any number of parts, and errors for invalid texts.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

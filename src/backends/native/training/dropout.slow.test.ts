@@ -1,4 +1,4 @@
-// Dropout of adapters: its probability, its mean, and that it goes by the seed alone.
+// Dropout of adapters: its probability, its mean, and that it depends only on the seed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { largestDifference } from '../../../../test/difference.ts';

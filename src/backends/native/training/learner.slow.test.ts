@@ -97,7 +97,7 @@ for (const [how, limits] of Object.entries({ together: {}, alone: { activationRo
 test('what has nothing to teach is measured all the same, without gradients', async () => {
   const silent = batch.map((sequence, i) => (i < 3 ? { ...sequence, advantage: 0 } : sequence));
   using opened = await openLearner(tinyLlama);
-  // A divergence that weighs next to nothing lets every sequence teach.
+  // A divergence with a tiny weight makes every sequence teach.
   using taught = await openLearner({ ...tinyLlama, objective: { ...LOSS, beta: 1e-30 } });
   const [skipped, whole] = [await gradientOf(opened, silent), await gradientOf(taught, silent)];
   assert.ok(largestDifference(skipped.gradient, whole.gradient) <= 1e-6);
