@@ -19,8 +19,8 @@ PROTOCOL = 1
 
 # Packages that only some settings need → what installs them. The other side knows what installs all others.
 OPTIONAL = {
-    "vllm": "gradus doctor --config CONFIG has the command that installs it",
-    "bitsandbytes": f"uv pip install --python {sys.executable} bitsandbytes",
+    "vllm": {"package": "vllm"},  # in which version, the other side knows
+    "bitsandbytes": {"hint": f"uv pip install --python {sys.executable} bitsandbytes"},
 }
 
 FAILURE = {"code": str, "message": str, "hint?": str, "kind?": str}
@@ -175,8 +175,7 @@ def failure(error):
         return told | ({"hint": error.hint} if error.hint else {})
     if isinstance(error, ImportError):
         told = {"code": "PACKAGE_MISSING", "message": one_line(error), "kind": "not_ready"}
-        hint = next((hint for name, hint in OPTIONAL.items() if name in told["message"].lower()), None)
-        return told | ({"hint": hint} if hint else {})
+        return told | next((more for name, more in OPTIONAL.items() if name in told["message"].lower()), {})
     if isinstance(error, OSError) and error.errno == errno.ENOSPC or "No space left on device" in str(error):
         return {"code": "DISK_FULL", "message": one_line(error), "hint": "free some space; the last checkpoint is whole"}
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):

@@ -18,6 +18,8 @@ const failure = z.strictObject({
   code: z.string(),
   message: z.string(),
   hint: z.string().optional(),
+  /** The package that is missing, where a check of the machine tells how it is installed. */
+  package: z.string().optional(),
   kind: z.enum(['failed', 'invalid', 'not_ready', 'credentials']).default('failed'),
 });
 

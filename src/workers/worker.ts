@@ -6,6 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import { stringifyExact } from '../common/exact-values.ts';
 import { redacted } from '../common/redaction.ts';
 import { afterTime } from '../common/time-limits.ts';
+import { call } from '../common/words.ts';
 import { GradusError, messageOf, shortened } from '../errors.ts';
 import { killGroup } from './kill-group.ts';
 import { passOn } from './pass-on.ts';
@@ -217,8 +218,10 @@ export class Worker {
     }
   }
 
-  #failure({ code, message, hint, kind }: Failure): GradusError {
-    const { fix } = this.#options;
+  #failure({ code, message, hint, kind, package: missing }: Failure): GradusError {
+    const check =
+      missing && `${call('checkMachine', undefined, { config: 'CONFIG' })} has the command that installs it`;
+    const fix = check ?? this.#options.fix;
     return new GradusError(code, shortened(redacted(message), MOST_SAID), {
       hint: hint ?? (kind === 'not_ready' && fix ? fix : this.#logHint()),
       kind,
