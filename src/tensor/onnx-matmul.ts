@@ -22,7 +22,7 @@ const packsInEachRun: ReadonlySet<Packing> = new Set(['each_run', 'each_run_roun
 
 /** A matrix is large if no known size is smaller than this. Named sizes, such as the number of rows, are not known. */
 const LARGE = 128;
-/** A matrix is thin if it has at most so many columns: MOST_THIN in kernels/tall-gemm.h. */
+/** A matrix is thin if it has at most this many columns: MOST_THIN in kernels/tall-gemm.h. */
 const THIN = 64;
 
 export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
@@ -74,7 +74,7 @@ function packingCode(packing: Packing, ofGradient: boolean): number {
   return packingCodes[packing === 'each_run_rounded' && ofGradient ? 'each_run_coarse' : packing];
 }
 
-/** A product, and what is added to it. */
+/** A product, and its addends. */
 interface Sum {
   readonly product: Product;
   readonly addend: string | undefined;
@@ -86,7 +86,7 @@ function emitGemm({ left, right, transA, transB, alpha }: Product, addend: strin
 }
 
 /**
- * A large product in our operator, with what is added to it: `addend`, or the sum `thin`, inner * B + addend. If inner is left * A, the operator
+ * A large product in our operator, with its addends: `addend`, or the sum `thin`, inner * B + addend. If inner is left * A, the operator
  * computes that as well.
  */
 function emitSplit(

@@ -15,7 +15,7 @@ const formatCodes: Readonly<Record<string, number>> = {
   Q5_K: 9,
   Q6_K: 10,
 };
-/** Formats with levels of 4 bits, 32 to a scale, which our operator takes over as they are: `has_levels_of_4` in kernels/levels.h. */
+/** Formats with levels of 4 bits, 32 to a scale, which our operator keeps unchanged: `has_levels_of_4` in kernels/levels.h. */
 const formatsOf4Bits: ReadonlySet<string> = new Set(['Q4_0', 'Q4_1', 'Q4_K']);
 /** The length of a row must be a multiple of this and of the length of a block. */
 const LEAST = 32;

@@ -115,7 +115,7 @@ const reduction =
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
 /**
- * Lowers to a custom operator of ours. Without the library of these, models build the same from other operators.
+ * Lowers to one of our custom operators. Without their library, models build the same from other operators.
  * @param least results that a node has, whichever are read
  */
 const customOperator =
