@@ -2,13 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type ConformanceCheck,
   type ConformanceReport,
   conformance,
   distinct,
   largestDifference,
   lossTable,
 } from '../src/conformance/conformance.ts';
+import type { ConformanceCheck } from '../src/conformance/conformance-check.ts';
 
 /** Processors round differently in the last place: finer bounds than these would depend on the machine. */
 const bounds = [1e-5, 1e-4];

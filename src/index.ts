@@ -17,8 +17,8 @@ export type { SampleOptions, SampleResult } from './evaluation/sample.ts';
 export type { ExportOptions, ExportResult } from './finished-runs/export.ts';
 export type { TrainOptions } from './launch/train.ts';
 export type { ServeOptions, Serving } from './server/serve.ts';
-export type { StepEvent, TimedEvent, TrainEvent } from './training/events.ts';
-export type { TrainResult } from './training/train-result.ts';
+export type { StepEvent, TimedEvent, TrainEvent } from './training/event-schemas.ts';
+export type { TrainResult } from './training/result-schema.ts';
 
 // Runs on disk, and statistics of them.
 

@@ -8,7 +8,7 @@ import { stringify } from 'yaml';
 import { evaluate } from '../src/evaluation/evaluate.ts';
 import { train } from '../src/launch/train.ts';
 import { readResolvedConfig, readResult, readRun } from '../src/runs/read-run.ts';
-import type { TrainResult } from '../src/training/train-result.ts';
+import type { TrainResult } from '../src/training/result-schema.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-moved-'));

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { train } from '../src/launch/train.ts';
-import type { TrainEvent } from '../src/training/events.ts';
+import type { TrainEvent } from '../src/training/event-schemas.ts';
 
 const kept = ['state.json', 'model.safetensors', 'optimizer.safetensors'];
 

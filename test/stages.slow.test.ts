@@ -11,7 +11,7 @@ import { runCard } from '../src/finished-runs/run-card.ts';
 import { loadConfig, train } from '../src/launch/train.ts';
 import { planTraining } from '../src/planning/plan.ts';
 import { readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
-import type { TimedEvent } from '../src/training/events.ts';
+import type { TimedEvent } from '../src/training/event-schemas.ts';
 import { assertResumable } from './resumable.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';

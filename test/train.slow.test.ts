@@ -9,7 +9,7 @@ import { sample } from '../src/evaluation/sample.ts';
 import { train, trainEvents } from '../src/launch/train.ts';
 import { findCheckpoint } from '../src/runs/checkpoints.ts';
 import { readEvaluations, readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
-import type { TrainEvent } from '../src/training/events.ts';
+import type { TrainEvent } from '../src/training/event-schemas.ts';
 import { storedTrainResult } from '../src/training/train-result.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';

@@ -10,19 +10,11 @@ import type { Message } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import { spellings } from '../rewards/gold-answers.ts';
-import {
-  type Action,
-  correctness,
-  type Example,
-  exchange,
-  type Reward,
-  type State,
-  type StopReason,
-  type Trajectory,
-} from '../rl.ts';
+import { type Action, correctness, type Example, exchange, type Reward, type State, type Trajectory } from '../rl.ts';
 import { rolloutOptions } from '../setup/setup.ts';
 import { openTask, type Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
+import type { PlayerReport } from './player-report.ts';
 
 export interface EnvironmentCheck {
   /** The number of rows that were played. */
@@ -32,20 +24,6 @@ export interface EnvironmentCheck {
 }
 
 export type PlayerName = 'gold' | 'empty' | 'random' | 'malformed';
-
-export interface PlayerReport {
-  readonly episodes: number;
-  /** Mean over the episodes that have a score; `null` if none has. */
-  readonly score: number | null;
-  /** The mean of each part, where it applied. */
-  readonly rewards: Readonly<Record<string, number>>;
-  /** How many episodes ended for each reason. */
-  readonly stop_reasons: Readonly<Partial<Record<StopReason, number>>>;
-  /** Mean turns of an episode. */
-  readonly turns: number;
-  /** What environment and rewards threw, and how often. */
-  readonly errors: readonly { readonly message: string; readonly count: number }[];
-}
 
 /** Decides what is done in a turn of an episode. */
 type Player = (turn: number, state: State) => Action;

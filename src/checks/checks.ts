@@ -1,17 +1,16 @@
 // The result of one check that is made before a run.
+import { z } from 'zod';
 
-export type CheckLevel = 'error' | 'warning' | 'info';
-
-export interface Check {
-  readonly id: string;
-  readonly ok: boolean;
-  /** How grave a failed check is: `error` stops training, `warning` does not. `info` if the check is ok, or worth knowing only. */
-  readonly level: CheckLevel;
-  /** What was found, with numbers, in one line. */
-  readonly detail: string;
-  /** What to do if the check is not ok. */
-  readonly hint?: string;
-}
+export const check = z.strictObject({
+  id: z.string(),
+  ok: z.boolean(),
+  // `info` if the check is ok, or worth knowing only.
+  level: z.enum(['error', 'warning', 'info']).describe('an error stops the run, a warning does not'),
+  // What was found, with numbers, in one line.
+  detail: z.string(),
+  hint: z.string().exactOptional().describe('what to do if it is not ok'),
+});
+export type Check = Readonly<z.infer<typeof check>>;
 
 export function passed(id: string, detail: string): Check {
   return { id, ok: true, level: 'info', detail };

@@ -2,7 +2,7 @@
 // and as events on stdout, with --events.
 import { counted } from '../common/counted.ts';
 import { type DownloadProgress, onDownload } from '../hub/downloads.ts';
-import type { DownloadEvent } from '../training/events.ts';
+import type { DownloadEvent } from '../training/event-schemas.ts';
 import { duration } from './formatting.ts';
 import type { Output } from './output.ts';
 

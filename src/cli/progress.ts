@@ -2,7 +2,7 @@
 import { counted } from '../common/counted.ts';
 import { mean } from '../common/statistics.ts';
 import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
-import type { TrackerEvent, TrainEvent } from '../training/events.ts';
+import type { TrackerEvent, TrainEvent } from '../training/event-schemas.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
 import { sampleLine } from './sample-line.ts';

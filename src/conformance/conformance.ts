@@ -15,6 +15,7 @@ import type { Tensor } from '../tensor/graph.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { exp, input, reduceSum, sub } from '../tensor/ops.ts';
 import { evaluateShape, type Sizes, size } from '../tensor/shape.ts';
+import type { ConformanceCheck } from './conformance-check.ts';
 import {
   type LossVector,
   longest,
@@ -26,22 +27,6 @@ import {
   settingsOf,
   type VectorBatch,
 } from './loss-vectors.ts';
-
-/** One vector, recomputed. */
-export interface ConformanceCheck {
-  readonly subject: 'loss' | 'advantages' | 'kl' | 'entropy_control';
-  /** The subject: a loss type, a way of scaling, an estimator. */
-  readonly name: string;
-  /** The settings that differ from the defaults. */
-  readonly variant: string;
-  /** The kind of batch. */
-  readonly condition: string;
-  /** `TRL`; where TRL has no counterpart, `verl` or `definition`, the formula of the paper in PyTorch. */
-  readonly oracle: string;
-  /** The largest |ours − oracle's| / (|oracle's| + 0.01) among all numbers of the vector: loss, metrics and gradients. */
-  readonly difference: number;
-  readonly ok: boolean;
-}
 
 export interface ConformanceReport {
   /** The versions of the software that made the vectors. */

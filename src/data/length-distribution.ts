@@ -1,22 +1,24 @@
 // The distribution of prompt lengths, in tokens.
+import { z } from 'zod';
 import { mean } from '../common/statistics.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Example, State } from '../rl.ts';
+import type { Recorded } from '../runs/records.ts';
 
 /** How long prompts are, in tokens. */
-export interface LengthDistribution {
-  /** The number of prompts that were measured. */
-  readonly measured: number;
-  /** The number of all prompts. */
-  readonly prompts: number;
-  readonly min: number;
-  readonly mean: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly max: number;
-  /** The number of prompts by length; `from` and `to` are included. */
-  readonly histogram: readonly { readonly from: number; readonly to: number; readonly count: number }[];
-}
+export const lengthDistribution = z.strictObject({
+  measured: z.int().describe('the number of prompts measured; a sample, if there are very many'),
+  prompts: z.int(),
+  min: z.int(),
+  mean: z.number(),
+  p50: z.int(),
+  p95: z.int(),
+  max: z.int(),
+  histogram: z
+    .array(z.strictObject({ from: z.int(), to: z.int(), count: z.int() }))
+    .describe('the number of prompts with lengths from `from` to `to`, inclusive'),
+});
+export type LengthDistribution = Recorded<typeof lengthDistribution>;
 
 /** If there are more prompts than this, only every n-th of them is measured, and those with the longest texts. */
 const MOST_MEASURED = 2000;

@@ -11,8 +11,8 @@ import type { ExportOptions, ExportResult } from '../finished-runs/export.ts';
 import type { TrainOptions } from '../launch/train.ts';
 import type { Renderer } from '../rendering.ts';
 import type { ServeOptions, Serving } from '../server/serve.ts';
-import type { TimedEvent } from '../training/events.ts';
-import type { TrainResult } from '../training/train-result.ts';
+import type { TimedEvent } from '../training/event-schemas.ts';
+import type { TrainResult } from '../training/result-schema.ts';
 
 /**
  * Trains to the end, or until the signal is aborted. The result of a run that was stopped has `ok: false`.

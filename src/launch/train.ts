@@ -22,12 +22,13 @@ import { storageError } from '../runs/storage-error.ts';
 import { openConfigFile } from '../setup/config-file.ts';
 import { openSetup, type Setup } from '../setup/setup.ts';
 import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
-import type { TimedEvent } from '../training/events.ts';
+import type { TimedEvent } from '../training/event-schemas.ts';
 import { assertWritable, openRun } from '../training/open-run.ts';
 import { failureOf, recorded } from '../training/record-events.ts';
 import { type LoadedTraining, type ResolvedRun, type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import type { TrainResult } from '../training/result-schema.ts';
 import type { Tracking } from '../training/tracking.ts';
-import { type SayNext, type TrainResult, trainResult } from '../training/train-result.ts';
+import { type SayNext, trainResult } from '../training/train-result.ts';
 import { TrainingRun } from '../training/training-run.ts';
 
 export interface TrainOptions extends RunPlace {

@@ -22,10 +22,11 @@ import { eachMetrics, readEvaluations, readRun, runArtifacts } from '../runs/rea
 import type { RunRecord } from '../runs/records.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 import { emptyRun, endReserved, reserveRun } from '../runs/reservation.ts';
-import type { TimedEvent } from '../training/events.ts';
+import type { TimedEvent } from '../training/event-schemas.ts';
 import { healthSettings } from '../training/health-settings.ts';
 import type { ResolvedRun } from '../training/resolved-run.ts';
-import { type SayNext, storedTrainResult, type TrainResult, trainResult } from '../training/train-result.ts';
+import type { TrainResult } from '../training/result-schema.ts';
+import { type SayNext, storedTrainResult, trainResult } from '../training/train-result.ts';
 import { type ModalApp, modalApp } from './modal-app.ts';
 
 /** The command that runs Modal's client, in the version that the app was tested with. */

@@ -1,11 +1,9 @@
 // The warnings of the checks before a run, which may explain why it learnt nothing, or why what it seems to have learnt is doubtful.
 import { join } from 'node:path';
-import type { Check } from '../checks/checks.ts';
 import { runFiles } from '../runs/layout.ts';
 import { eachLine } from '../runs/read-lines.ts';
-import type { TrainEvent } from './events.ts';
-
-export type PreflightWarning = Required<Pick<Check, 'id' | 'detail' | 'hint'>>;
+import type { TrainEvent } from './event-schemas.ts';
+import type { PreflightWarning } from './result-schema.ts';
 
 /** Warnings that cast doubt on an improvement: held-out problems may be known, or right answers need no reading of the question. */
 const doubts: readonly string[] = ['leakage', 'prompt_answered', 'usual_answer'];

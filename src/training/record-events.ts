@@ -5,8 +5,9 @@ import { NotFiniteError } from '../loop/not-finite.ts';
 import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
-import type { TimedEvent, TrainEvent } from './events.ts';
-import { storedTrainResult, type TrainResult } from './train-result.ts';
+import type { TimedEvent, TrainEvent } from './event-schemas.ts';
+import type { TrainResult } from './result-schema.ts';
+import { storedTrainResult } from './train-result.ts';
 
 type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
 

@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
+import type { CheckedRequirement } from './result-schema.ts';
 
 const comparisons = {
   '>=': (a: number, b: number) => a >= b,
@@ -18,12 +19,6 @@ export interface Requirement {
   readonly metric: string;
   readonly comparison: keyof typeof comparisons;
   readonly value: number;
-}
-
-export interface CheckedRequirement extends Requirement {
-  /** Absent if there is no such metric. */
-  readonly actual?: number;
-  readonly met: boolean;
 }
 
 /** Metrics in the result of every run, the first ones if it evaluates. */

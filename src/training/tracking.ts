@@ -12,7 +12,8 @@ import type { RunStore } from '../runs/run-store.ts';
 import { argumentsJson } from '../tools/call-arguments.ts';
 import type { StartTracking, Tracker } from '../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../trackers/trackers.ts';
-import { speed, type TimedEvent, type TrainEvent } from './events.ts';
+import type { TimedEvent, TrainEvent } from './event-schemas.ts';
+import { speed } from './events.ts';
 
 /** The files of a run that trackers may upload, if they exist. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;

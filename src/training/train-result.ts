@@ -3,44 +3,13 @@
 import { mean } from '../common/statistics.ts';
 import { resuming } from '../common/words.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
-import { type PreflightWarning, preflightWarnings } from './preflight-warnings.ts';
-import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
-
-export interface TrainResult {
-  readonly ok: boolean;
-  readonly run: {
-    readonly id: string;
-    readonly dir: string;
-    readonly backend: string;
-    readonly status: RunRecord['status'];
-    readonly step: number;
-  };
-  /**
-   * The last step's metrics, and those of the whole run: `mean_reward` (of the last 10 steps), `final_success_rate` and `random_baseline` (sampled
-   * accuracy on held-out problems after the last step, and of the policy that training started from) and `lift`, their difference.
-   */
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly evals: readonly EvaluationRecord[];
-  readonly verdict: Verdict;
-  /** The warnings of the checks before the run; absent if there are none or the checks were skipped. */
-  readonly warnings?: readonly PreflightWarning[];
-  /** The alerts of the rules of run health, in the order in which they began. */
-  readonly alerts: readonly DiagnosedAlert[];
-  /** The requirements and whether they were met; absent if there are none. */
-  readonly requirements?: readonly CheckedRequirement[];
-  readonly artifacts: Readonly<Record<string, string>>;
-  /** Files of rewards, environments, data and models that had changed when the run was resumed; absent if there are none. */
-  readonly changed_files?: readonly string[];
-  /** What was wrong with the latest checkpoints when the run was resumed from an earlier step; absent if nothing was. */
-  readonly damaged_checkpoints?: readonly string[];
-  /** What is worth doing now, as `TrainOptions.next` says it. @default none */
-  readonly next: readonly string[];
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-}
+import { preflightWarnings } from './preflight-warnings.ts';
+import { checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
+import type { TrainResult } from './result-schema.ts';
 
 /**
  * Says what is worth doing after a run, in the words of whoever asks: commands, for the command line.

@@ -11,7 +11,7 @@ import { sample } from '../../evaluation/sample.ts';
 import { readNpz } from '../../formats/npz.ts';
 import { train } from '../../launch/train.ts';
 import { readMetrics, readRun } from '../../runs/read-run.ts';
-import type { TrainResult } from '../../training/train-result.ts';
+import type { TrainResult } from '../../training/result-schema.ts';
 import { backendNamed } from '../backends.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

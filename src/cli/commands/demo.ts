@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
-import type { TrainResult } from '../../training/train-result.ts';
+import type { TrainResult } from '../../training/result-schema.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';

@@ -1,7 +1,8 @@
 // gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
-import type { EnvironmentCheck, PlayerReport } from '../../checks/check-environment.ts';
+import type { EnvironmentCheck } from '../../checks/check-environment.ts';
 import { threeDigits } from '../../checks/checks.ts';
+import type { PlayerReport } from '../../checks/player-report.ts';
 import { counted } from '../../common/counted.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';

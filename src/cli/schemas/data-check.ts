@@ -1,6 +1,7 @@
 // data.check.result/1: what is wrong with the data of a configuration.
 import { z } from 'zod';
-import { check, lengthDistribution } from './checks.ts';
+import { check } from '../../checks/checks.ts';
+import { lengthDistribution } from '../../data/length-distribution.ts';
 import { outcomeSchema } from './envelope.ts';
 
 export const dataCheckSchema = outcomeSchema(

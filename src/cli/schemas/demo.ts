@@ -1,8 +1,8 @@
 // demo.result/1: held-out accuracy of the bundled model, before and after.
 import { z } from 'zod';
 import { interval } from '../../runs/records.ts';
+import { runSummary } from '../../training/result-schema.ts';
 import { resultSchema } from './envelope.ts';
-import { runSummary } from './records.ts';
 
 const accuracy = z.strictObject({ accuracy: z.number(), interval });
 

@@ -1,20 +1,8 @@
 // env.check.result/1: the results of playing an environment without a model.
 import { z } from 'zod';
-import type { PlayerReport } from '../../checks/check-environment.ts';
-import { numbers } from '../../runs/records.ts';
-import { check } from './checks.ts';
+import { check } from '../../checks/checks.ts';
+import { playerReport as player } from '../../checks/player-report.ts';
 import { outcomeSchema } from './envelope.ts';
-
-const player: z.ZodType<PlayerReport> = z.strictObject({
-  episodes: z.int(),
-  score: z.number().nullable().describe('the mean over episodes with a score; null if none has one'),
-  rewards: numbers.describe('the mean of each reward, over episodes to which it applied'),
-  stop_reasons: numbers.describe('the number of episodes by the reason for which they ended'),
-  turns: z.number().describe('the mean number of turns of an episode'),
-  errors: z
-    .array(z.strictObject({ message: z.string(), count: z.int() }))
-    .describe('errors of the environment and of rewards, and how often each occurred'),
-});
 
 export const envCheckSchema = outcomeSchema(
   'env.check.result/1',

@@ -1,8 +1,9 @@
 // eval.result/1: how good a policy is on held-out problems, compared with the policy that training started from.
 import { z } from 'zod';
 import { evaluationRecord, verdict } from '../../runs/records.ts';
+import { changedFiles } from '../../training/result-schema.ts';
 import { resultSchema } from './envelope.ts';
-import { changedFiles, openedRun } from './records.ts';
+import { openedRun } from './records.ts';
 
 export const evalSchema = resultSchema(
   'eval.result/1',

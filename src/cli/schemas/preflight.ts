@@ -1,7 +1,7 @@
 // preflight.result/1: whether anything would prevent learning.
 import { z } from 'zod';
+import { check } from '../../checks/checks.ts';
 import { numbers, sampleRecord } from '../../runs/records.ts';
-import { check } from './checks.ts';
 import { outcomeSchema } from './envelope.ts';
 
 export const preflightSchema = outcomeSchema(

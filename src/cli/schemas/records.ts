@@ -1,20 +1,6 @@
 // What several results say of runs, beside the records that run directories hold.
 import { z } from 'zod';
-import { evaluationRecord, interval, learning, pace, runRecord, status, verdict } from '../../runs/records.ts';
-
-export const preflightWarnings = z
-  .array(z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() }))
-  .exactOptional();
-
-export const changedFiles = z
-  .array(z.string())
-  .exactOptional()
-  .describe('files of rewards, environments, data and models that have changed; absent if none has');
-
-export const damagedCheckpoints = z
-  .array(z.string())
-  .exactOptional()
-  .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is');
+import { evaluationRecord, interval, learning, pace, runRecord, verdict } from '../../runs/records.ts';
 
 /** run.json, with its path. */
 const { id, ...others } = runRecord.shape;
@@ -46,14 +32,6 @@ export const comparedRun = z.strictObject({
     .strictObject({ step: z.int(), value: z.number(), interval })
     .exactOptional()
     .describe('eval/sampled_accuracy at the last evaluation'),
-});
-
-export const runSummary = z.strictObject({
-  id: z.string(),
-  dir: z.string(),
-  backend: z.string(),
-  status,
-  step: z.int(),
 });
 
 /** The run and the step of the checkpoint that was opened. */

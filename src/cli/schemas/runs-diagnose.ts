@@ -1,8 +1,9 @@
 // runs.diagnose.result/1: what the rules of run health find.
 import { z } from 'zod';
 import { diagnosedAlert, verdict } from '../../runs/records.ts';
+import { preflightWarnings } from '../../training/result-schema.ts';
 import { outcomeSchema } from './envelope.ts';
-import { preflightWarnings, runWithDirectory } from './records.ts';
+import { runWithDirectory } from './records.ts';
 
 export const runsDiagnoseSchema = outcomeSchema(
   'runs.diagnose.result/1',

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import type { InspectedRun } from '../../../finished-runs/inspect-run.ts';
-import type { PreflightWarning } from '../../../training/preflight-warnings.ts';
+import type { PreflightWarning } from '../../../training/result-schema.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
 import { runArgument } from './run-argument.ts';

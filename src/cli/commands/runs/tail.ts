@@ -1,6 +1,6 @@
 // gradus runs tail: prints the latest steps of a run, and new ones as they are written.
 import { Command } from 'commander';
-import type { TimedEvent } from '../../../training/events.ts';
+import type { TimedEvent } from '../../../training/event-schemas.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';

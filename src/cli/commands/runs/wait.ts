@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
 import { resuming } from '../../../common/words.ts';
 import type { Pace, RunRecord } from '../../../runs/records.ts';
-import type { TrainResult } from '../../../training/train-result.ts';
+import type { TrainResult } from '../../../training/result-schema.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';

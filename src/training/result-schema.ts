@@ -1,0 +1,60 @@
+// What a training run results in: schemas, from which its types are inferred.
+import { z } from 'zod';
+import { diagnosedAlert, evaluationRecord, numbers, type Recorded, status, verdict } from '../runs/records.ts';
+
+const preflightWarning = z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() });
+export type PreflightWarning = Recorded<typeof preflightWarning>;
+
+export const preflightWarnings = z.array(preflightWarning).exactOptional();
+
+export const changedFiles = z
+  .array(z.string())
+  .exactOptional()
+  .describe('files of rewards, environments, data and models that have changed; absent if none has');
+
+export const damagedCheckpoints = z
+  .array(z.string())
+  .exactOptional()
+  .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is');
+
+export const runSummary = z.strictObject({
+  id: z.string(),
+  dir: z.string(),
+  backend: z.string(),
+  status,
+  step: z.int(),
+});
+
+const checkedRequirement = z.strictObject({
+  metric: z.string(),
+  comparison: z.enum(['>=', '>', '<=', '<']),
+  value: z.number(),
+  actual: z.number().exactOptional().describe('absent if there is no such metric'),
+  met: z.boolean(),
+});
+export type CheckedRequirement = Recorded<typeof checkedRequirement>;
+
+export const trainResultFields = {
+  run: runSummary,
+  metrics: numbers.describe(
+    'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference)',
+  ),
+  evals: z.array(evaluationRecord),
+  verdict,
+  warnings: preflightWarnings.describe('what the checks before the run warned of; absent if nothing'),
+  alerts: z.array(diagnosedAlert),
+  requirements: z.array(checkedRequirement).exactOptional(),
+  artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
+  changed_files: changedFiles,
+  damaged_checkpoints: damagedCheckpoints,
+  next: z.array(z.string()),
+};
+
+const trainResult = z.strictObject({
+  ok: z.boolean(),
+  ...trainResultFields,
+  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
+});
+
+/** What was found of a run that ended or was stopped. `next` is what is worth doing now, as `TrainOptions.next` says it: nothing by default. */
+export type TrainResult = Recorded<typeof trainResult>;
