@@ -134,14 +134,14 @@ await import('${entry}');
 process.env = environment;
 console.log(JSON.stringify({ modules, variables, hooks }));`;
 
-/** The most modules beside zod's that an entry loads, Node's own included: about a tenth more than it does. */
+/** The most modules beside zod's that an entry loads, Node's own included: about a tenth more than it does, and never over 120. */
 const mostModules: Readonly<Record<string, number>> = {
   gradus: 85,
   'gradus/environments': 55,
   'gradus/formats': 105,
   'gradus/math-verify': 35,
   'gradus/renderers': 80,
-  'gradus/rewards': 95,
+  'gradus/rewards': 105,
   'gradus/tensor': 30,
   'gradus/training': 105,
 };
