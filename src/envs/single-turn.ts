@@ -12,7 +12,7 @@ export function singleTurn<E extends Example = Example>(options: SingleTurnOptio
   if (scores || metrics) return multiTurn({ ...options, respond: () => null });
   return {
     ...others,
-    // What nothing looks at later is not kept.
+    // Keeps nothing that is not used later.
     build: (example) => ({
       start: () => ({ messages: prompt(example) }),
       step: () => null,

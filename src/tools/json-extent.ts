@@ -1,4 +1,4 @@
-// Finds where a JSON object ends in a text that goes on, or may not be complete: what is inside of its strings is text.
+// Finds the end of a JSON object in a text that may continue or be incomplete. Braces inside strings do not count.
 
 /** How far a JSON object reaches from its `{` on. */
 export type JsonExtent =
@@ -6,26 +6,26 @@ export type JsonExtent =
   | { readonly end: number }
   /** More text may complete it. */
   | { readonly isOpen: true }
-  /** Nothing can: strings that end before this index are surely strings, later ones may lack a quote. */
+  /** No text can complete it: strings that end before this index are certain, later ones may lack a quote. */
   | { readonly brokenAfter: number };
 
-/** A string without its last quote; what it may hold besides characters from the space on is escaped. */
+/** A string without its last quote; control characters in it must be escaped. */
 const STRING = String.raw`"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*`;
 const SPACE = String.raw`[ \t\n\r]*`;
 
-/** The next string, scalar or mark, and the white space before it. */
+/** The next string, scalar or punctuation, and the white space before it. */
 const token = new RegExp(
   String.raw`${SPACE}(?:(${STRING}")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null)|([{}[\],:]))`,
   'uy',
 );
 
-/** What a text may end with where more of it would be a token. */
+/** The end of a text that may be the beginning of a token. */
 const unfinished = new RegExp(
   String.raw`${SPACE}(?:${STRING}(?:\\(?:u[\da-fA-F]{0,3})?)?|-?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$`,
   'uy',
 );
 
-/** What may come next: a value, the name of a property, and so on. */
+/** The kind of token that may come next: a value, the name of a property, and so on. */
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'next';
 
 /** The extent of the object that begins at `start`. The text is read as strictly as JSON.parse does, in linear time. */
@@ -49,13 +49,13 @@ export function jsonExtent(text: string, start: number): JsonExtent {
   return { end: at };
 }
 
-/** Where the text stops being JSON: at a string that never ends, or behind the last one that does. */
+/** Where the text stops being JSON: at an unterminated string, or after the last complete one. */
 function brokenAfter(text: string, at: number, lastString: number): number {
   const quote = /^[ \t\n\r]*"/.exec(text.slice(at));
   return quote ? at + quote[0].length - 1 : lastString;
 }
 
-/** What is expected behind a token; undefined if it may not stand there. Opens and closes lists and objects. */
+/** What is expected after a token; undefined if the token is not allowed there. Opens and closes lists and objects. */
 function following(expected: Expected, given: string, open: ('{' | '[')[], isString: boolean): Expected | undefined {
   const isValue = expected === 'value' || expected === 'first value';
   if (isString) return expected === 'name' || expected === 'first name' ? 'colon' : isValue ? 'next' : undefined;

@@ -76,14 +76,14 @@ interface Part {
 export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
   const parts: Part[] = [];
   let rest = '';
-  /** Whether what follows is surely thoughts; undefined while the first characters may yet become `<think>`. */
+  /** Whether the following text is certainly thoughts; undefined while the first characters may still become `<think>`. */
   let inThoughts: boolean | undefined = isThinking || undefined;
   /** The part with which the text behind the last thoughts begins. */
   let spoken = 0;
 
   /** How many calls there were after the last piece. */
   let told = 0;
-  /** The parts that nothing changes any more, and what they say. */
+  /** The parts that no longer change, and their content. */
   const settled = { parts: 0, text: '', beginsWithCall: false, spoken: 0, isDoubtful: isThinking !== false };
 
   const mayHaveBegunOpen = () => isThinking !== false && spoken === 0;
@@ -92,7 +92,7 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     rest = rest.slice(end);
     const said = parts.slice(spoken);
     const opened = said.findLastIndex(({ text, call }) => call === undefined && text.includes(THINK));
-    // An end without a beginning, once other thoughts have ended, is only a text.
+    // An end without a beginning, once other thoughts have ended, is ordinary text.
     if (opened >= 0 || mayHaveBegunOpen())
       for (const [i, { text }] of said.entries()) if (i >= opened) parts[spoken + i] = { text };
     spoken = parts.length;
@@ -182,7 +182,7 @@ export function callWithArguments(name: string, json: string): NamedArguments | 
   return parsed(json, () => ({ name, ...readArguments(json)! }));
 }
 
-/** What `read` makes of a JSON object, or why the text is not one. */
+/** The result of `read` for a JSON object, or why the text is not one. */
 function parsed<T>(json: string, read: (value: Record<string, unknown>) => T): T | string {
   try {
     const value: unknown = parseJson(json);

@@ -1,4 +1,4 @@
-// Tools: what a model may call, as a schema of its arguments and the function that answers.
+// Tools that a model may call: a schema of the arguments, and the function that answers.
 import { z } from 'zod';
 import { GradusError, messageOf } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
