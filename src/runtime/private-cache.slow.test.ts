@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -107,4 +108,14 @@ test('the command keeps what Node compiled in that folder or nowhere', { skip },
   assert.ok(readdirSync(join(safe, 'gradus', 'node')).length > 0);
   for (const folder of [temporary, open]) assert.deepEqual(readdirSync(folder), []);
   assert.ok(!existsSync('relative'));
+});
+
+test('what runs before the cache is there is no TypeScript, whose types would be taken out by each command', () => {
+  const launcher = readFileSync(new URL('../../bin/gradus', import.meta.url), 'utf8');
+  const before = launcher.slice(
+    launcher.indexOf('async function run()'),
+    launcher.indexOf('enableCompileCache(folder)'),
+  );
+  assert.match(before, /privateCache\(/);
+  assert.doesNotMatch(before, /\bimport\(|\bours\(/);
 });
