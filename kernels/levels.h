@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "platform.h"
 #include "product.h"
 
 /** How 32 columns of a block are laid out: two tiles of levels, then scales, then offsets, one for each column. */
@@ -146,10 +147,10 @@ static Levels *make_levels(const Product *p, int bits) {
   const int copies = bits == 4 && p->right_transposed && has_levels_of_4(p->right.format);
   const int64_t panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, c.deep), size = coded_bytes(c);
   Levels *made = malloc(sizeof *made);
-  uint8_t *blocks = aligned_alloc(64, panels * groups * size), *into = blocks;
+  uint8_t *blocks = allocate(panels * groups * size), *into = blocks;
   if (!made || !blocks) {
     free(made);
-    free(blocks);
+    release(blocks);
     return 0;
   }
   *made = (Levels){c, groups, blocks};
@@ -167,6 +168,6 @@ static Levels *make_levels(const Product *p, int bits) {
 }
 
 static void free_levels(Levels *levels) {
-  if (levels) free(levels->blocks);
+  if (levels) release(levels->blocks);
   free(levels);
 }

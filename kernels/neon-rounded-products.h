@@ -8,7 +8,8 @@
 
 #define ROUNDS
 
-enum { ROUNDED_BLOCK = HIGH_BLOCK, COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = BLOCK };
+/** Larger than the numbers need, since the size says how a block is laid out. */
+enum { ROUNDED_BLOCK = HIGH_BLOCK + BLOCK, COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = BLOCK };
 
 static inline void store_rounded_pair(Packed *into, Four first, Four second) {
   vst1q_bf16((bfloat16_t *)into, vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(first), second));
@@ -43,16 +44,17 @@ static inline void add_rounded_square(const Packed *left, const Packed *right, i
   Four sums[4][4];
   UNROLLED
   for (int i = 0; i < 16; i++) sums[i / 4][i % 4] = (Four){0, 0, 0, 0};
-  for (; depth > 0; depth -= 4, left += 4 * BLOCK, right += 4 * BLOCK) {
-    bfloat16x8_t rows[4], columns[4];
-    UNROLLED
-    for (int i = 0; i < 4; i++) {
-      rows[i] = vld1q_bf16((const bfloat16_t *)left + 8 * i);
-      columns[i] = vld1q_bf16((const bfloat16_t *)right + 8 * i);
+  for (; depth > 0; depth -= BLOCK, left += ROUNDED_BLOCK, right += ROUNDED_BLOCK)
+    for (int64_t k = 0; k < least(BLOCK, depth); k += 4) {
+      bfloat16x8_t rows[4], columns[4];
+      UNROLLED
+      for (int i = 0; i < 4; i++) {
+        rows[i] = vld1q_bf16((const bfloat16_t *)left + k * BLOCK + 8 * i);
+        columns[i] = vld1q_bf16((const bfloat16_t *)right + k * BLOCK + 8 * i);
+      }
+      UNROLLED
+      for (int i = 0; i < 16; i++) add_square(&sums[i / 4][i % 4], rows[i / 4], columns[i % 4]);
     }
-    UNROLLED
-    for (int i = 0; i < 16; i++) add_square(&sums[i / 4][i % 4], rows[i / 4], columns[i % 4]);
-  }
   UNROLLED
   for (int i = 0; i < 8; i++) {
     float *place = into + i / 2 * 2 * BLOCK + i % 2 * 4;

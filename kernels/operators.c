@@ -10,9 +10,13 @@
 //
 // All but the last three multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
+#ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 #include "cached-attention.h"
+#include "platform.h"
+#include "processor.h"
 #include "row-program.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
@@ -26,7 +30,7 @@ static const Operator *const operators[] = {&split_gemm, &segment_attention, &se
 typedef struct { const OrtApi *(*GetApi)(uint32_t version); } OrtApiBase;
 
 /** ONNX Runtime calls it for each session that this library is registered with. */
-OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
+EXPORTED OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {
   static OrtCustomOpDomain *domain;
   OrtStatus *status = 0;
   if (!domain) {
@@ -37,11 +41,12 @@ OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base)
   return status ? status : api->AddCustomOpDomain(options, domain);
 }
 
-/** Asks the system to let this process use the unit that multiplies. Returns 0 if it does. */
-int gradus_request_unit(void) {
-#ifdef __AMX_TILE__
+/** Whether the processor has the unit. Asks the system, too, to let this process use it. Returns 0 if it can be used, otherwise 1, or 2 if the system refuses. */
+EXPORTED int gradus_request_unit(void) {
+  if (!processor_fits()) return 1;
+#if defined __AMX_TILE__ && defined __linux__
   const int request_permission = 0x1023, tile_data = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return (int)syscall(SYS_arch_prctl, request_permission, tile_data);
+  return syscall(SYS_arch_prctl, request_permission, tile_data) ? 2 : 0;
 #else
   return 0;
 #endif

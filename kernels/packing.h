@@ -1,8 +1,8 @@
 // Lays operands out in blocks: strips of 32 rows of the left one, panels of 32 columns of the right one.
 #pragma once
 
-#include <stdlib.h>
 #include <string.h>
+#include "platform.h"
 #include "unit.h"
 
 /** Packs rows as a left operand: up to 32 of them, `depth` numbers of each. */
@@ -55,7 +55,7 @@ static void pack_right(const Product *p, int64_t first, int64_t last, int64_t st
 
 /** Packs the right operand of a product in blocks of this size. Returns null if there is no memory. */
 static Packed *pack_panels(const Product *p, int64_t size) {
-  Packed *packed = aligned_alloc(64, ceiling(p->columns, BLOCK) * ceiling(p->depth, BLOCK) * size * sizeof(Packed));
+  Packed *packed = allocate(ceiling(p->columns, BLOCK) * ceiling(p->depth, BLOCK) * size * sizeof(Packed));
   if (packed) pack_right(p, 0, p->columns, 0, p->depth, 1, size, packed);
   return packed;
 }

@@ -71,7 +71,7 @@ static OrtStatus *pack_constant(ProductNode *node, int64_t index, const OrtKerne
 static void destroy_product(void *data) {
   ProductNode *node = data;
   for (int64_t i = 0; i < node->count; i++) {
-    free(node->packed[i]);
+    release(node->packed[i]);
     free_levels(node->levels[i]);
   }
   free(node);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include "blas.h"
 #include "few-rows.h"
 #include "integer-product.h"
 
@@ -138,6 +139,9 @@ static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
 
 static OrtStatus *compute_product(const Product *p, OrtKernelContext *context) {
   if (p->packed && p->rows <= FEW_ROWS) return compute_few(p, context);
+#ifdef BLAS_LIBRARY
+  if (is_for_blas(p)) return compute_by_blas(p, context);
+#endif
   OrtStatus *status = 0;
   for (int64_t start = 0; start < p->depth && !status; start += DEPTH) {
     Pass pass = plan(p, start);

@@ -1,5 +1,6 @@
 // Our own operators for ONNX Runtime, for every unit of this machine's processor.
-import { libraryFor } from '../src/runtime/kernels.ts';
+import { compiledLibrary, libraryFor } from '../src/runtime/kernels.ts';
+import koffi from '../src/runtime/koffi.ts';
 import { unitsOfMachine } from '../src/runtime/processor.ts';
 
 interface TestedLibrary {
@@ -12,12 +13,22 @@ interface TestedLibrary {
 }
 
 export function kernelLibraries(): TestedLibrary[] {
-  const units = unitsOfMachine();
-  if ('missing' in units) return [{ unit: 'no unit', library: '', skip: units.missing }];
-  return units.map((unit) => {
+  return unitsOfMachine().map((unit) => {
     const found = libraryFor(unit);
     return 'library' in found
       ? { unit, library: found.library, skip: false }
       : { unit, library: '', skip: found.missing };
   });
+}
+
+/** The best unit's library as it is on macOS, where a BLAS computes large products: with OpenBLAS (Debian's libopenblas0), where that is installed. */
+export function blasLibrary(): TestedLibrary {
+  const name = 'libopenblas.so.0';
+  try {
+    koffi.load(name);
+  } catch {
+    return { unit: 'blas', library: '', skip: `there is no ${name}` };
+  }
+  const library = compiledLibrary(unitsOfMachine()[0]!, process.env, [`-DBLAS_LIBRARY="${name}"`]);
+  return { unit: 'blas', library, skip: false };
 }

@@ -42,6 +42,9 @@ const unitNames = {
   amx: 'matrix units (AMX)',
   avx512: 'vector units (AVX-512)',
   avx2: 'vector units (AVX2)',
+  'neon-matrix': 'vector units (NEON with bf16 and i8mm)',
+  'neon-dot': 'vector units (NEON with dotprod)',
+  neon: 'vector units (NEON)',
   portable: 'vector units, whichever the compiler knows,',
 } as const satisfies Record<Unit, string>;
 
@@ -90,7 +93,7 @@ export const machineChecks = {
     const found = kernelLibrary();
     const detail =
       'library' in found
-        ? `our custom operators are used: products and attention run on the ${unitNames[found.unit]} of this processor`
+        ? `our custom operators are used: products and attention run on the ${unitNames[found.unit]} of this processor, with a library that ${found.origin === 'shipped' ? 'came with the package' : 'cc compiled here'}`
         : `our custom operators are not used: ${found.missing}`;
     return { ok: true, detail };
   },

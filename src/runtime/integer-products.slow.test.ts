@@ -110,7 +110,7 @@ function reference(
   unit: string,
 ): Float64Array {
   const { b, c, u, v } = operands;
-  const a = dtype === 'int4' && unit.startsWith('avx') ? rows8(operands.a, inner) : operands.a;
+  const a = dtype === 'int4' && /^(avx|neon-)/.test(unit) ? rows8(operands.a, inner) : operands.a;
   const weights = new Float64Array(inner * columns); // [inner, columns]
   const [deep, round] = dtype === 'int8' ? [64, rounded8] : [32, rounded4];
   for (let column = 0; column < columns; column++) {

@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { kernelLibraries } from '../../test/kernel-libraries.ts';
+import { blasLibrary, kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { randomStream } from '../common/random.ts';
@@ -26,22 +26,25 @@ import type { Packing } from '../tensor/packing.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
 import { compiledLibrary } from './kernels.ts';
-import { unitsIn } from './processor.ts';
+import koffi from './koffi.ts';
+import { featuresIn, unitsWith } from './processor.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
 
 test('units are those for which a processor has all features, the matrix unit first', () => {
   const all = 'fpu sse avx2 fma f16c avx512f avx512bw avx512_bf16 avx512_vnni amx_tile amx_bf16 amx_int8';
-  assert.deepEqual(unitsIn(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), [
-    'amx',
-    'avx512',
-    'avx2',
-    'portable',
-  ]);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['avx512', 'avx2', 'portable']);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('avx512bw', '')}\n`), ['avx2', 'portable']);
-  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('fma', '').replace('avx512bw', '')}\n`), ['portable']);
-  assert.deepEqual(unitsIn('Features : fp asimd\n'), ['portable']);
+  const x86 = (flags: string) => unitsWith('x64', featuresIn(`processor\t: 0\nflags\t\t: ${flags}\nbugs\t\t: none\n`));
+  assert.deepEqual(x86(all), ['amx', 'avx512', 'avx2', 'portable']);
+  assert.deepEqual(x86(all.replace('amx_bf16', '')), ['avx512', 'avx2', 'portable']);
+  assert.deepEqual(x86(all.replace('avx512bw', '')), ['avx2', 'portable']);
+  assert.deepEqual(x86(all.replace('fma', '').replace('avx512bw', '')), ['portable']);
+  // Ampere's Altra and Amazon's Graviton 3, as Linux tells of them.
+  const old = 'fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp ssbs';
+  const arm = (features: string) => unitsWith('arm64', featuresIn(`BogoMIPS\t: 50.00\nFeatures\t: ${features}\n`));
+  assert.deepEqual(arm(old), ['neon-dot', 'neon']);
+  assert.deepEqual(arm(`${old} sve svebf16 i8mm bf16 dgh rng`), ['neon-matrix', 'neon-dot', 'neon']);
+  assert.deepEqual(arm('fp asimd evtstrm crc32 cpuid'), ['neon']);
+  assert.deepEqual(unitsWith('riscv64', featuresIn('isa\t\t: rv64imafdc\n')), ['portable']);
 });
 
 /** A compiler that takes a moment and gives the same result each time, to test the cache. */
@@ -122,7 +125,7 @@ describe('compiling', () => {
   });
 });
 
-for (const { unit, library, skip } of kernelLibraries())
+for (const { unit, library, skip } of [...kernelLibraries(), blasLibrary()])
   describe(`products, ${unit}`, { skip }, () => {
     interface Case {
       readonly rows: number;
@@ -287,7 +290,7 @@ for (const { unit, library, skip } of kernelLibraries())
     }
 
     // Products of gradients are rounded more coarsely by one of the units.
-    const ofGradients = unit === 'avx512' ? ([5e-3, 1.5e-2] as const) : ([0, 5e-3] as const);
+    const ofGradients = unit === 'avx512' ? ([5e-3, 1.5e-2] as const) : ([0, unit === 'blas' ? 1.5e-2 : 5e-3] as const);
     for (const [packing, ofGradient, least, most] of [
       ['each_run_rounded', false, 0, 5e-3],
       ['each_run_rounded', true, ...ofGradients],
@@ -313,6 +316,17 @@ for (const { unit, library, skip } of kernelLibraries())
             assert.ok(relative > least && relative < most, `${relative}`);
           }
         }
+      });
+    }
+
+    if (unit === 'blas') {
+      test('large ones are handed over, small ones are not', () => {
+        const handedOver = koffi.load(library).func('int64_t gradus_blas_products()') as () => number;
+        const before = handedOver();
+        error({ rows: 64, inner: 300, columns: 200 });
+        assert.equal(handedOver(), before + 1);
+        error({ rows: 8, inner: 300, columns: 200 });
+        assert.equal(handedOver(), before + 1);
       });
     }
 

@@ -1,10 +1,11 @@
-// The library of our custom operators for ONNX Runtime, in kernels/: matrix products and attention on the matrix or vector units of x86
-// processors, and element-wise operators in one pass. The system's C compiler builds it at first use.
+// The library of our custom operators for ONNX Runtime, in kernels/: matrix products and attention on the matrix or vector units of
+// processors, and element-wise operators in one pass. The package comes with it, compiled; in a checkout the system's C compiler builds it at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdtempSync,
   openSync,
@@ -21,15 +22,22 @@ import { isOwnFile, privateCache } from './private-cache.ts';
 import { type Unit, unitFlags, unitsOfMachine } from './processor.ts';
 
 /** The library's path, or why there is none, in which case ONNX Runtime's operators are used. */
-export type KernelLibrary = { readonly library: string; readonly unit: Unit } | { readonly missing: string };
+export type KernelLibrary =
+  | { readonly library: string; readonly unit: Unit; readonly origin: 'shipped' | 'compiled' }
+  | { readonly missing: string };
 
-const folder = join(import.meta.dirname, '..', '..', 'kernels');
+const root = join(import.meta.dirname, '..', '..');
+const folder = join(root, 'kernels');
 const source = join(folder, 'operators.c');
 const COMPILER = 'cc';
-const flags = ['-O3', '-std=gnu11', '-fno-strict-aliasing', '-shared', '-fPIC', '-pthread'];
+const flags = ['-O3', '-std=gnu11', '-fno-strict-aliasing', '-shared', '-fPIC', '-fvisibility=hidden'];
 const COMPILER_TIMEOUT = 180_000; // ms; it takes about a second
 
 let found: KernelLibrary | undefined;
+const refusals = {
+  1: 'the processor lacks what they were compiled for',
+  2: 'the system does not let processes use AMX',
+};
 /** koffi unloads a library whose handle is collected. */
 const loaded: LibraryHandle[] = [];
 
@@ -40,10 +48,8 @@ export function kernelLibrary(): KernelLibrary {
 }
 
 function findLibrary(): KernelLibrary {
-  const units = unitsOfMachine();
-  if ('missing' in units) return units;
   let reason = '';
-  for (const unit of units) {
+  for (const unit of unitsOfMachine()) {
     const library = libraryFor(unit);
     if ('library' in library) return library;
     reason ||= library.missing;
@@ -51,14 +57,20 @@ function findLibrary(): KernelLibrary {
   return { missing: reason };
 }
 
-/** The library for one of the units that this machine's processor has. */
+/** The library for one of the units that this machine's processor has: that of the package, if it has one that can be loaded here, or one that is compiled. */
 export function libraryFor(unit: Unit): KernelLibrary {
+  const shipped = shippedLibrary(`${process.platform}-${process.arch}`, unit);
+  const found: KernelLibrary = existsSync(shipped) ? loadedLibrary(unit, 'shipped', () => shipped) : { missing: '' };
+  return 'library' in found ? found : loadedLibrary(unit, 'compiled', () => compiledLibrary(unit, process.env));
+}
+
+function loadedLibrary(unit: Unit, origin: 'shipped' | 'compiled', find: () => string): KernelLibrary {
   try {
-    const library = compiledLibrary(unit, process.env);
+    const library = find();
     const handle = koffi.load(library);
     loaded.push(handle);
-    const refused = handle.func('int gradus_request_unit()')() !== 0;
-    return refused ? { missing: 'the system does not let processes use AMX' } : { library, unit };
+    const refused = handle.func('int gradus_request_unit()')() as 0 | 1 | 2;
+    return refused === 0 ? { library, unit, origin } : { missing: refusals[refused] };
   } catch (error) {
     return { missing: messageOf(error) };
   }
@@ -69,17 +81,37 @@ export function kernelVersion(library: string): string {
   return basename(library).split('-')[1]!;
 }
 
+/** What is compiled, and the compiler's flags for all units. */
+export function sources(): { readonly source: string; readonly flags: readonly string[] } {
+  return { source, flags };
+}
+
+/** Where the package has a library for `process.platform`-`process.arch` and a unit, if it has one. Its name has a hash of kernels/: others are not used. */
+export function shippedLibrary(platform: string, unit: Unit): string {
+  const ending = platform.startsWith('win32') ? 'dll' : platform.startsWith('darwin') ? 'dylib' : 'so';
+  return join(root, 'compiled', platform, `kernels-${hashOf(unit)}-${unit}.${ending}`);
+}
+
+function hashOf(unit: Unit, definitions: readonly string[] = []): string {
+  const hash = createHash('sha256').update([...flags, ...unitFlags(unit), ...definitions].join(' '));
+  for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
+  return hash.digest('hex').slice(0, 12);
+}
+
 /**
  * The path of the library in the user's cache. Its name has a hash of kernels/ and the flags, and a hash of its content: a truncated or
- * changed library is compiled again instead of loaded. Throws if it cannot be compiled, or if others could write to the cache.
+ * changed library is compiled again instead of loaded. Tests add definitions of the preprocessor to the flags. Throws if it cannot be
+ * compiled, or if others could write to the cache.
  */
-export function compiledLibrary(unit: Unit, environment: NodeJS.ProcessEnv): string {
+export function compiledLibrary(
+  unit: Unit,
+  environment: NodeJS.ProcessEnv,
+  definitions: readonly string[] = [],
+): string {
   const cache = privateCache(environment);
   if ('missing' in cache) throw new Error(cache.missing);
-  const options = [...flags, ...unitFlags(unit)];
-  const hash = createHash('sha256').update(options.join(' '));
-  for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
-  const stem = `kernels-${hash.digest('hex').slice(0, 12)}`;
+  const options = [...flags, ...unitFlags(unit), ...definitions];
+  const stem = `kernels-${hashOf(unit, definitions)}`;
   return kept(cache.folder, stem) ?? compiled(cache.folder, stem, options, environment);
 }
 

@@ -19,8 +19,7 @@ export function gainsFromKernels({ config }: Architecture): boolean {
 /** The unit that our custom operators will probably use, for a model that gains from them; undefined if they will not be used. Compiles nothing. */
 export function expectedUnit(native: Config['native']): Unit | undefined {
   if (refusedKernels(native) !== undefined) return undefined;
-  const units = unitsOfMachine();
-  return 'missing' in units ? undefined : units[0];
+  return unitsOfMachine()[0];
 }
 
 export function expectsKernels(native: Config['native']): boolean {

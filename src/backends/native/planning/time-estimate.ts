@@ -13,7 +13,11 @@ const measured = {
     amx: { training: 150e9, decoding: 150e9 },
     avx512: { training: 150e9, decoding: 150e9 },
     avx2: { training: 65e9, decoding: 100e9 },
-    portable: { training: 10e9, decoding: 10e9 },
+    portable: { training: 35e9, decoding: 30e9 },
+    // Guesses: nobody has measured these.
+    'neon-matrix': { training: 60e9, decoding: 60e9 },
+    'neon-dot': { training: 40e9, decoding: 60e9 },
+    neon: { training: 20e9, decoding: 20e9 },
   },
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,
