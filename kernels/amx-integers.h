@@ -8,18 +8,20 @@ static void start_integers(int deep) { configure(deep); }
 static void stop_integers(void) { _tile_release(); }
 
 /** Products of integers, two tiles of them. */
-typedef struct { int32_t of[2][256]; } __attribute__((aligned(64))) Integers;
+typedef struct {
+  int32_t of[2][256];
+} __attribute__((aligned(64))) Integers;
 
 /** Multiplies 8 rows and a block in two tiles. A macro, because the numbers of tiles must be literals. */
 #define MULTIPLY_BLOCK(first_sum, second_sum, rows, left, levels, deep) \
-  do {                                                                  \
-    _tile_zero(first_sum);                                              \
-    _tile_zero(second_sum);                                             \
-    _tile_loadd(rows, left, deep);                                      \
-    _tile_loadd(6, levels, 64);                                         \
-    _tile_dpbssd(first_sum, rows, 6);                                   \
-    _tile_loadd(7, (levels) + 16 * (deep), 64);                         \
-    _tile_dpbssd(second_sum, rows, 7);                                  \
+  do { \
+    _tile_zero(first_sum); \
+    _tile_zero(second_sum); \
+    _tile_loadd(rows, left, deep); \
+    _tile_loadd(6, levels, 64); \
+    _tile_dpbssd(first_sum, rows, 6); \
+    _tile_loadd(7, (levels) + 16 * (deep), 64); \
+    _tile_dpbssd(second_sum, rows, 7); \
   } while (0)
 
 static inline void store_integers(Integers into[2]) {
@@ -29,8 +31,8 @@ static inline void store_integers(Integers into[2]) {
   _tile_stored(3, into[1].of[1], 64);
 }
 
-static inline __attribute__((always_inline)) void add_integers(const Integers *products, const RowScales *rows, const uint8_t *scales,
-                                                               const Coding c, RowSums *sums) {
+static inline __attribute__((always_inline)) void add_integers(const Integers *products, const RowScales *rows, const uint8_t *scales, const Coding c,
+                                                               RowSums *sums) {
   const __m512 column_scales[2] = {read_scales(scales, c, 0), read_scales(scales, c, 16)};
   __m512 offsets[2];
   for (int tile = 0; tile < 2 && c.offsets; tile++) offsets[tile] = read_scales(scales + scale_bytes(c), c, 16 * tile);
@@ -50,8 +52,8 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
 }
 
 /** Two blocks at a time: while these are multiplied, the two before are added. Rows beyond the last are multiplied too. */
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead, const Coding c,
-                                                             RowSums *result) {
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead,
+                                                             const Coding c, RowSums *result) {
   Integers products[2];
   RowSums sums = *result; // in registers
   const int64_t size = eight_rows_bytes(c);

@@ -21,7 +21,11 @@ enum {
 
 /** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */
 static void configure(int bytes) {
-  struct { uint8_t palette, start, reserved[14]; uint16_t row_bytes[16]; uint8_t rows[16]; } __attribute__((aligned(64))) tiles;
+  struct {
+    uint8_t palette, start, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+  } __attribute__((aligned(64))) tiles;
   memset(&tiles, 0, sizeof tiles);
   tiles.palette = 1;
   for (int i = 0; i < 8; i++) {
@@ -34,7 +38,9 @@ static void configure(int bytes) {
 static void start_unit(void) { configure(64); }
 static void stop_unit(void) { _tile_release(); }
 
-typedef struct { __m512i high, low; } Split;
+typedef struct {
+  __m512i high, low;
+} Split;
 
 /** Splits 32 numbers, in their order. */
 static inline Split split(__m512 first, __m512 second) {
@@ -46,7 +52,9 @@ static inline Split split(__m512 first, __m512 second) {
 }
 
 /** A tile in two halves, high and low parts of its numbers: 16 rows of 32. */
-typedef struct { __m512i high[16], low[16]; } Tile;
+typedef struct {
+  __m512i high[16], low[16];
+} Tile;
 
 /** 16 rows of a matrix, 32 numbers of each; what lies beyond `rows` and `columns` is 0. */
 static inline Tile read_rows(const float *from, int64_t stride, int64_t rows, int64_t columns, __m512 scale) {
@@ -56,8 +64,7 @@ static inline Tile read_rows(const float *from, int64_t stride, int64_t rows, in
     Split parts = {_mm512_setzero_si512(), _mm512_setzero_si512()};
     if (row < rows) {
       for (int ahead = 64; ahead < 96; ahead += 16) _mm_prefetch((const char *)(from + ahead), _MM_HINT_T0);
-      parts = split(_mm512_mul_ps(scale, _mm512_maskz_loadu_ps(first, from)),
-                    _mm512_mul_ps(scale, _mm512_maskz_loadu_ps(second, from + 16)));
+      parts = split(_mm512_mul_ps(scale, _mm512_maskz_loadu_ps(first, from)), _mm512_mul_ps(scale, _mm512_maskz_loadu_ps(second, from + 16)));
     }
     tile.high[row] = parts.high;
     tile.low[row] = parts.low;
@@ -67,8 +74,8 @@ static inline Tile read_rows(const float *from, int64_t stride, int64_t rows, in
 
 /** 32 rows of a matrix, 16 numbers of each, in pairs: a row of the tile has the numbers of two rows, in alternation. */
 static inline Tile read_pairs(const float *from, int64_t stride, int64_t rows, int64_t columns, __m512 scale) {
-  static const Packed order[32] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23,
-                                     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  static const Packed order[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                   8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __m512i interleave = _mm512_loadu_si512(order);
   const __mmask16 mask = tail_mask(columns);
   Tile tile;

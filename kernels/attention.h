@@ -20,10 +20,12 @@
 #include "vectors.h"
 
 /** The first row of a segment, the number of its rows, and the index of its prefix, or −1. */
-typedef struct { int64_t row, count, prefix; } Segment;
+typedef struct {
+  int64_t row, count, prefix;
+} Segment;
 
 enum {
-  PART = 4 * BLOCK,             // rows of a segment in a task
+  PART = 4 * BLOCK, // rows of a segment in a task
   SUMS_BYTES = 64 * 1024 * 1024 // of gradients that are not yet summed over parts, at most, if one head needs no more
 };
 
@@ -31,15 +33,15 @@ enum {
 typedef struct {
   int64_t segment, start, count;
   int64_t prefix_blocks, blocks; // of its keys: those of the prefix, and all
-  int64_t prefix_count;          // keys of the prefix
-  int64_t sums;                  // where the sums for its keys begin, in blocks
+  int64_t prefix_count; // keys of the prefix
+  int64_t sums; // where the sums for its keys begin, in blocks
 } Part;
 
 typedef struct {
-  const float *query;               // [rows, heads · size]
-  Matrix key, value;                // from their first row and head on
-  int64_t head_stride;                 // from a head of keys or values to the next
-  const float *gradient;            // of the output
+  const float *query; // [rows, heads · size]
+  Matrix key, value; // from their first row and head on
+  int64_t head_stride; // from a head of keys or values to the next
+  const float *gradient; // of the output
   float *output, *query_gradient, *key_gradient, *value_gradient;
   int64_t rows, heads, kv_heads, size;
   float scale;
@@ -47,12 +49,12 @@ typedef struct {
   const Segment *segments;
   int64_t segment_count;
   int64_t first_query; // the first row of each segment that has a query
-  int64_t window;      // how many keys a row attends to, its own included; 0 for all
+  int64_t window; // how many keys a row attends to, its own included; 0 for all
 
   Part *parts;
   int64_t part_count, sum_blocks; // and the blocks of all their keys
-  int64_t *first_block;           // of each segment, where its packed keys begin
-  int64_t block_count, width;     // blocks of all segments, and of the size of a head
+  int64_t *first_block; // of each segment, where its packed keys begin
+  int64_t block_count, width; // blocks of all segments, and of the size of a head
   // Packed keys and values of all segments and heads as right operands, with keys as columns or as depth.
   Packed *key_columns, *value_columns, *key_depth, *value_depth;
   int64_t score_size, gradient_size; // of packed blocks of what scores and outputs are multiplied from, and of what gradients are
@@ -88,8 +90,8 @@ static void pack_segment_task(void *data, size_t index) {
 static int64_t blocks_up_to(const Part *part, int64_t row) { return part->prefix_blocks + row / BLOCK + 1; }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
-static void multiply_columns(const Attention *a, const Part *part, int64_t kv_head, const Packed *strip, const Packed *packed, int64_t size, int64_t rows,
-                             int64_t blocks, float *into) {
+static void multiply_columns(const Attention *a, const Part *part, int64_t kv_head, const Packed *strip, const Packed *packed, int64_t size,
+                             int64_t rows, int64_t blocks, float *into) {
   const int64_t segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
   for (int64_t block = 0; block < blocks; block++) {
@@ -104,8 +106,8 @@ static void multiply_columns(const Attention *a, const Part *part, int64_t kv_he
  * Multiplies rows, with a number for each key of a part's prefix and of so many of its own segment, with keys or values as depth.
  * @param strip memory for the rows as they are packed
  */
-static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head, const float *numbers, Packed *strip, const Packed *packed, int64_t size,
-                           int64_t rows, int64_t own_keys, float *into) {
+static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head, const float *numbers, Packed *strip, const Packed *packed,
+                           int64_t size, int64_t rows, int64_t own_keys, float *into) {
   const Segment *own = a->segments + part->segment;
   const int64_t all_own = ceiling(own->count, BLOCK), columns = part->blocks * BLOCK, prefix = part->prefix_blocks;
   pack_rows(numbers, columns, rows, part->prefix_count, 1, size, strip);
@@ -151,11 +153,11 @@ static void *cut(char **memory, size_t *bytes, size_t size) {
 }
 
 typedef struct {
-  float *weights;                   // of a part's rows, for each key
-  float *gradients;                 // of scores
+  float *weights; // of a part's rows, for each key
+  float *gradients; // of scores
   Packed *strip, *gradient_strip; // of queries, and of gradients of the output
-  Packed *weight_strip;           // of weights, or of gradients of scores
-  Packed *queries, *outputs;      // transposed: queries of a part, and gradients of its output
+  Packed *weight_strip; // of weights, or of gradients of scores
+  Packed *queries, *outputs; // transposed: queries of a part, and gradients of its output
   Packed *panel;
 } Buffers;
 
@@ -228,8 +230,7 @@ static void attend_backward(const Attention *a, const Part *part, int64_t head, 
 }
 
 /** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. Rows before a block of keys have none. */
-static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first,
-                     float *sums) {
+static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first, float *sums) {
   const int64_t columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK), size = a->gradient_size, span = span_of_gradients(a);
   const Factors none = {0};
   for (int64_t column = 0; column < columns; column += BLOCK) {
@@ -259,7 +260,8 @@ static void attention_task(void *data, size_t index) {
   start_unit();
   const int64_t last = part->start + part->count, stride = a->heads * a->size;
   for (int64_t head = kv_head * queries_per_kv; head < (kv_head + 1) * queries_per_kv; head++) {
-    for (int64_t row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
+    for (int64_t row = part->start; row < last; row += BLOCK)
+      (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
     if (a->output) continue;
     const int64_t place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
     const int64_t sums = ((kv_head - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;

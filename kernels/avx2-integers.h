@@ -33,7 +33,8 @@ static inline __attribute__((always_inline)) void multiply_add_bytes(__m256i *su
 }
 
 /** Sums of the products of some rows and 16 columns of a block. */
-static inline __attribute__((always_inline)) void sum_words(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, __m256i sums[INTEGER_ROWS][2]) {
+static inline __attribute__((always_inline)) void sum_words(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows,
+                                                            __m256i sums[INTEGER_ROWS][2]) {
   for (int k = 0; k < c.deep; k += 2) {
     const __m256i lower = read_levels(levels + 16 * k), upper = read_levels(levels + 16 * k + 16);
     UNROLLED
@@ -46,7 +47,8 @@ static inline __attribute__((always_inline)) void sum_words(const uint8_t *left,
 }
 
 /** The same for levels of 4 bits. 16 bits are enough for the sum of 16 products: 16 · 15 · 127 < 2¹⁵. */
-static inline __attribute__((always_inline)) void sum_bytes(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, __m256i sums[INTEGER_ROWS][2]) {
+static inline __attribute__((always_inline)) void sum_bytes(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows,
+                                                            __m256i sums[INTEGER_ROWS][2]) {
   __asm__("" : "+r"(left)); // else what is repeated is kept in memory for the second tile of a block
   for (int k = 0; k < c.deep; k += 4) {
     const __m256i lower = _mm256_load_si256((const __m256i *)(levels + 16 * k)), upper = _mm256_load_si256((const __m256i *)(levels + 16 * k + 32));
@@ -63,7 +65,8 @@ static inline __attribute__((always_inline)) void sum_bytes(const uint8_t *left,
 }
 
 /** Adds the product of some of eight rows, from `first`, and 16 columns of a block of a panel. */
-static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, const int rows,
+                                                           RowSums *result) {
   const RowScales *scales = row_scales(left, c);
   const uint8_t *levels = right.levels + 16 * c.deep * tile;
   __m256i sums[INTEGER_ROWS][2];
@@ -84,6 +87,7 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   }
 }
 
-static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows,
+                                                            RowSums *result) {
   for (int tile = 0; tile < 2; tile++) add_tile(left, first, right, tile, c, rows, result);
 }

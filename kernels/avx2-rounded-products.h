@@ -17,8 +17,8 @@ static inline __attribute__((always_inline)) void add_pairs(const int32_t *left,
 }
 
 /** Adds the product of some rows and 16 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right, const float *column_scales,
-                                                                   int64_t depth, const int rows, float *into) {
+static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right,
+                                                                   const float *column_scales, int64_t depth, const int rows, float *into) {
   __m256i sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_setzero_si256();

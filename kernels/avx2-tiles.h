@@ -4,11 +4,10 @@
 #include "product.h"
 
 enum {
-  SPAN = 4 * BLOCK,              // depth of a panel that stays in a core's first cache while all rows are multiplied with it
-  MOST_ROWS = 6, FEWER_ROWS = 4, // whose sums are in registers
+  SPAN = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
+  MOST_ROWS = 6,
+  FEWER_ROWS = 4, // whose sums are in registers
 };
 
 /** How many of the rows that are left are multiplied next, so that no more than 32 are read. */
-static inline int64_t next_rows(int64_t left) {
-  return left > 2 * FEWER_ROWS || left == MOST_ROWS || left == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS;
-}
+static inline int64_t next_rows(int64_t left) { return left > 2 * FEWER_ROWS || left == MOST_ROWS || left == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS; }

@@ -5,9 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct { __m256 low, high; } Vector;
-typedef struct { __m256i low, high; } Ints;
-typedef struct { __m256i low, high; } Mask; // all bits of a lane, or none
+typedef struct {
+  __m256 low, high;
+} Vector;
+typedef struct {
+  __m256i low, high;
+} Ints;
+typedef struct {
+  __m256i low, high;
+} Mask; // all bits of a lane, or none
 typedef __m128i Bytes;
 
 enum { REGISTERS = 8 };
@@ -39,7 +45,9 @@ static inline int is_empty(Mask mask) {
 static inline Vector blend(Mask mask, Vector a, Vector b) {
   return (Vector){_mm256_blendv_ps(b.low, a.low, (__m256)mask.low), _mm256_blendv_ps(b.high, a.high, (__m256)mask.high)};
 }
-static inline Vector masked(Mask mask, Vector x) { return (Vector){_mm256_and_ps(x.low, (__m256)mask.low), _mm256_and_ps(x.high, (__m256)mask.high)}; }
+static inline Vector masked(Mask mask, Vector x) {
+  return (Vector){_mm256_and_ps(x.low, (__m256)mask.low), _mm256_and_ps(x.high, (__m256)mask.high)};
+}
 COMPARED(gt, _CMP_GT_OQ)
 COMPARED(ge, _CMP_GE_OQ)
 COMPARED(eq, _CMP_EQ_OQ)
@@ -144,7 +152,8 @@ static inline void store_words(int16_t *into, Ints x) {
   _mm256_storeu_si256((__m256i *)into, _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)));
 }
 static inline Ints bit_for_each(uint32_t bits) {
-  const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(0)), high = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(8));
+  const __m256i low = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(0)),
+                high = _mm256_srlv_epi32(_mm256_set1_epi32((int)bits), lane_indices(8));
   return bits_and((Ints){low, high}, broadcast_ints(1));
 }
 

@@ -64,7 +64,8 @@ static inline void put_columns(const Ints fours[FOURS], int64_t depth, Packed *i
   for (int64_t i = 0; 4 * i < depth; i++) store((float *)(into + 4 * i / BLOCK * COARSE_BLOCK + 4 * i % BLOCK * 8), as_floats(fours[i]));
 }
 
-static inline void pack_coarse_span(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack_coarse_span(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor,
+                                    Packed *into) {
   for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
     Ints fours[FOURS], sums;
     float *scales = coarse_scales(into) + 16 * half;
@@ -81,7 +82,8 @@ static inline void pack_coarse_span(const float *from, int64_t stride, int along
 
 static inline void pack_coarse(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
   for (int64_t k = 0; k < depth; k += COARSE_SPAN)
-    pack_coarse_span(from + (along ? k : k * stride), stride, along, is_right, width, least(COARSE_SPAN, depth - k), factor, into + k / BLOCK * COARSE_BLOCK);
+    pack_coarse_span(from + (along ? k : k * stride), stride, along, is_right, width, least(COARSE_SPAN, depth - k), factor,
+                     into + k / BLOCK * COARSE_BLOCK);
 }
 
 /** Adds products of four integers of a row and those of 32 columns. For intrinsics, compilers copy sums from register to register. */
@@ -92,8 +94,8 @@ static inline __attribute__((always_inline)) void add_fours(const int32_t *left,
 }
 
 /** Adds the product of some rows and 32 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *left, const float *row_scales, const Packed *right, int64_t depth, const int rows,
-                                                                  float *into) {
+static inline __attribute__((always_inline)) void add_coarse_rows(const Packed *left, const float *row_scales, const Packed *right, int64_t depth,
+                                                                  const int rows, float *into) {
   const float *column_scales = coarse_scales(right);
   const int32_t *offsets = column_offsets(right);
   __m512i sums[MOST_ROWS][2];

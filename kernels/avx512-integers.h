@@ -25,7 +25,8 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(levels), "v"(integers));
 }
 
-static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows,
+                                                            RowSums *result) {
   const RowScales *scales = row_scales(left, c);
   __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
   UNROLLED

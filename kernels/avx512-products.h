@@ -25,7 +25,8 @@ static inline __m512i round_upper(__m512 x) {
   return _mm512_mask_or_epi32(rounded, is_nan(x), bits, _mm512_set1_epi32(0x400000));
 }
 
-static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
+                              Packed *into) {
   for (int64_t half = 0; half < 2 && 16 * half < width; half++)
     for (int64_t part = 0; part < 2; part++) {
       __m512 square[16];
@@ -47,7 +48,8 @@ static inline void pack_block(const float *from, int64_t stride, int along, int 
     }
 }
 
-static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
+                        Packed *into) {
   if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
   if (size == COARSE_BLOCK) return pack_coarse(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
   for (int64_t k = 0; k < least(SPAN, depth); k += BLOCK, into += size)
@@ -83,7 +85,8 @@ static inline __attribute__((always_inline)) void add_pair(const float *left, co
 }
 
 /** Adds the product of some rows and blocks of this size to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, const int64_t size, int64_t depth, const int rows, float *into) {
+static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, const int64_t size, int64_t depth, const int rows,
+                                                           float *into) {
   __m512 sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);

@@ -22,8 +22,8 @@ static inline __attribute__((always_inline)) void add_scaled_sums(__m512i sums[M
 }
 
 /** Adds the product of some rows and 32 columns, as deep as a span at most, to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right, const float *column_scales,
-                                                                   int64_t depth, const int rows, float *into) {
+static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const float *row_scales, const Packed *right,
+                                                                   const float *column_scales, int64_t depth, const int rows, float *into) {
   __m512i sums[MOST_ROWS][2];
   UNROLLED
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = broadcast_ints(0);

@@ -4,6 +4,7 @@
 #include "product.h"
 
 enum {
-  SPAN = 4 * BLOCK,              // depth of a panel that stays in a core's first cache while all rows are multiplied with it
-  MOST_ROWS = 8, FEWER_ROWS = 4, // whose sums are in registers
+  SPAN = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
+  MOST_ROWS = 8,
+  FEWER_ROWS = 4, // whose sums are in registers
 };

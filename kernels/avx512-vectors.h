@@ -75,7 +75,8 @@ static inline Ints signed_bytes_to_ints(Bytes x) { return _mm512_cvtepi8_epi32(x
 static inline void store_lowest_bytes(uint8_t *into, Ints x) { _mm_storeu_si128((__m128i *)into, _mm512_cvtepi32_epi8(x)); }
 static inline void store_words(int16_t *into, Ints x) { _mm256_storeu_si256((__m256i *)into, _mm512_cvtsepi32_epi16(x)); }
 static inline Ints bit_for_each(uint32_t bits) {
-  return bits_and(_mm512_srlv_epi32(broadcast_ints((int32_t)bits), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)), broadcast_ints(1));
+  return bits_and(_mm512_srlv_epi32(broadcast_ints((int32_t)bits), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
+                  broadcast_ints(1));
 }
 
 static inline Vector broadcast_half(const void *from) {

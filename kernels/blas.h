@@ -21,12 +21,12 @@ enum {
   LEAST_BLAS_WORK = 64 * 64 * 64, // multiplications: smaller products take longer to hand over
   LEAST_BLAS_SIZE = 16,
   DECODED_NUMBERS = 1 << 22, // of a right operand in another format than float32, at most, if a row has no more
-  DECODED_ROWS = 16,         // in a task
+  DECODED_ROWS = 16, // in a task
 };
 
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112 };
-typedef void (*Sgemm)(int order, int transposed_left, int transposed_right, int rows, int columns, int depth, float alpha, const float *left, int left_stride,
-                      const float *right, int right_stride, float beta, float *result, int result_stride);
+typedef void (*Sgemm)(int order, int transposed_left, int transposed_right, int rows, int columns, int depth, float alpha, const float *left,
+                      int left_stride, const float *right, int right_stride, float beta, float *result, int result_stride);
 
 static _Atomic(Sgemm) sgemm;
 static atomic_int blas_state; // 0 before it is looked for, 1 if it is there, 2 if not
@@ -56,11 +56,15 @@ static int is_for_blas(const Product *p) {
 static void multiply_by_blas(const Product *p, Matrix right, int64_t first, int64_t columns, int64_t start, int64_t depth, float beta) {
   const int64_t left_stride = p->left_transposed ? p->rows : p->depth;
   const float *left = p->left + (p->left_transposed ? start * left_stride : start);
-  sgemm(ROW_MAJOR, p->left_transposed ? TRANSPOSED : AS_IT_IS, p->right_transposed ? TRANSPOSED : AS_IT_IS, (int)p->rows, (int)columns, (int)depth, p->alpha, left,
-        (int)left_stride, right.numbers, (int)right.stride, beta, p->result + first, (int)p->columns);
+  sgemm(ROW_MAJOR, p->left_transposed ? TRANSPOSED : AS_IT_IS, p->right_transposed ? TRANSPOSED : AS_IT_IS, (int)p->rows, (int)columns, (int)depth,
+        p->alpha, left, (int)left_stride, right.numbers, (int)right.stride, beta, p->result + first, (int)p->columns);
 }
 
-typedef struct { Matrix from; int64_t rows, width; float *into; } Decoding;
+typedef struct {
+  Matrix from;
+  int64_t rows, width;
+  float *into;
+} Decoding;
 
 static void decode_task(void *data, size_t index) {
   const Decoding *d = data;

@@ -10,8 +10,8 @@ typedef struct {
   const int64_t *last;
   const Twin *twins;
   float *output, *rotated; // and rotated queries
-  void *keys, *values;     // the caches
-  Format format;           // of the caches, FLOAT32 or FLOAT16
+  void *keys, *values; // the caches
+  Format format; // of the caches, FLOAT32 or FLOAT16
   int64_t rows, steps, heads, kv_heads, size, room, positions, window;
 } Cached;
 
@@ -32,7 +32,8 @@ static void rotate(const Cached *c, int64_t position, const float *from, float *
 /** Writes the numbers of a head into a cache. */
 static void append(const Cached *c, const float *numbers, void *cache, int64_t place) {
   if (c->format == FLOAT32) memcpy((float *)cache + place, numbers, c->size * sizeof *numbers);
-  else for (int64_t k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
+  else
+    for (int64_t k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
 }
 
 /** Rotates a row's tokens, and appends their keys and values to its cache. */
@@ -91,11 +92,24 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
   // Handing a few short tasks to other threads would take longer than doing them.
   enum { MANY = 16 };
   if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
-  else for (int64_t row = 0; row < c->rows; row++) append_task(c, (size_t)row);
+  else
+    for (int64_t row = 0; row < c->rows; row++) append_task(c, (size_t)row);
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {
-    Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .format = c->format, .output = c->output, .last = c->last, .twins = c->twins,
-                 .rows = c->rows, .heads = c->heads, .kv_heads = c->kv_heads, .size = c->size, .room = c->room, .window = c->window, .scale = scale};
+    Step step = {.query = c->rotated,
+                 .keys = c->keys,
+                 .values = c->values,
+                 .format = c->format,
+                 .output = c->output,
+                 .last = c->last,
+                 .twins = c->twins,
+                 .rows = c->rows,
+                 .heads = c->heads,
+                 .kv_heads = c->kv_heads,
+                 .size = c->size,
+                 .room = c->room,
+                 .window = c->window,
+                 .scale = scale};
     status = compute_step(&step, context);
   }
   give_back(rotated);
@@ -152,15 +166,12 @@ static OrtStatus *run_cached_attention_in_halves(void *node, OrtKernelContext *c
 
 #define CACHED_ATTENTION_FIELDS \
   COMMON_FIELDS, .all_inputs = 9, .all_outputs = 3, .create = create_attention, .destroy = free, \
-  .integers = 1 << 5 | 1 << 8 // last positions and twins
+      .integers = 1 << 5 | 1 << 8 // last positions and twins
 
 static const Operator cached_attention = {CACHED_ATTENTION_FIELDS, .called = "CachedAttention", .compute = run_cached_attention};
 
 /** With caches in float16, and heads made of whole blocks. */
 static const Operator cached_attention_in_halves = {
-    CACHED_ATTENTION_FIELDS,
-    .called = "CachedAttentionInHalves",
-    .halves = 1 << 3 | 1 << 4,
-    .half_outputs = 1 << 1 | 1 << 2,
-    .compute = run_cached_attention_in_halves,
+    CACHED_ATTENTION_FIELDS,         .called = "CachedAttentionInHalves",       .halves = 1 << 3 | 1 << 4,
+    .half_outputs = 1 << 1 | 1 << 2, .compute = run_cached_attention_in_halves,
 };

@@ -8,25 +8,27 @@
 #include "thin-product.h"
 
 enum {
-  KEYS_AHEAD = 16,      // of those that are multiplied, keys that are prefetched
-  TOGETHER = 4,         // rows at most that read the keys of one place together
+  KEYS_AHEAD = 16, // of those that are multiplied, keys that are prefetched
+  TOGETHER = 4, // rows at most that read the keys of one place together
   WIDE = REGISTERS / 8, // vectors of a value whose sums stay in registers
 };
 
 /** The other row whose cache begins with the same tokens, or the row itself, and how many. */
-typedef struct { int64_t row, count; } Twin;
+typedef struct {
+  int64_t row, count;
+} Twin;
 
 typedef struct {
-  const float *query;         // rotated: [rows, heads · size]
-  const void *keys, *values;  // [rows, kv_heads, room, size], with those of the current token
-  Format format;              // of these, FLOAT32 or FLOAT16
-  float *output;              // [rows, heads · size]
-  const int64_t *last;        // the position of each row's token
+  const float *query; // rotated: [rows, heads · size]
+  const void *keys, *values; // [rows, kv_heads, room, size], with those of the current token
+  Format format; // of these, FLOAT32 or FLOAT16
+  float *output; // [rows, heads · size]
+  const int64_t *last; // the position of each row's token
   const Twin *twins;
   int64_t rows, heads, kv_heads, size, room;
   int64_t window; // how many keys a token attends to, its own included; 0 for all
   float scale;
-  int64_t *order;  // rows, those with the same twin side by side
+  int64_t *order; // rows, those with the same twin side by side
   int64_t *chunks; // where each chunk of them begins, and the end
   int64_t chunk_count;
   atomic_int failed;
@@ -34,7 +36,8 @@ typedef struct {
 
 /** Scores of up to four queries for up to four keys: scores[query · stride + key]. */
 static inline __attribute__((always_inline)) void score_square(const Step *s, const Format format, const int64_t size, const float *const *queries,
-                                                               int64_t query_count, const void *keys, int64_t key_count, float *scores, int64_t stride) {
+                                                               int64_t query_count, const void *keys, int64_t key_count, float *scores,
+                                                               int64_t stride) {
   const float *query[SIDE];
   const void *key[SIDE];
   for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
@@ -59,17 +62,17 @@ static inline __attribute__((always_inline)) void score_sized(const Step *s, con
   for (int64_t key = 0; key < key_count; key += SIDE, place += SIDE * size) {
     prefetch_square(s, format, size, place);
     for (int64_t query = 0; query < count; query += SIDE)
-      score_square(s, format, size, queries + query, count - query, place_at(format, s->keys, place), key_count - key,
-                   scores + query * stride + key, stride);
+      score_square(s, format, size, queries + query, count - query, place_at(format, s->keys, place), key_count - key, scores + query * stride + key,
+                   stride);
   }
 }
 
 static inline __attribute__((always_inline)) void score_as(const Step *s, const Format format, const float *const *queries, int64_t count,
                                                            int64_t place, int64_t key_count, float *scores, int64_t stride) {
   switch (s->size) { // loops over common sizes are unrolled
-    case 64: score_sized(s, format, 64, queries, count, place, key_count, scores, stride); break;
-    case 128: score_sized(s, format, 128, queries, count, place, key_count, scores, stride); break;
-    default: score_sized(s, format, s->size, queries, count, place, key_count, scores, stride);
+  case 64: score_sized(s, format, 64, queries, count, place, key_count, scores, stride); break;
+  case 128: score_sized(s, format, 128, queries, count, place, key_count, scores, stride); break;
+  default: score_sized(s, format, s->size, queries, count, place, key_count, scores, stride);
   }
 }
 
@@ -99,10 +102,10 @@ static inline __attribute__((always_inline)) void add_some(int64_t count, float 
                                                            const void *values, int64_t stride_of_values, int64_t key_count, const float *weights,
                                                            int64_t stride) {
   switch (count) { // loops over queries are unrolled
-    case 1: add_few(1, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
-    case 2: add_few(2, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
-    case 3: add_few(3, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
-    default: add_few(SIDE, outputs, format, size, values, stride_of_values, key_count, weights, stride);
+  case 1: add_few(1, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+  case 2: add_few(2, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+  case 3: add_few(3, outputs, format, size, values, stride_of_values, key_count, weights, stride); break;
+  default: add_few(SIDE, outputs, format, size, values, stride_of_values, key_count, weights, stride);
   }
 }
 

@@ -10,12 +10,15 @@ static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { 
 
 /** Adds products of 4 levels of each of 16 columns and 4 of 16 integers. */
 static inline __attribute__((always_inline)) Ints add_fours(Ints sums, const int8_t *levels, int8x16_t integers, const int place) {
-  return (Ints){WITH_LANE(place, vdotq_laneq_s32, sums.a, vld1q_s8(levels), integers), WITH_LANE(place, vdotq_laneq_s32, sums.b, vld1q_s8(levels + 16), integers),
-                WITH_LANE(place, vdotq_laneq_s32, sums.c, vld1q_s8(levels + 32), integers), WITH_LANE(place, vdotq_laneq_s32, sums.d, vld1q_s8(levels + 48), integers)};
+  return (Ints){WITH_LANE(place, vdotq_laneq_s32, sums.a, vld1q_s8(levels), integers),
+                WITH_LANE(place, vdotq_laneq_s32, sums.b, vld1q_s8(levels + 16), integers),
+                WITH_LANE(place, vdotq_laneq_s32, sums.c, vld1q_s8(levels + 32), integers),
+                WITH_LANE(place, vdotq_laneq_s32, sums.d, vld1q_s8(levels + 48), integers)};
 }
 
 /** Sums of products of some rows and 16 columns of a block: of the high parts of rows, if they have such, and of the low ones. */
-static inline __attribute__((always_inline)) void sum_tile(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, Ints sums[INTEGER_ROWS]) {
+static inline __attribute__((always_inline)) void sum_tile(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows,
+                                                           Ints sums[INTEGER_ROWS]) {
   Ints high[INTEGER_ROWS];
   UNROLLED
   for (int row = 0; row < rows; row++) high[row] = sums[row] = broadcast_ints(0);

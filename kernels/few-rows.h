@@ -17,7 +17,7 @@ static Vector addends(const Product *p, int64_t row, int64_t column, int64_t cou
     Vector terms = broadcast(0);
     for (int64_t k = 0; lora_b->right_transposed && k < lora_b->depth; k += 16)
       terms = fmadd(load_first(lora_b->depth - k, lora_b->left + row * lora_b->depth + k),
-                         load_first(lora_b->depth - k, right + (column + i) * lora_b->depth + k), terms);
+                    load_first(lora_b->depth - k, right + (column + i) * lora_b->depth + k), terms);
     products[i] = hsum(terms);
     for (int64_t k = 0; !lora_b->right_transposed && k < lora_b->depth; k++)
       products[i] += lora_b->left[row * lora_b->depth + k] * right[k * p->columns + column + i];
@@ -26,7 +26,9 @@ static Vector addends(const Product *p, int64_t row, int64_t column, int64_t cou
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
-typedef struct { Vector of[FEW_ROWS][2][2]; } Sums;
+typedef struct {
+  Vector of[FEW_ROWS][2][2];
+} Sums;
 
 /** A product, and its left operand with zeros up to whole blocks. */
 typedef struct {
@@ -66,10 +68,10 @@ static inline __attribute__((always_inline)) void multiply_few(const FewRows *fe
 static void multiply_few_task(void *data, size_t index) {
   const FewRows *few = data;
   switch (few->product->rows) { // the loops over rows are unrolled
-    case 1: multiply_few(few, (int64_t)index, 1); break;
-    case 2: multiply_few(few, (int64_t)index, 2); break;
-    case 3: multiply_few(few, (int64_t)index, 3); break;
-    default: multiply_few(few, (int64_t)index, FEW_ROWS);
+  case 1: multiply_few(few, (int64_t)index, 1); break;
+  case 2: multiply_few(few, (int64_t)index, 2); break;
+  case 3: multiply_few(few, (int64_t)index, 3); break;
+  default: multiply_few(few, (int64_t)index, FEW_ROWS);
   }
 }
 

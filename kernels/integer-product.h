@@ -11,7 +11,7 @@
 
 enum {
   CHUNK_DEPTH = 768, // of a panel that stays in a core's first cache while rows are multiplied with it
-  PARTS = 4,         // tasks that round 8 rows
+  PARTS = 4, // tasks that round 8 rows
   EXPANDED = BLOCK * BLOCK, // bytes of a block of 4 bits when each level has a byte
 };
 
@@ -70,7 +70,7 @@ static void add_thin(const Product *p, int64_t row, int64_t rows, int64_t column
 typedef struct {
   const Product *products;
   int64_t count;
-  uint8_t *left;          // `groups` for each 8 rows
+  uint8_t *left; // `groups` for each 8 rows
   int64_t panels, of_a_task; // of all products, one after another
 } IntegerProducts;
 

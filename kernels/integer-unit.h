@@ -8,7 +8,9 @@
 #include "rounding.h"
 
 /** Sums of 8 rows and 32 columns. */
-typedef struct { Vector of[8][2]; } RowSums;
+typedef struct {
+  Vector of[8][2];
+} RowSums;
 
 /** Blocks of a panel: their levels, one byte each, and their scales, and how many bytes there are from block to block. */
 typedef struct {
@@ -26,7 +28,10 @@ static inline __attribute__((always_inline)) Vector read_scales(const uint8_t *f
 }
 
 /** Bytes that are to be prefetched while 8 rows are multiplied with some blocks: so many lines for each block. */
-typedef struct { const uint8_t *from; int64_t lines; } Ahead;
+typedef struct {
+  const uint8_t *from;
+  int64_t lines;
+} Ahead;
 
 /** Before and after a thread uses `add_blocks` with blocks so deep. */
 static void start_integers(int deep);

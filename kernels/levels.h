@@ -10,11 +10,11 @@
 
 /** How 32 columns of a block are laid out: two tiles of levels, then scales, then offsets, one for each column. */
 typedef struct {
-  int deep;    // numbers of a column in a block
-  int bits;    // of a level: 8, or 4, with those of the second tile in the upper halves of bytes
-  int together;  // levels of a column side by side: as many products as the unit adds to a sum at once
+  int deep; // numbers of a column in a block
+  int bits; // of a level: 8, or 4, with those of the second tile in the upper halves of bytes
+  int together; // levels of a column side by side: as many products as the unit adds to a sum at once
   int row_bytes; // of the integers that levels are multiplied with
-  int halves;  // whether scales and offsets are float16
+  int halves; // whether scales and offsets are float16
   int offsets; // whether there are any
 } Coding;
 
@@ -117,7 +117,8 @@ static void copy_levels(Matrix m, int64_t column, uint8_t *block) {
     scale = first_lane(scales), offset = -first_lane(minima);
     bytes = from + 16 + BLOCK * (m.block / 2);
     for (int i = 0; i < BLOCK; i++) levels[i] = m.block % 2 ? bytes[i] >> 4 : bytes[i] & 15;
-  } else for (int i = 0; i < BLOCK; i++) levels[i] = i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4;
+  } else
+    for (int i = 0; i < BLOCK; i++) levels[i] = i < 16 ? bytes[i] & 15 : bytes[i - 16] >> 4;
   put_scale(block, of_4_bits, column, 0, scale);
   put_scale(block, of_4_bits, column, 1, offset);
   for (int i = 0; i < BLOCK; i += 16) put_levels(block, of_4_bits, column, i, levels + i);
@@ -130,13 +131,14 @@ static void read_columns_of(const Product *p, int64_t start, int64_t first, int6
   float decoded[BLOCK * BLOCK];
   for (int64_t part = 0; part < deep && start + part < p->depth; part += BLOCK) {
     const int64_t from = start + part, depth = least(BLOCK, p->depth - from);
-    const Matrix block = p->right_transposed ? region_of(p->right, first, from, columns, BLOCK, decoded)
-                                             : region_of(p->right, from, first, depth, BLOCK, decoded);
+    const Matrix block =
+        p->right_transposed ? region_of(p->right, first, from, columns, BLOCK, decoded) : region_of(p->right, from, first, depth, BLOCK, decoded);
     const int64_t along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
     for (int64_t column = 0; column < columns; column++) {
       const float *from = (const float *)block.numbers + column * across;
       if (along == 1) memcpy(into[column] + part, from, depth * sizeof *from);
-      else for (int64_t k = 0; k < depth; k++) into[column][part + k] = from[k * along];
+      else
+        for (int64_t k = 0; k < depth; k++) into[column][part + k] = from[k * along];
     }
   }
 }

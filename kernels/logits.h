@@ -15,16 +15,18 @@
 
 enum {
   CHUNK_COLUMNS = 512, // of the vocabulary; their packed weights fit a core's second cache
-  GROUPS = 8,          // at most, where there are sums of rows
-  DIRECTIONS = 2,      // gradients at most: of log Σ e^l, and of the entropy
+  GROUPS = 8, // at most, where there are sums of rows
+  DIRECTIONS = 2, // gradients at most: of log Σ e^l, and of the entropy
 };
 
 /** Of some logits: the largest, Σ e^(l − largest) and Σ (l − largest) · e^(l − largest). */
-typedef struct { float largest, sum, weighted; } Statistics;
+typedef struct {
+  float largest, sum, weighted;
+} Statistics;
 
 typedef struct {
   const float *hidden; // [tokens, size]
-  Matrix weight;       // [vocabulary, size]
+  Matrix weight; // [vocabulary, size]
   const int64_t *targets;
   int64_t tokens, size, vocabulary;
   float alpha; // of logits
@@ -34,9 +36,9 @@ typedef struct {
   int64_t directions; // gradients that are asked for
 
   int64_t chunks, together, groups; // chunks, those of a group, and groups
-  Packed *strips;                // hidden states, packed
-  Statistics *statistics;        // [groups, tokens]
-  float *sums;                   // [groups, directions, tokens, size]
+  Packed *strips; // hidden states, packed
+  Statistics *statistics; // [groups, tokens]
+  float *sums; // [groups, directions, tokens, size]
   atomic_int failed;
 } TokenScores;
 
@@ -63,8 +65,8 @@ static void pack_hidden_task(void *data, size_t index) {
 static void multiply_chunk(const TokenScores *t, int64_t row, int64_t columns, const Packed *panels, float *logits) {
   const Factors none = {0};
   for (int64_t column = 0; column < columns; column += BLOCK)
-    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), t->size,
-                       left_size(t->rounding), panel_block(t)},
+    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), t->size, left_size(t->rounding),
+                       panel_block(t)},
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
 
@@ -122,8 +124,8 @@ static void add_logits(const TokenScores *t, int64_t group, int64_t chunk, int64
 }
 
 /** Multiplies weights of up to 32 tokens with rows of the weight, and adds that to sums. */
-static void add_weighted_rows(const TokenScores *t, const float *weights, int64_t columns, const Packed *depth, int is_first, int64_t rows, Packed *strip,
-                         float *sums) {
+static void add_weighted_rows(const TokenScores *t, const float *weights, int64_t columns, const Packed *depth, int is_first, int64_t rows,
+                              Packed *strip, float *sums) {
   const int64_t blocks = ceiling(columns, BLOCK), left = left_size(gradient_rounding(t)), right = depth_block(t);
   const Factors none = {0};
   pack_rows(weights, CHUNK_COLUMNS, rows, columns, 1, left, strip);

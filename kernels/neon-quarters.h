@@ -35,7 +35,8 @@ static inline void fours_of_signed_bytes(Bytes x, FourInts into[4]) {
 }
 /** The lowest bytes of four times four integers. */
 static inline void store_bytes_of(uint8_t *into, FourInts a, FourInts b, FourInts c, FourInts d) {
-  const int8x16_t low = vuzp1q_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)), high = vuzp1q_s8(vreinterpretq_s8_s32(c), vreinterpretq_s8_s32(d));
+  const int8x16_t low = vuzp1q_s8(vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b)),
+                  high = vuzp1q_s8(vreinterpretq_s8_s32(c), vreinterpretq_s8_s32(d));
   vst1q_u8(into, vreinterpretq_u8_s8(vuzp1q_s8(low, high)));
 }
 static inline void store_four_words(int16_t *into, FourInts x) { vst1_s16(into, vqmovn_s32(x)); }
@@ -48,16 +49,18 @@ static inline void store_four_words(int16_t *into, FourInts x) { vst1_s16(into, 
 #define FMLA(lane) __asm__ volatile("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(sum) : "w"(numbers), "w"(x))
 static inline __attribute__((always_inline)) Four add_four_multiples_of(Four sum, Four numbers, Four x, const int place) {
   switch (place) {
-    case 0: FMLA(0); break;
-    case 1: FMLA(1); break;
-    case 2: FMLA(2); break;
-    default: FMLA(3);
+  case 0: FMLA(0); break;
+  case 1: FMLA(1); break;
+  case 2: FMLA(2); break;
+  default: FMLA(3);
   }
   return sum;
 }
 
 /** 16 integers of 16 bits. */
-typedef struct { int16x8_t low, high; } Words;
+typedef struct {
+  int16x8_t low, high;
+} Words;
 typedef int16x4_t FourWords;
 
 static inline Words words_of_signed_bytes(Bytes x) {

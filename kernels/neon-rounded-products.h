@@ -15,7 +15,8 @@ static inline void store_rounded_pair(Packed *into, Four first, Four second) {
   vst1q_bf16((bfloat16_t *)into, vcvtq_high_bf16_f32(vcvtq_low_bf16_f32(first), second));
 }
 
-static inline void pack_rounded(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack_rounded(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor,
+                                Packed *into) {
   for (int64_t k = 0; k < depth; k += 16)
     for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
       Vector square[16];
@@ -30,7 +31,8 @@ static inline void pack_rounded(const float *from, int64_t stride, int along, in
         store_rounded_pair(place + 12 * BLOCK + 8 * i, square[2 * i].d, square[2 * i + 1].d);
       }
       // What is multiplied at once is four deep, but a block ends where both of its halves do.
-      if (depth - k <= 16 && k % BLOCK == 0) for (int i = 0; i < 4; i++) memset(place + (16 + 4 * i) * BLOCK, 0, 64 * sizeof *place);
+      if (depth - k <= 16 && k % BLOCK == 0)
+        for (int i = 0; i < 4; i++) memset(place + (16 + 4 * i) * BLOCK, 0, 64 * sizeof *place);
     }
 }
 

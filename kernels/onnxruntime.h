@@ -45,7 +45,8 @@ typedef struct {
   void *others_232[17];
   OrtStatus *(*KernelInfoGetConstantInput_tensor)(const OrtKernelInfo *info, size_t index, int *is_constant, const OrtValue **value);
   void *others_250[24];
-  OrtStatus *(*KernelContext_ParallelFor)(const OrtKernelContext *context, void (*task)(void *data, size_t index), size_t count, size_t batches, void *data);
+  OrtStatus *(*KernelContext_ParallelFor)(const OrtKernelContext *context, void (*task)(void *data, size_t index), size_t count, size_t batches,
+                                          void *data);
 } OrtApi;
 _Static_assert(offsetof(OrtApi, CreateStatus) == 0 * sizeof(void *), "OrtApi");
 _Static_assert(offsetof(OrtApi, CreateCustomOpDomain) == 26 * sizeof(void *), "OrtApi");
@@ -83,7 +84,7 @@ typedef struct Operator {
   const char *called;
   size_t all_inputs, all_outputs, optional_inputs, optional_outputs; // the optional ones come last
   unsigned integers; // a bit for each input that has int64 numbers,
-  unsigned stored;   // for each matrix that may have bytes instead,
+  unsigned stored; // for each matrix that may have bytes instead,
   unsigned halves, half_outputs; // and for each input and output that has float16 numbers; all others have float32 numbers
 } Operator;
 
@@ -95,7 +96,7 @@ static int operator_input_type(const Operator *operator, size_t index) {
   return operator->integers & bit ? INTEGERS : operator->stored & bit ? ANY : operator->halves & bit ? HALVES : FLOATS;
 }
 static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
-static int operator_output_type(const Operator *operator, size_t index) { return operator->half_outputs >> index & 1 ? HALVES : FLOATS; }
+static int operator_output_type(const Operator *operator, size_t index) { return operator->half_outputs>> index & 1 ? HALVES : FLOATS; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
 static int operator_input_kind(const Operator *operator, size_t index) { return index + operator->optional_inputs >= operator->all_inputs; }
 static int operator_output_kind(const Operator *operator, size_t index) { return index + operator->optional_outputs >= operator->all_outputs; }
@@ -107,8 +108,8 @@ static int operator_input_memory(const Operator *operator, size_t index) { retur
 /** The fields of an Operator that are the same for all; the version is the first with statuses. */
 #define COMMON_FIELDS \
   .version = 16, .name = operator_name, .provider = operator_provider, .input_type = operator_input_type, .inputs = operator_inputs, \
-  .output_type = operator_output_type, .outputs = operator_outputs, .input_kind = operator_input_kind, \
-  .output_kind = operator_output_kind, .input_memory = operator_input_memory
+  .output_type = operator_output_type, .outputs = operator_outputs, .input_kind = operator_input_kind, .output_kind = operator_output_kind, \
+  .input_memory = operator_input_memory
 
 /** Sets a pointer of any type, whose address `data` is, to the memory of an array. */
 static OrtStatus *read_data(const OrtValue *value, void *data) { return api->GetTensorMutableData(value, data); }
@@ -127,8 +128,7 @@ static OrtStatus *read_shape(const OrtValue *value, size_t least, size_t most, i
   OrtStatus *status = api->GetTensorTypeAndShape(value, &shape);
   if (status) return status;
   status = api->GetDimensionsCount(shape, axes);
-  if (!status && (*axes < least || *axes > most))
-    status = invalid_argument("gradus: an operand has another number of axes");
+  if (!status && (*axes < least || *axes > most)) status = invalid_argument("gradus: an operand has another number of axes");
   if (!status) status = api->GetDimensions(shape, sizes, *axes);
   api->ReleaseTensorTypeAndShapeInfo(shape);
   return status;

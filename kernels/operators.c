@@ -24,10 +24,13 @@
 #include "tall-gemm.h"
 #include "token-scores.h"
 
-static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &cached_attention_in_halves, &token_scores, &row_program, &stored_rows, &tall_gemm};
+static const Operator *const operators[] = {
+    &split_gemm,  &segment_attention, &segment_attention_gradient, &cached_attention, &cached_attention_in_halves, &token_scores, &row_program,
+    &stored_rows, &tall_gemm};
 
-typedef struct { const OrtApi *(*GetApi)(uint32_t version); } OrtApiBase;
+typedef struct {
+  const OrtApi *(*GetApi)(uint32_t version);
+} OrtApiBase;
 
 /** ONNX Runtime calls it for each session that this library is registered with. */
 EXPORTED OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBase *base) {

@@ -73,12 +73,18 @@ static inline void store_four_words(int16_t *into, FourInts x) {
 }
 
 /** 16 integers of 16 bits, as long as they are multiplied, and four of them as they are in memory. */
-typedef struct { FourInts of[4]; } Words;
-typedef struct { int16_t of[4]; } FourWords;
+typedef struct {
+  FourInts of[4];
+} Words;
+typedef struct {
+  int16_t of[4];
+} FourWords;
 
 static inline Words words_of_signed_bytes(Bytes x) {
   Words words;
   fours_of_signed_bytes(x, words.of);
   return words;
 }
-static inline FourInts add_four_multiples(FourInts sum, FourInts x, int32_t factor) { return (FourInts)((FourBits)sum + (FourBits)x * (uint32_t)factor); }
+static inline FourInts add_four_multiples(FourInts sum, FourInts x, int32_t factor) {
+  return (FourInts)((FourBits)sum + (FourBits)x * (uint32_t)factor);
+}

@@ -8,15 +8,15 @@
 typedef uint16_t Packed;
 
 enum {
-  BLOCK = 32,               // rows, columns and depth of what is multiplied at once
-  HIGH_BLOCK = BLOCK * BLOCK,     // the size of a packed block of bfloat16 numbers, or of the high parts of float32 ones
-  WHOLE_BLOCK = 2 * HIGH_BLOCK,         // that of a packed block of float32 numbers
-  DEPTH = 1536,             // of what is packed at once, so that it fits into caches
+  BLOCK = 32, // rows, columns and depth of what is multiplied at once
+  HIGH_BLOCK = BLOCK * BLOCK, // the size of a packed block of bfloat16 numbers, or of the high parts of float32 ones
+  WHOLE_BLOCK = 2 * HIGH_BLOCK, // that of a packed block of float32 numbers
+  DEPTH = 1536, // of what is packed at once, so that it fits into caches
   GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
-  TASKS = 8,                // at least, so that threads end at about the same time
-  JOINT = 3,                // products at most of one left operand in a node
-  FEW_ROWS = 4,                  // at most so many rows are multiplied without packing them
-  AHEAD = 2048,             // bytes ahead of what is read that are prefetched
+  TASKS = 8, // at least, so that threads end at about the same time
+  JOINT = 3, // products at most of one left operand in a node
+  FEW_ROWS = 4, // at most so many rows are multiplied without packing them
+  AHEAD = 2048, // bytes ahead of what is read that are prefetched
 };
 
 /** How operands are rounded, for less time. Coarsely is for gradients, and no different on some units. */
@@ -34,8 +34,8 @@ typedef struct Product {
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
   Rounding rounding;
-  const Packed *packed;   // the right operand, if it was packed before
-  int64_t packed_block;      // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
+  const Packed *packed; // the right operand, if it was packed before
+  int64_t packed_block; // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *lora_b; // inner · B, or null; as large as this product, but less deep. Only its operands count
   const struct Product *lora_a; // left · A, or null; its result is inner

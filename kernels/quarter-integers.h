@@ -8,7 +8,8 @@
 #endif
 
 /** Adds the product of some of eight rows, from `first`, and 16 columns of a block of a panel. */
-static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, int first, Right right, int tile, const Coding c, const int rows,
+                                                           RowSums *result) {
   const RowScales *scales = row_scales(left, c);
   Ints sums[INTEGER_ROWS];
   sum_tile(left + rounded_row_bytes(c) * first, right.levels + 16 * c.deep * tile, c, rows, sums);
@@ -24,6 +25,7 @@ static inline __attribute__((always_inline)) void add_tile(const uint8_t *left, 
   }
 }
 
-static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, const int rows,
+                                                            RowSums *result) {
   for (int tile = 0; tile < 2; tile++) add_tile(left, first, right, tile, c, rows, result);
 }

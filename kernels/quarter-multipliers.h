@@ -5,10 +5,10 @@
 #include "vectors.h"
 
 enum {
-  SPAN = 4 * BLOCK,                  // depth of a panel that stays in a core's first cache while all rows are multiplied with it
+  SPAN = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
   MOST_ROWS = QUARTER_REGISTERS / 8, // whose sums are in registers
   FEWER_ROWS = MOST_ROWS,
-  PLACES = 4,                        // in depth that are multiplied in a row
+  PLACES = 4, // in depth that are multiplied in a row
 };
 
 /** Processors see for themselves that memory is read in its order. */

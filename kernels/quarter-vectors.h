@@ -13,8 +13,12 @@
 
 enum { REGISTERS = 8 }; // or half as many: where there are fewer, some sums are in the first cache
 
-typedef struct { Four a, b, c, d; } Vector;
-typedef struct { FourInts a, b, c, d; } Ints;
+typedef struct {
+  Four a, b, c, d;
+} Vector;
+typedef struct {
+  FourInts a, b, c, d;
+} Ints;
 typedef Ints Mask; // all bits of a lane, or none
 
 /** Two registers as one, then the places of what is taken from it. */
@@ -144,7 +148,8 @@ QUARTERS_2(Ints, bits_xor, Ints, XOR)
 static inline Vector masked(Mask mask, Vector x) { return as_floats(bits_and(mask, as_ints(x))); }
 #define SHIFTED(name, type, operator) \
   static inline Ints name(Ints x, int bits) { \
-    return (Ints){(FourInts)((type)x.a operator bits), (FourInts)((type)x.b operator bits), (FourInts)((type)x.c operator bits), (FourInts)((type)x.d operator bits)}; \
+    return (Ints){(FourInts)((type)x.a operator bits), (FourInts)((type)x.b operator bits), (FourInts)((type)x.c operator bits), \
+                  (FourInts)((type)x.d operator bits)}; \
   }
 SHIFTED(shift_left, FourBits, <<)
 SHIFTED(shift_right, FourBits, >>)

@@ -70,7 +70,8 @@ static inline void round_along(const float *from, int64_t stride, int64_t width,
     }
 }
 
-static inline void pack_rounded(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack_rounded(const float *from, int64_t stride, int along, int is_right, int64_t width, int64_t depth, float factor,
+                                Packed *into) {
   for (int64_t half = 0; half < 2 && 16 * half < width; half++) {
     Ints pairs[PAIRS];
     float *scales = scales_of_span(into) + 16 * half;
@@ -78,7 +79,8 @@ static inline void pack_rounded(const float *from, int64_t stride, int along, in
     else round_across(from + 16 * half, stride, width - 16 * half, depth, factor, scales, pairs);
     for (int64_t block = 0; BLOCK * block < depth; block++) {
       if (along == is_right) transpose(pairs + 16 * block);
-      for (int64_t i = 0; i < 16; i++) store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_floats(pairs[16 * block + i]));
+      for (int64_t i = 0; i < 16; i++)
+        store((float *)(into + block * ROUNDED_BLOCK + half * HIGH_BLOCK / 2 + 32 * i), as_floats(pairs[16 * block + i]));
     }
   }
 }

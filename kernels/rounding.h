@@ -17,7 +17,7 @@ static inline int most_level(Coding c) { return c.row_bytes == 2 ? 32639 : 127; 
 typedef struct {
   float scales[8];
   union {
-    float sums[8];         // of the rounded numbers, where levels have offsets
+    float sums[8]; // of the rounded numbers, where levels have offsets
     int32_t whole_sums[8]; // of the integers, where levels have signs
   };
 } RowScales;

@@ -8,10 +8,25 @@
 
 typedef struct {
   enum {
-    LOOP, CONSTANT, // the operand of a constant is its bits
-    COPY, NEGATIVE, EXP, LOG, SQRT, RECIPROCAL, SIGMOID, TANH, ABSOLUTE,
-    ADD, SUBTRACT, MULTIPLY, DIVIDE, MAXIMUM, MINIMUM,
-    SUM, LARGEST, // of all columns: from a wide register to a narrow one
+    LOOP,
+    CONSTANT, // the operand of a constant is its bits
+    COPY,
+    NEGATIVE,
+    EXP,
+    LOG,
+    SQRT,
+    RECIPROCAL,
+    SIGMOID,
+    TANH,
+    ABSOLUTE,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    MAXIMUM,
+    MINIMUM,
+    SUM,
+    LARGEST, // of all columns: from a wide register to a narrow one
     OPERATIONS
   } operation;
   int32_t result, left, right;
@@ -22,9 +37,9 @@ typedef enum { WIDE_VALUES, OF_COLUMNS, OF_ROWS, SINGLE } Kind;
 
 enum {
   LANES = 16,
-  LOOP_NUMBERS = 8192,   // in all wide registers together: two thirds of the first cache
+  LOOP_NUMBERS = 8192, // in all wide registers together: two thirds of the first cache
   LONGEST_BLOCK = 1024,
-  TASK_NUMBERS = 16384,  // of a wide operand in a task, at least
+  TASK_NUMBERS = 16384, // of a wide operand in a task, at least
   MOST_TASKS = 16,
 };
 
@@ -49,16 +64,17 @@ typedef struct {
   int64_t rows, rows_of_task, block;
 } Execution;
 
-#define UNARY(function) { \
+#define UNARY(function) \
+  { \
     int64_t i = 0; \
     for (; i + LANES <= count; i += LANES) store(result + i, function(load(left + i * left_step))); \
     if (i < count) store_first(count - i, result + i, function(load_first(count - i, left + i * left_step))); \
     break; \
   }
-#define BINARY(function) { \
+#define BINARY(function) \
+  { \
     int64_t i = 0; \
-    for (; i + LANES <= count; i += LANES) \
-      store(result + i, function(load(left + i * left_step), load(right + i * right_step))); \
+    for (; i + LANES <= count; i += LANES) store(result + i, function(load(left + i * left_step), load(right + i * right_step))); \
     if (i < count) \
       store_first(count - i, result + i, function(load_first(count - i, left + i * left_step), load_first(count - i, right + i * right_step))); \
     break; \
@@ -100,24 +116,24 @@ static void compute_instruction(Instruction instruction, const Register *registe
   const float *left = at[instruction.left], *right = at[instruction.right];
   const int64_t left_step = registers[instruction.left].step, right_step = registers[instruction.right].step;
   switch (instruction.operation) {
-    case COPY: UNARY(copied)
-    case NEGATIVE: UNARY(negate)
-    case EXP: UNARY(exponential)
-    case LOG: UNARY(logarithm)
-    case SQRT: UNARY(square_root)
-    case RECIPROCAL: UNARY(inverse)
-    case SIGMOID: UNARY(sigmoid)
-    case TANH: UNARY(hyperbolic_tangent)
-    case ABSOLUTE: UNARY(absolute)
-    case ADD: BINARY(add)
-    case SUBTRACT: BINARY(sub)
-    case MULTIPLY: BINARY(mul)
-    case DIVIDE: BINARY(divide)
-    case MAXIMUM: BINARY(max_or_nan)
-    case MINIMUM: BINARY(min_or_nan)
-    case SUM: add_columns(result, left, count); break;
-    case LARGEST: find_largest(result, left, count); break;
-    default: break;
+  case COPY: UNARY(copied)
+  case NEGATIVE: UNARY(negate)
+  case EXP: UNARY(exponential)
+  case LOG: UNARY(logarithm)
+  case SQRT: UNARY(square_root)
+  case RECIPROCAL: UNARY(inverse)
+  case SIGMOID: UNARY(sigmoid)
+  case TANH: UNARY(hyperbolic_tangent)
+  case ABSOLUTE: UNARY(absolute)
+  case ADD: BINARY(add)
+  case SUBTRACT: BINARY(sub)
+  case MULTIPLY: BINARY(mul)
+  case DIVIDE: BINARY(divide)
+  case MAXIMUM: BINARY(max_or_nan)
+  case MINIMUM: BINARY(min_or_nan)
+  case SUM: add_columns(result, left, count); break;
+  case LARGEST: find_largest(result, left, count); break;
+  default: break;
   }
 }
 

@@ -53,7 +53,7 @@ static OrtStatus *read_program(ProgramNode *node, const OrtKernelInfo *info) {
   return status;
 }
 
-static OrtStatus *create_program(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_program(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   ProgramNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   size_t kinds = 0;
@@ -65,8 +65,7 @@ static OrtStatus *create_program(const Operator *operator, const OrtApi *ignored
   if (!status) status = read_integers(info, "kinds", &node->kinds, &kinds);
   node->registers = node->inputs + node->outputs + node->narrow + node->wide;
   if (!status) status = read_program(node, info);
-  if (!status && kinds != node->inputs + node->outputs)
-    status = invalid_argument("RowProgram: inputs or outputs have no kinds");
+  if (!status && kinds != node->inputs + node->outputs) status = invalid_argument("RowProgram: inputs or outputs have no kinds");
   if (status) destroy_program(node);
   else *created = node;
   return status;

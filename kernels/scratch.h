@@ -5,7 +5,10 @@
 #include "platform.h"
 
 /** Memory is kept for the next product: touching new pages would take as long as packing. */
-typedef struct { size_t bytes; void *memory; } Scratch;
+typedef struct {
+  size_t bytes;
+  void *memory;
+} Scratch;
 enum { KEPT = 64 };
 static Scratch kept[KEPT];
 static atomic_flag locked = ATOMIC_FLAG_INIT;

@@ -4,9 +4,12 @@
 #include "attention.h"
 #include "onnxruntime.h"
 
-typedef struct { int64_t heads, kv_heads, window, rounded; float scale; } AttentionNode;
+typedef struct {
+  int64_t heads, kv_heads, window, rounded;
+  float scale;
+} AttentionNode;
 
-static OrtStatus *create_attention(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_attention(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   AttentionNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   OrtStatus *status = api->KernelInfoGetAttribute_int64(info, "heads", &node->heads);
@@ -65,14 +68,8 @@ static OrtStatus *run_attention_gradient(void *node, OrtKernelContext *context) 
 enum { SEGMENTS = 1 << 3 }; // the input that has integers
 
 static const Operator segment_attention = {
-    COMMON_FIELDS,
-    .called = "SegmentAttention",
-    .all_inputs = 4,
-    .all_outputs = 1,
-    .integers = SEGMENTS,
-    .create = create_attention,
-    .compute = run_attention,
-    .destroy = free,
+    COMMON_FIELDS,        .called = "SegmentAttention", .all_inputs = 4,          .all_outputs = 1,
+    .integers = SEGMENTS, .create = create_attention,   .compute = run_attention, .destroy = free,
 };
 
 static const Operator segment_attention_gradient = {

@@ -40,7 +40,9 @@ typedef struct {
  * Where the operands and results of one of the products are among inputs and outputs. Inputs are 0 left, 1 right, 2 addend, 3 inner, 4 B, 5 A, then
  * right, B and A of each further product; outputs the result of each and, after it, its inner. Further products compute theirs, with A.
  */
-typedef struct { size_t right, lora_b, lora_a, result; } Places;
+typedef struct {
+  size_t right, lora_b, lora_a, result;
+} Places;
 
 static Places places_of(int64_t index) {
   const size_t i = (size_t)index;
@@ -77,7 +79,7 @@ static void destroy_product(void *data) {
   free(node);
 }
 
-static OrtStatus *create_product(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_product(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   ProductNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   int64_t packing = EACH_RUN;
@@ -141,7 +143,9 @@ static OrtStatus *read_product(const ProductNode *node, int64_t index, OrtKernel
   *p = (Product){.left_transposed = (int)node->left_transposed,
                  .right_transposed = (int)node->right_transposed,
                  .alpha = node->alpha,
-                 .rounding = node->packing == EACH_RUN_COARSE ? ROUNDED_COARSELY : node->packing == EACH_RUN_ROUNDED ? ROUNDED : NOT_ROUNDED,
+                 .rounding = node->packing == EACH_RUN_COARSE    ? ROUNDED_COARSELY
+                             : node->packing == EACH_RUN_ROUNDED ? ROUNDED
+                                                                 : NOT_ROUNDED,
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
                  .levels = node->levels[index]};
@@ -173,8 +177,8 @@ static const Operator split_gemm = {
     COMMON_FIELDS,
     .called = "SplitGemm",
     .all_inputs = 3 + 3 * JOINT,
-    .optional_inputs = 1 + 3 * JOINT,       // the addend, the factors of the thin products, and the other products
-    .stored = 1 << 1 | 1 << 6 | 1 << 9,     // the right operands
+    .optional_inputs = 1 + 3 * JOINT, // the addend, the factors of the thin products, and the other products
+    .stored = 1 << 1 | 1 << 6 | 1 << 9, // the right operands
     .all_outputs = 2 * JOINT,
     .optional_outputs = 2 * JOINT - 1, // the left factor of the thin product that is added, and the other products
     .create = create_product,

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include "onnxruntime.h"
 
-typedef struct { int64_t format; } StoredRowsNode;
+typedef struct {
+  int64_t format;
+} StoredRowsNode;
 
-static OrtStatus *create_stored_rows(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_stored_rows(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   StoredRowsNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   OrtStatus *status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
@@ -48,7 +50,7 @@ static const Operator stored_rows = {
     .all_inputs = 2,
     .all_outputs = 1,
     .integers = 1 << 1, // ids
-    .stored = 1 << 0,   // table
+    .stored = 1 << 0, // table
     .create = create_stored_rows,
     .compute = run_stored_rows,
     .destroy = free,

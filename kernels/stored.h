@@ -14,7 +14,9 @@ enum {
 };
 
 /** Rows of formats other than FLOAT32 are made of whole units: blocks of 32 numbers, or eight of them that share what scales their scales. */
-typedef struct { int64_t blocks, bytes; } Unit;
+typedef struct {
+  int64_t blocks, bytes;
+} Unit;
 static const Unit units[FORMATS] = {{1, 128}, {1, 64}, {1, 64}, {1, 34}, {1, 18}, {1, 20}, {1, 22}, {1, 24}, {8, 144}, {8, 176}, {8, 210}};
 
 /** A matrix, row by row; `stride` numbers from one row to the next. Rows begin with this block of their first unit. */
@@ -69,7 +71,9 @@ static inline void read_scales_of(const uint8_t *unit, int64_t block, Vector *sc
 }
 
 /** Some bits of each of 16 bytes. */
-static inline Ints bits_of(Bytes bytes, int64_t first, int mask) { return bits_and(shift_right(bytes_to_ints(bytes), (int)first), broadcast_ints(mask)); }
+static inline Ints bits_of(Bytes bytes, int64_t first, int mask) {
+  return bits_and(shift_right(bytes_to_ints(bytes), (int)first), broadcast_ints(mask));
+}
 
 /** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
 static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, int64_t block, Vector into[2]) {
@@ -97,31 +101,31 @@ static inline void decode_6_bits(const uint8_t *unit, int64_t block, Vector into
 static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, int64_t block, Vector into[2]) {
   uint32_t fifths = 0;
   switch (format) {
-    case FLOAT32:
-      for (int i = 0; i < 2; i++) into[i] = load((const float *)from + 16 * i);
-      return;
-    case BFLOAT16:
-      for (int i = 0; i < 2; i++) into[i] = from_bfloat16(from + 32 * i);
-      return;
-    case FLOAT16:
-      for (int i = 0; i < 2; i++) into[i] = from_halves(from + 32 * i);
-      return;
-    case Q8_0:
-      for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), ints_to_floats(signed_bytes_to_ints(load_bytes(from + 2 + 16 * i))));
-      return;
-    case Q4_0:
-    case Q5_0:
-      if (format == Q5_0) memcpy(&fifths, from + 2, 4);
-      decode_integers(from + (format == Q5_0 ? 6 : 2), fifths, format == Q5_0 ? 16 : 8, into);
-      for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), into[i]);
-      return;
-    case Q4_K: return decode_with_minimum(from, from + 16, 0, block, into);
-    case Q5_K: return decode_with_minimum(from, from + 48, from + 16, block, into);
-    case Q6_K: return decode_6_bits(from, block, into);
-    default: // Q4_1 and Q5_1
-      if (format == Q5_1) memcpy(&fifths, from + 4, 4);
-      decode_integers(from + (format == Q5_1 ? 8 : 4), fifths, 0, into);
-      for (int i = 0; i < 2; i++) into[i] = fmadd(broadcast_half(from), into[i], broadcast_half(from + 2));
+  case FLOAT32:
+    for (int i = 0; i < 2; i++) into[i] = load((const float *)from + 16 * i);
+    return;
+  case BFLOAT16:
+    for (int i = 0; i < 2; i++) into[i] = from_bfloat16(from + 32 * i);
+    return;
+  case FLOAT16:
+    for (int i = 0; i < 2; i++) into[i] = from_halves(from + 32 * i);
+    return;
+  case Q8_0:
+    for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), ints_to_floats(signed_bytes_to_ints(load_bytes(from + 2 + 16 * i))));
+    return;
+  case Q4_0:
+  case Q5_0:
+    if (format == Q5_0) memcpy(&fifths, from + 2, 4);
+    decode_integers(from + (format == Q5_0 ? 6 : 2), fifths, format == Q5_0 ? 16 : 8, into);
+    for (int i = 0; i < 2; i++) into[i] = mul(broadcast_half(from), into[i]);
+    return;
+  case Q4_K: return decode_with_minimum(from, from + 16, 0, block, into);
+  case Q5_K: return decode_with_minimum(from, from + 48, from + 16, block, into);
+  case Q6_K: return decode_6_bits(from, block, into);
+  default: // Q4_1 and Q5_1
+    if (format == Q5_1) memcpy(&fifths, from + 4, 4);
+    decode_integers(from + (format == Q5_1 ? 8 : 4), fifths, 0, into);
+    for (int i = 0; i < 2; i++) into[i] = fmadd(broadcast_half(from), into[i], broadcast_half(from + 2));
   }
 }
 
@@ -142,17 +146,17 @@ static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, c
 /** Decodes the first blocks of each of some rows. */
 static void decode(const Matrix *m, int64_t rows, int64_t blocks, float *into) {
   switch (m->format) { // one loop for each
-    case FLOAT32: return decode_rows(m, FLOAT32, rows, blocks, into);
-    case BFLOAT16: return decode_rows(m, BFLOAT16, rows, blocks, into);
-    case FLOAT16: return decode_rows(m, FLOAT16, rows, blocks, into);
-    case Q8_0: return decode_rows(m, Q8_0, rows, blocks, into);
-    case Q4_0: return decode_rows(m, Q4_0, rows, blocks, into);
-    case Q4_1: return decode_rows(m, Q4_1, rows, blocks, into);
-    case Q5_0: return decode_rows(m, Q5_0, rows, blocks, into);
-    case Q4_K: return decode_rows(m, Q4_K, rows, blocks, into);
-    case Q5_K: return decode_rows(m, Q5_K, rows, blocks, into);
-    case Q6_K: return decode_rows(m, Q6_K, rows, blocks, into);
-    default: return decode_rows(m, Q5_1, rows, blocks, into);
+  case FLOAT32: return decode_rows(m, FLOAT32, rows, blocks, into);
+  case BFLOAT16: return decode_rows(m, BFLOAT16, rows, blocks, into);
+  case FLOAT16: return decode_rows(m, FLOAT16, rows, blocks, into);
+  case Q8_0: return decode_rows(m, Q8_0, rows, blocks, into);
+  case Q4_0: return decode_rows(m, Q4_0, rows, blocks, into);
+  case Q4_1: return decode_rows(m, Q4_1, rows, blocks, into);
+  case Q5_0: return decode_rows(m, Q5_0, rows, blocks, into);
+  case Q4_K: return decode_rows(m, Q4_K, rows, blocks, into);
+  case Q5_K: return decode_rows(m, Q5_K, rows, blocks, into);
+  case Q6_K: return decode_rows(m, Q6_K, rows, blocks, into);
+  default: return decode_rows(m, Q5_1, rows, blocks, into);
   }
 }
 

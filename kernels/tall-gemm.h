@@ -13,8 +13,8 @@
 #include "vectors.h"
 
 enum {
-  TALL_COLUMNS = 64,         // of a task
-  TALL_ROWS = 64,            // that are added before the next thin columns
+  TALL_COLUMNS = 64, // of a task
+  TALL_ROWS = 64, // that are added before the next thin columns
   TALL_SUMS = REGISTERS / 2, // thin columns whose sums stay in registers
   MOST_THIN = 64,
 };
@@ -28,7 +28,8 @@ typedef struct {
 } TallProduct;
 
 /** Adds products of 16 wide columns, or the first of them, and some thin ones, over some rows: sums[thin · TALL_COLUMNS + column]. */
-static inline __attribute__((always_inline)) void add_tall(const TallProduct *p, const float *wide, int64_t there, const float *thin, int64_t rows, float *into) {
+static inline __attribute__((always_inline)) void add_tall(const TallProduct *p, const float *wide, int64_t there, const float *thin, int64_t rows,
+                                                           float *into) {
   Vector sums[TALL_SUMS];
   UNROLLED
   for (int i = 0; i < TALL_SUMS; i++) sums[i] = load(into + i * TALL_COLUMNS);
@@ -68,9 +69,11 @@ static void pad_rows(const float *from, const TallProduct *p, float *into) {
   }
 }
 
-typedef struct { float alpha; } TallNode;
+typedef struct {
+  float alpha;
+} TallNode;
 
-static OrtStatus *create_tall(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_tall(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   TallNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   OrtStatus *status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
@@ -110,11 +113,5 @@ static OrtStatus *run_tall(void *data, OrtKernelContext *context) {
 }
 
 static const Operator tall_gemm = {
-    COMMON_FIELDS,
-    .called = "TallGemm",
-    .all_inputs = 2,
-    .all_outputs = 1,
-    .create = create_tall,
-    .compute = run_tall,
-    .destroy = free,
+    COMMON_FIELDS, .called = "TallGemm", .all_inputs = 2, .all_outputs = 1, .create = create_tall, .compute = run_tall, .destroy = free,
 };

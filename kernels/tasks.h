@@ -11,12 +11,12 @@ typedef struct {
   const Product *product;
   int64_t start, depth, blocks; // where it begins, its size, and that in blocks
   int64_t left_block, right_block, thin_block; // sizes of blocks of strips, of panels, and of panels of thin products
-  const Product *lora_b;         // inner · B, which goes with the last part, and its depth in blocks
+  const Product *lora_b; // inner · B, which goes with the last part, and its depth in blocks
   int64_t lora_b_blocks;
-  Packed *lora_a_panels;       // packed, if there is such a product
+  Packed *lora_a_panels; // packed, if there is such a product
   int64_t panels_per_task, panel_tasks; // a task for each of so many parts of the panels …
   int64_t strips_per_task, strip_tasks; // … and of the strips
-  Packed *strips;            // packed, if several tasks read them; otherwise each task packs its own
+  Packed *strips; // packed, if several tasks read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
@@ -29,9 +29,9 @@ static void multiply_down(const Pass *pass, int64_t row, const Packed *strip) {
   for (int64_t column = 0; column < lora_a->columns; column += BLOCK) {
     float *into = lora_a->result + row * lora_a->columns + column;
     const Packed *panel = pass->lora_a_panels + column / BLOCK * pass->blocks * pass->thin_block;
-    multiply((Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
-             (Target){pass->start > 0 ? into : 0, into, lora_a->columns, least(BLOCK, pass->product->rows - row),
-                      least(BLOCK, lora_a->columns - column)});
+    multiply(
+        (Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
+        (Target){pass->start > 0 ? into : 0, into, lora_a->columns, least(BLOCK, pass->product->rows - row), least(BLOCK, lora_a->columns - column)});
   }
 }
 
@@ -57,8 +57,10 @@ static inline void prefetch_part(const Packed *from, int64_t size, int64_t part,
 static void multiply_task(void *data, size_t index) {
   Pass *pass = data;
   const Product *p = pass->product;
-  const int64_t first_row = (int64_t)index % pass->strip_tasks * pass->strips_per_task * BLOCK, last_row = least(p->rows, first_row + pass->strips_per_task * BLOCK);
-  const int64_t first = (int64_t)index / pass->strip_tasks * pass->panels_per_task * BLOCK, last = least(p->columns, first + pass->panels_per_task * BLOCK);
+  const int64_t first_row = (int64_t)index % pass->strip_tasks * pass->strips_per_task * BLOCK,
+                last_row = least(p->rows, first_row + pass->strips_per_task * BLOCK);
+  const int64_t first = (int64_t)index / pass->strip_tasks * pass->panels_per_task * BLOCK,
+                last = least(p->columns, first + pass->panels_per_task * BLOCK);
   const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(Packed));
   if (!scratch.memory) {
     pass->failed = 1;
@@ -89,10 +91,10 @@ static void multiply_task(void *data, size_t index) {
     for (int64_t column = first; column < last; column += BLOCK) {
       const int64_t panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
-      multiply((Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
-               (Factors){strip + pass->blocks * pass->left_block, lora_b_panels + panel * lora_b_size, lora_b_depth, pass->left_block, pass->thin_block},
-               (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
-                        least(BLOCK, p->columns - column)});
+      multiply(
+          (Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
+          (Factors){strip + pass->blocks * pass->left_block, lora_b_panels + panel * lora_b_size, lora_b_depth, pass->left_block, pass->thin_block},
+          (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row), least(BLOCK, p->columns - column)});
     }
   }
   stop_unit();

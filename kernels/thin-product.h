@@ -4,7 +4,7 @@
 #include "packing.h"
 
 enum {
-  SIDE = 4,                   // rows and columns that are multiplied at once
+  SIDE = 4, // rows and columns that are multiplied at once
   SUM_COLUMNS = REGISTERS / 8 // of these the columns whose sums are in registers
 };
 
@@ -37,7 +37,9 @@ static inline void write_square(Vector square, int64_t rows, int64_t columns, fl
   for (int64_t i = 0; i < SIDE && i < rows; i++) {
     float *place = into + i * stride;
     if (columns >= SIDE) memcpy(place, numbers + SIDE * i, SIDE * sizeof *place);
-    else for (int64_t j = 0; j < SIDE - 1; j++) if (j < columns) place[j] = numbers[SIDE * i + j];
+    else
+      for (int64_t j = 0; j < SIDE - 1; j++)
+        if (j < columns) place[j] = numbers[SIDE * i + j];
   }
 }
 

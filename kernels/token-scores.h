@@ -6,11 +6,11 @@
 
 typedef struct {
   float alpha;
-  int64_t format;  // of the weight
+  int64_t format; // of the weight
   int64_t rounded; // whether operands of products are rounded
 } TokenScoresNode;
 
-static OrtStatus *create_token_scores(const Operator *operator, const OrtApi *ignored, const OrtKernelInfo *info, void **created) {
+static OrtStatus *create_token_scores(const Operator *operator, const OrtApi * ignored, const OrtKernelInfo *info, void **created) {
   TokenScoresNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   OrtStatus *status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
@@ -54,8 +54,8 @@ static const Operator token_scores = {
     .all_inputs = 3,
     .all_outputs = 2 + DIRECTIONS,
     .optional_outputs = DIRECTIONS, // the gradients
-    .integers = 1 << 2,             // targets
-    .stored = 1 << 1,               // weight
+    .integers = 1 << 2, // targets
+    .stored = 1 << 1, // weight
     .create = create_token_scores,
     .compute = run_token_scores,
     .destroy = free,

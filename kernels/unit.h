@@ -16,7 +16,10 @@ typedef struct {
 /**
  * A strip of the left operand and a panel of the right one, so deep, and the sizes of their blocks. If one is rounded, so is the other.
  */
-typedef struct { const Packed *left, *right; int64_t depth, left_size, right_size; } Factors;
+typedef struct {
+  const Packed *left, *right;
+  int64_t depth, left_size, right_size;
+} Factors;
 
 /** Before and after a thread uses `multiply`. */
 static void start_unit(void);
@@ -31,7 +34,8 @@ static void stop_unit(void);
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  * @param depth from here to the end
  */
-static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into);
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
+                        Packed *into);
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
 static inline void read_pair(const Packed *block, int64_t size, int64_t half, int64_t pair, Vector into[2]);

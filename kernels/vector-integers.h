@@ -20,8 +20,8 @@ static inline void add_block(const uint8_t *left, int first, Right right, const 
 static void start_integers(int deep) {}
 static void stop_integers(void) {}
 
-static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, int64_t groups, Ahead ahead, const Coding c,
-                                                                const int rows, RowSums *result) {
+static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *left, int first, Right right, int64_t groups, Ahead ahead,
+                                                                const Coding c, const int rows, RowSums *result) {
   for (int64_t group = 0; group < groups; group++) {
     add_block(left + group * eight_rows_bytes(c), first, right_at(right, group), c, rows, result);
     for (int64_t line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
@@ -29,8 +29,8 @@ static inline __attribute__((always_inline)) void add_some_rows(const uint8_t *l
   }
 }
 
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead, const Coding c,
-                                                             RowSums *result) {
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead,
+                                                             const Coding c, RowSums *result) {
   const int most = rows_at_once(c);
   for (int first = 0; first < rows; first += most) {
     const int64_t rest = rows - first;

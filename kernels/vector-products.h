@@ -36,7 +36,8 @@ static inline Ints round_upper(Vector x) {
   return bits_and(as_ints(blend(is_nan(x), none, as_floats(rounded))), broadcast_ints((int32_t)0xffff0000));
 }
 
-static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack_block(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
+                              Packed *into) {
   for (int64_t half = 0; half < 2 && 16 * half < width; half++)
     for (int64_t part = 0; part < 2; part++) {
       Vector square[16];
@@ -57,7 +58,8 @@ static inline void pack_block(const float *from, int64_t stride, int along, int 
     }
 }
 
-static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor, Packed *into) {
+static inline void pack(const float *from, int64_t stride, int along, int is_right, int64_t size, int64_t width, int64_t depth, float factor,
+                        Packed *into) {
 #ifdef ROUNDS
   if (size == ROUNDED_BLOCK) return pack_rounded(from, stride, along, is_right, width, least(SPAN, depth), factor, into);
 #endif
@@ -117,9 +119,8 @@ static inline __attribute__((always_inline)) void add_rows(const float *left, Co
   Vector sums[MOST_ROWS];
   UNROLLED
   for (int row = 0; row < rows; row++) sums[row] = load(into + row * BLOCK);
-  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
-UNROLLED_TWICE
-    for (int64_t k = 0; k < least(BLOCK, depth); k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
+  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride) UNROLLED_TWICE
+  for (int64_t k = 0; k < least(BLOCK, depth); k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
   UNROLLED
   for (int row = 0; row < rows; row++) store(into + row * BLOCK, sums[row]);
 }

@@ -8,7 +8,8 @@ enum { INTEGER_ROWS = QUARTER_REGISTERS / 8 }; // whose sums for 16 columns are 
 static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return INTEGER_ROWS; }
 
 /** Sums of products of some rows and 16 columns of a block. */
-static inline __attribute__((always_inline)) void sum_tile(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows, Ints sums[INTEGER_ROWS]) {
+static inline __attribute__((always_inline)) void sum_tile(const uint8_t *left, const uint8_t *levels, const Coding c, const int rows,
+                                                           Ints sums[INTEGER_ROWS]) {
   UNROLLED
   for (int row = 0; row < rows; row++) sums[row] = broadcast_ints(0);
   for (int k = 0; k < c.deep; k += 4, left += 4 * sizeof(int16_t)) {
