@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package test test-engines test-tinker check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup demo package test-platforms test test-engines test-tinker check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -40,6 +40,10 @@ check: setup
 
 build: setup
 	$(run) build
+
+# The kernels' tests on arm64 Linux, under emulation.
+test-platforms: setup
+	scripts/test-platforms.sh
 
 # The package with kernels for every platform, so that users need no compiler; needs Python 3 for zig's compiler. `npm pack` alone leaves them out.
 package: setup
