@@ -42,7 +42,7 @@ export function codeOf(completion: string, language: CodeLanguage, tested: reado
   return blocks.length > 0 ? withNeeded(blocks, language, [blocks.length - 1]) : '';
 }
 
-/** What a tag such as `<answer>` holds; or what is indented, as Markdown shows code, if only that defines what is tested; or else all of the text. */
+/** What a tag such as `<answer>` holds; or what is indented, as Markdown shows code, if only that defines something and that is what is tested; or else all of the text. */
 function unfenced(text: string, language: CodeLanguage, wanted: ReadonlySet<string>): string {
   const tag = [...text.matchAll(/^[ \t]*<(answer|code|solution)>/gm)].at(-1);
   if (tag) {
@@ -50,11 +50,12 @@ function unfenced(text: string, language: CodeLanguage, wanted: ReadonlySet<stri
     const end = text.indexOf(`</${tag[1]}>`, start);
     return text.slice(start, end < 0 ? undefined : end);
   }
-  const defines = (code: string) => [...definedIn(code, language)].some((name) => wanted.has(name));
-  if (defines(text)) return text;
+  // What defines anything at the beginning of a line is code itself, and its indented lines are the bodies of classes and functions.
+  if ([...definedIn(text, language)].length > 0) return text;
   const lines = text.split('\n').filter((line) => /^(?: {4}|\t|\s*$)/.test(line));
   const indented = lines.map((line) => line.replace(/^(?: {4}|\t)/, '')).join('\n');
-  return defines(indented) ? indented : text;
+  const isWanted = [...definedIn(indented, language)].some((name) => wanted.has(name));
+  return isWanted ? indented : text;
 }
 
 function definingBlocks(
