@@ -1,6 +1,8 @@
 // A thread that ends the process where the main thread computes so long that it does not hear a signal. It runs on Linux, in a worker of `signals.ts`.
 import { readdirSync, readlinkSync } from 'node:fs';
-import koffi from '../runtime/koffi.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { workerData } from 'node:worker_threads';
+import { watcherStates as states } from './watcher-states.ts';
 
 /** Milliseconds between two looks, and after which a signal that nobody has heard ends the process. */
 const [PAUSE, PATIENCE] = [500, 5000];
@@ -8,11 +10,22 @@ const FIONREAD = 0x541b;
 /** Node's handler of signals writes messages of a pointer and a number to a pipe, from which the main thread reads. */
 const MESSAGE_BYTES = 16;
 
+/** Most commands end before: they do not load a native library for this. */
+const DELAY = 1000; // ms
+const state: Int32Array = workerData;
+
+await sleep(DELAY);
+// A thread that is ended while it loads a native library takes the process with it.
+if (Atomics.compareExchange(state, 0, states.waiting, states.loading) !== states.waiting) process.exit();
+const { default: koffi } = await import('../runtime/koffi.ts');
+
 const system = koffi.load(null);
 const unread = system.func('int ioctl(int file, unsigned long request, _Out_ int *bytes)');
 const read = system.func('long read(int file, _Out_ uint8_t *memory, size_t bytes)');
 const handle = system.func('void *signal(int number, intptr_t handler)');
 const send = system.func('int kill(int process, int number)');
+Atomics.store(state, 0, states.loaded);
+Atomics.notify(state, 0);
 
 /** Bytes in a pipe that were not read yet. */
 function bytesIn(file: number): number {
@@ -34,8 +47,8 @@ function ownPipes(): number[] {
   return [...files.values()].filter((ends) => ends.length === 2).map((ends) => Math.min(...ends));
 }
 
-// Another pipe of Node's, a lock, always holds a byte.
-const pipes = ownPipes().filter((file) => bytesIn(file) === 0);
+// Another pipe of Node's, a lock, always holds a byte. A signal may have come already.
+const pipes = ownPipes().filter((file) => bytesIn(file) % MESSAGE_BYTES === 0);
 const since = new Map<number, number>();
 
 setInterval(() => {

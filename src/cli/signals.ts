@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
+import { watcherStates as states } from './watcher-states.ts';
+
+/** Milliseconds in which the watcher has loaded its library, however busy the machine is. */
+const MOST_LOADING = 10_000;
 
 /** Runs work with an AbortSignal, whose reason is the name of the signal that stopped it. */
 export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -19,19 +23,32 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
     return await work(controller.signal);
   } finally {
     for (const name of names) process.off(name, stop);
-    await watcher?.terminate();
+    await watcher?.end();
   }
 }
 
 /** What is computed on this thread keeps it from hearing signals; another thread then ends the process. */
-function startWatcher(): Worker | undefined {
+function startWatcher(): { end(): Promise<void> } | undefined {
   if (process.platform !== 'linux' || isAddressSpaceLimited()) return undefined;
+  const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const watcher = new Worker(join(import.meta.dirname, `signal-watcher${extname(import.meta.filename)}`), {
     execArgv: [],
+    workerData: state,
   });
-  watcher.on('error', () => {}); // without it, signals are heard when the computation ends
+  // Without it, signals are heard when the computation ends.
+  watcher.on('error', () => {
+    Atomics.store(state, 0, states.ended);
+    Atomics.notify(state, 0);
+  });
   watcher.unref();
-  return watcher;
+  return {
+    async end() {
+      const before = Atomics.compareExchange(state, 0, states.waiting, states.ended);
+      // It must not be ended while it loads its library.
+      if (before === states.loading) await Atomics.waitAsync(state, 0, states.loading, MOST_LOADING).value;
+      await watcher.terminate();
+    },
+  };
 }
 
 /** Where it is (`ulimit -v`), V8 ends the process instead of starting a thread that it has no addresses for. */
