@@ -45,7 +45,7 @@ export interface DetachedRun {
 export function detachTraining(configFile: string, options: DetachOptions): DetachedRun {
   const run = resolveRun(loadConfig(configFile, options.settings), options, options.require);
   const { config, directory, reference, resume } = run;
-  assertConfirmed(config, options.yes ?? false);
+  assertConfirmed(run, options.yes ?? false);
   assertWritable(run);
   const logs = join(directory, runFiles.logs);
   const log = join(logs, 'train.log');

@@ -10,13 +10,13 @@ import { assertValid } from '../config/call-options.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
-import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
+import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
-import { endReserved, isReserved } from '../runs/reservation.ts';
+import { endIfReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import { openConfigFile } from '../setup/config-file.ts';
@@ -83,9 +83,8 @@ export async function* trainEvents(
   const run = resolveRun(loaded, options, options.require);
   const isRented = run.config.compute === 'modal';
   if (isRented) {
-    assertNamesOnly(run.values);
     const { assertConfirmed } = await import('../modal/rental.ts');
-    assertConfirmed(run.config, options.yes ?? false);
+    assertConfirmed(run, options.yes ?? false);
   }
   assertWritable(run);
   try {
@@ -94,7 +93,7 @@ export async function* trainEvents(
     const { trainAtModal } = await import('../modal/modal-run.ts');
     return yield* trainAtModal(run, options.signal, options.next);
   } catch (error) {
-    endIfReserved(run.reference, error);
+    endIfReserved(run.reference, outcomeOf(error));
     throw storageError(error, run.reference);
   }
 }
@@ -114,8 +113,8 @@ async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerato
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));
-    const training = new TrainingRun(setup, store, { signal, preflight: report, profile });
-    const events = beginningWith(() => adapter?.writeTo(directory), training.run());
+    const training = new TrainingRun(setup, store, { signal, adapter, preflight: report, profile });
+    const events = training.run();
     const conclude = (record: RunRecord) =>
       trainResult({
         directory,
@@ -136,21 +135,11 @@ async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerato
   }
 }
 
-/** Does something that is part of the run, then yields its events. If it fails, the run has failed. */
-async function* beginningWith<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
-  begin();
-  yield* events;
-}
-
-/** Records why a reserved run never began. A run that has begun records its end itself. */
-function endIfReserved(directory: string, error: unknown): void {
-  if (!isReserved(directory)) return;
-  const stopped = error instanceof GradusError && error.code === 'CANCELLED';
-  // On a full disk the run counts as interrupted, and the original error is reported.
-  try {
-    if (stopped) endReserved(directory, { status: 'stopped', stop_reason: stopReasonOf(error.cause) });
-    else endReserved(directory, { status: 'failed', error: failureOf(error) });
-  } catch {}
+/** How a run ends that was stopped or failed before it began. */
+function outcomeOf(error: unknown): Pick<RunRecord, 'status' | 'error' | 'stop_reason'> {
+  if (!(error instanceof GradusError && error.code === 'CANCELLED'))
+    return { status: 'failed', error: failureOf(error) };
+  return { status: 'stopped', stop_reason: stopReasonOf(error.cause) };
 }
 
 const optionSchema = z.object({
@@ -183,16 +172,6 @@ function assertOptions(options: TrainOptions): void {
       path: other,
     });
   }
-}
-
-/** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
-function assertNamesOnly(values: ProgramValues = new Map()): void {
-  const [name] = values.keys();
-  if (name === undefined) return;
-  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine has no values of this program`, {
-    hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
-    path: 'compute',
-  });
 }
 
 /** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */

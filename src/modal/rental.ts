@@ -6,6 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import type { LeavingFolder } from '../leaving/code-files.ts';
 import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
+import type { LoadedTraining } from '../training/resolved-run.ts';
 import { modalApp } from './modal-app.ts';
 
 export interface Rental extends GpuCost {
@@ -52,11 +53,12 @@ export function runCost({ modal, trl, max_completion_length }: Config, work: Ren
 }
 
 /**
- * Throws `CONFIRMATION_REQUIRED` if a run would cost money and the user has not agreed, and the errors of `assertRentable`.
+ * Throws `CONFIRMATION_REQUIRED` if a run would cost money and the user has not agreed, `CONFIG_UNSUPPORTED`, and the errors of `assertRentable`.
  * @param yes whether the user has agreed
  */
-export function assertConfirmed(config: Config, yes: boolean): void {
+export function assertConfirmed({ config, values }: LoadedTraining, yes: boolean): void {
   if (config.compute !== 'modal') return;
+  assertNamesOnly(values);
   assertRentable(config);
   if (yes) return;
   const { modal } = config;
@@ -68,6 +70,16 @@ export function assertConfirmed(config: Config, yes: boolean): void {
       path: 'compute',
     },
   );
+}
+
+/** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
+function assertNamesOnly(values: LoadedTraining['values'] = new Map()): void {
+  const [name] = values.keys();
+  if (name === undefined) return;
+  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine has no values of this program`, {
+    hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
+    path: 'compute',
+  });
 }
 
 /** Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` if the configuration cannot be trained on a machine rented at Modal. */

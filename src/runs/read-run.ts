@@ -20,21 +20,19 @@ import { systemError } from './system-faults.ts';
  */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
-  if (existsSync(path)) {
-    const written = readJson<RunRecord | null>(path);
-    if (typeof written?.id !== 'string' || typeof written.started !== 'string' || !runStatuses.includes(written.status))
-      throw damaged(path, 'it describes no run');
-    const fault = recordFault(written);
-    if (fault !== undefined) throw damaged(path, fault);
-    const { trained_in } = written;
-    const record = { ...relocated(written, directory, trained_in), ...(trained_in !== undefined && { trained_in }) };
-    // A signal to -1 or 0 would reach all processes of this user or of this group.
-    if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
-      throw damaged(path, `no process has the id ${record.pid}`);
-    if (!isActive(record) || isAlive(record.pid, record.pid_start)) return record;
-    return { ...record, status: 'interrupted', step: lastStep(directory, 'metrics') ?? record.step };
-  }
-  throw notFound(directory);
+  if (!existsSync(path)) throw notFound(directory);
+  const written = readJson<RunRecord | null>(path);
+  if (typeof written?.id !== 'string' || typeof written.started !== 'string' || !runStatuses.includes(written.status))
+    throw damaged(path, 'it describes no run');
+  const fault = recordFault(written);
+  if (fault !== undefined) throw damaged(path, fault);
+  const { trained_in } = written;
+  const record = { ...relocated(written, directory, trained_in), ...(trained_in !== undefined && { trained_in }) };
+  // A signal to -1 or 0 would reach all processes of this user or of this group.
+  if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
+    throw damaged(path, `no process has the id ${record.pid}`);
+  if (!isActive(record) || isAlive(record.pid, record.pid_start)) return record;
+  return { ...record, status: 'interrupted', step: lastStep(directory, 'metrics') ?? record.step };
 }
 
 function notFound(directory: string): GradusError {
@@ -72,8 +70,7 @@ export function isConfigured(directory: string): boolean {
 }
 
 /** The configuration of a run, with every key, and with the paths of a moved project as they are now. Throws `RUN_INCOMPLETE` if the run ended before it was written. */
-export function readResolvedConfig(directory: string): unknown {
-  const { trained_in } = readRun(directory);
+export function readResolvedConfig(directory: string, { trained_in } = readRun(directory)): unknown {
   if (!isConfigured(directory)) {
     throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
       hint: `it ended before it began, or the file was lost: start it anew with ${option('overwrite', true)}`,

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
-import { GradusError } from '../errors.ts';
+import { codeOf, GradusError } from '../errors.ts';
 import { runFiles } from './layout.ts';
 import { processStart } from './processes.ts';
 import { isActive, readRun } from './read-run.ts';
@@ -27,22 +27,30 @@ export function assertFree(directory: string, overwrite: boolean): void {
   const isNothing = (name: string) =>
     name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
   if (readdirSync(directory).every(isNothing)) return;
-  // The error for a damaged run suggests --overwrite. Whether a process still writes the run cannot be known then.
-  if (overwrite && isDamaged(directory)) return;
-  if (isReserved(directory) || hasNotBegun(directory)) return;
-  if (!existsSync(join(directory, runFiles.run))) {
-    throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
-      hint: `choose another ${option('name')} or ${option('out')}`,
-      path: directory,
-    });
-  }
+  const run = runToReplace(directory, overwrite);
+  if (run === undefined || isReserved(run) || hasNotBegun(directory, run)) return;
   if (!overwrite) {
     throw new GradusError('RUN_EXISTS', `${directory} holds a run already`, {
       hint: `choose another ${option('name')} or ${option('out')}, or give ${option('resume', true)} or ${option('overwrite', true)}`,
       path: directory,
     });
   }
-  assertInactive(directory, readRun(directory));
+  assertInactive(directory, run);
+}
+
+/** The run in a directory that is not empty; undefined if it is damaged and may be overwritten. Throws `RUN_EXISTS` where there is none, `RUN_DAMAGED`. */
+function runToReplace(directory: string, overwrite: boolean): RunRecord | undefined {
+  try {
+    return readRun(directory);
+  } catch (error) {
+    // The error for a damaged run suggests --overwrite. Whether a process still writes the run cannot be known then.
+    if (overwrite && codeOf(error) === 'RUN_DAMAGED') return undefined;
+    if (codeOf(error) !== 'RUN_NOT_FOUND') throw error;
+    throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
+      hint: `choose another ${option('name')} or ${option('out')}`,
+      path: directory,
+    });
+  }
 }
 
 /**
@@ -57,39 +65,38 @@ export function reserveRun(directory: string, pid: number, record?: NewRunRecord
 }
 
 /** Whether the run was reserved for this process. */
-export function isReserved(directory: string): boolean {
-  if (!existsSync(join(directory, runFiles.run))) return false;
-  const { status, pid } = readRun(directory);
+export function isReserved({ status, pid }: RunRecord): boolean {
   return status === 'starting' && pid === process.pid;
-}
-
-function isDamaged(directory: string): boolean {
-  try {
-    readRun(directory);
-    return false;
-  } catch (error) {
-    return error instanceof GradusError && error.code === 'RUN_DAMAGED';
-  }
 }
 
 /**
  * Whether a run failed or was stopped or killed before it began: its process is gone, or it is reserved for this one, and training has written
  * nothing. Nothing is lost if such a run is started again.
  */
-export function hasNotBegun(directory: string): boolean {
-  if (!existsSync(join(directory, runFiles.run))) return false;
+export function hasNotBegun(directory: string, record: RunRecord): boolean {
+  if (isActive(record) && !isReserved(record)) return false;
   const begins: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim, runFiles.config];
   const isEmpty = (name: string) =>
     (name === runFiles.rollouts || name === runFiles.checkpoints) && readdirSync(join(directory, name)).length === 0;
   const isBeginning = (name: string) => begins.includes(name) || isTemporaryOf(runFiles.run, name) || isEmpty(name);
-  const isOver = () => !isActive(readRun(directory)) || isReserved(directory);
-  return readdirSync(directory).every(isBeginning) && isOver();
+  return readdirSync(directory).every(isBeginning);
 }
 
-/** Records the end of a reserved run that could not be started or that ran on another machine. */
-export function endReserved(directory: string, outcome: Pick<RunRecord, 'status' | 'error' | 'stop_reason'>): void {
-  const record = { ...readRun(directory), ...outcome, ended: new Date().toISOString() };
+type Outcome = Pick<RunRecord, 'status' | 'error' | 'stop_reason'>;
+
+/** Records the end of a reserved run that ran on another machine. */
+export function endReserved(directory: string, outcome: Outcome, run = readRun(directory)): void {
+  const record = { ...run, ...outcome, ended: new Date().toISOString() };
   replaceJson(join(directory, runFiles.run), record);
+}
+
+/** Records why a run that was reserved for this process never began. A run that has begun records its end itself. */
+export function endIfReserved(directory: string, outcome: Outcome): void {
+  // On a full disk the run counts as interrupted, and the original error is reported.
+  try {
+    const run = readRun(directory);
+    if (isReserved(run)) endReserved(directory, outcome, run);
+  } catch {}
 }
 
 /** Removes everything except the logs, run.json and a claim. */

@@ -337,12 +337,12 @@ test('a directory can be reserved for a process, which alone may write the run',
   writeFileSync(join(directory, 'logs', 'train.log'), 'here');
   reserveRun(directory, process.ppid, record);
   assert.equal(readRun(directory).status, 'starting');
-  assert.ok(!isReserved(directory));
+  assert.ok(!isReserved(readRun(directory)));
   assert.throws(() => create('reserved'), { code: 'RUN_EXISTS' });
   assert.throws(() => create('reserved', true), { code: 'RUN_ACTIVE' });
 
   reserveRun(directory, process.pid, record);
-  assert.ok(isReserved(directory));
+  assert.ok(isReserved(readRun(directory)));
   assert.equal(create('reserved').record.status, 'running');
   assert.equal(readFileSync(join(directory, 'logs', 'train.log'), 'utf8'), 'here');
 });

@@ -48,7 +48,8 @@ export function openRun(
   const inEpochs = config.stages.some(({ steps }) => steps === null);
   const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
   const code = hashUserFiles(config, setup.values);
-  if (!resume || hasNotBegun(directory)) {
+  const before = resume ? readRun(directory) : undefined;
+  if (!before || hasNotBegun(directory, before)) {
     const record = {
       backend: config.backend,
       versions,
@@ -59,7 +60,6 @@ export function openRun(
     };
     return RunStore.create({ directory, overwrite, configText: text, config, record });
   }
-  const before = readRun(directory);
   const damaged_checkpoints: string[] = [];
   const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
   return RunStore.reopen(directory, last?.state.step, {
@@ -81,9 +81,10 @@ function assertResumable(directory: string, config: Config): void {
       path: directory,
     });
   }
-  assertInactive(directory, readRun(directory));
-  if (hasNotBegun(directory)) return;
-  const before = readResolvedConfig(directory) as Config;
+  const run = readRun(directory);
+  assertInactive(directory, run);
+  if (hasNotBegun(directory, run)) return;
+  const before = readResolvedConfig(directory, run) as Config;
   // Without evaluations nothing is held out: a change would make the run train on problems that it evaluates on, or the reverse.
   if ((before.eval === null) !== (config.eval === null)) {
     const was = before.eval === null ? 'null' : 'not null';

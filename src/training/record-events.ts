@@ -36,7 +36,9 @@ export async function* recorded(
     return result;
   } catch (error) {
     const failure =
-      error instanceof NotFiniteError ? withSavedBatch(error, store) : storageError(error, store.directory);
+      error instanceof NotFiniteError
+        ? withBatchIn(store.writeFailedBatch(error.batch), error)
+        : storageError(error, store.directory);
     outcome = { status: 'failed', error: failureOf(failure) };
     throw failure;
   } finally {
@@ -45,8 +47,7 @@ export async function* recorded(
   }
 }
 
-function withSavedBatch({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
-  const path = store.writeFailedBatch(batch);
+function withBatchIn(path: string, { code, message, hint, kind }: NotFiniteError): GradusError {
   return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
 }
 

@@ -34,9 +34,9 @@ export interface ResolvedRun extends LoadedTraining {
 
 /** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID` and `METRIC_UNKNOWN`. */
 export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: readonly string[]): ResolvedRun {
-  const requirements = readRequirements(require, loaded.config);
   const reference = referenceOf(loaded, place);
   const { resume = false, overwrite = false } = place;
+  const requirements = readRequirements(require, loaded.config);
   return { ...loaded, reference, directory: resolve(reference), resume, overwrite, requirements };
 }
 

@@ -21,6 +21,7 @@ import type { RunStore } from '../runs/run-store.ts';
 import type { Progress } from '../scoring.ts';
 import { rightAnswer } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
+import type { StartAdapter } from '../setup/start-adapter-copy.ts';
 import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './event-schemas.ts';
 import { speed } from './events.ts';
@@ -35,6 +36,8 @@ const SAMPLED_PROBLEMS = 4;
 
 export interface TrainingRunOptions {
   readonly signal?: AbortSignal | undefined;
+  /** The adapter that the run starts from, which is copied into its directory. */
+  readonly adapter?: StartAdapter | undefined;
   /** The report of the checks before the run, which is emitted as its first event. */
   readonly preflight?: PreflightReport | undefined;
   /** Profiles the first steps. */
@@ -45,6 +48,7 @@ export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
+  readonly #adapter: StartAdapter | undefined;
   readonly #preflight: PreflightReport | undefined;
   readonly #health: HealthMonitor;
   readonly #profile: StepProfile | undefined;
@@ -59,10 +63,11 @@ export class TrainingRun {
   #best: EvaluationRecord | undefined;
   #unsavedBest: number | undefined;
 
-  constructor(setup: Setup, store: RunStore, { signal, preflight, profile }: TrainingRunOptions = {}) {
+  constructor(setup: Setup, store: RunStore, { signal, adapter, preflight, profile }: TrainingRunOptions = {}) {
     this.#setup = setup;
     this.#store = store;
     this.#signal = signal;
+    this.#adapter = adapter;
     this.#preflight = preflight;
     this.#profile = profile;
     const { directory } = store;
@@ -82,6 +87,7 @@ export class TrainingRun {
   async *run(): Events {
     const { config } = this.#setup;
     const from = this.#store.record.step;
+    this.#adapter?.writeTo(this.#store.directory);
     if (this.#preflight) {
       const { checks, metrics } = this.#preflight;
       yield { type: 'preflight', step: 0, checks, metrics };
