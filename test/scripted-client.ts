@@ -2,11 +2,11 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
+import { openAiApp } from '../src/model-api/openai/openai-app.ts';
+import { ServedModel } from '../src/model-api/openai/served-model.ts';
 import type { Policy } from '../src/policy.ts';
 import { chatRenderer } from '../src/renderers/chat-renderer.ts';
 import { createChatTemplate } from '../src/renderers/chat-template.ts';
-import { openAiApp } from '../src/server/openai/openai-app.ts';
-import { ServedModel } from '../src/server/openai/served-model.ts';
 import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 
 const alphabet = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');

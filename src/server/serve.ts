@@ -5,9 +5,9 @@ import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { modelAlone, openModel } from '../evaluation/model-alone.ts';
 import { type FoundSubject, findSubject } from '../evaluation/open-subject.ts';
-import type { Listening, ListenOptions } from './listen.ts';
-import type { OpenAiAppOptions } from './openai/openai-app.ts';
-import { ServedModel } from './openai/served-model.ts';
+import type { Listening, ListenOptions } from '../http/listen.ts';
+import type { OpenAiAppOptions } from '../model-api/openai/openai-app.ts';
+import { ServedModel } from '../model-api/openai/served-model.ts';
 
 export interface ServeOptions extends Omit<OpenAiAppOptions, 'host'>, Partial<ListenOptions> {
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
@@ -52,7 +52,10 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer, chats });
     const { host = '127.0.0.1', port = 8000 } = options;
     // Imported here, so that programs that do not serve need not load the HTTP libraries.
-    const [{ listen }, { openAiApp }] = await Promise.all([import('./listen.ts'), import('./openai/openai-app.ts')]);
+    const [{ listen }, { openAiApp }] = await Promise.all([
+      import('../http/listen.ts'),
+      import('../model-api/openai/openai-app.ts'),
+    ]);
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
       url: listening.url,

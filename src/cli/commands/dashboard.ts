@@ -28,7 +28,7 @@ export function dashboardCommand(cli: Cli): Command {
 
 async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFlags) {
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
-  const { listen } = await import('../../server/listen.ts');
+  const { listen } = await import('../../http/listen.ts');
   return serveUntilStopped(
     () => listen(dashboard({ root, host }), { host, port }),
     ({ url }) => {

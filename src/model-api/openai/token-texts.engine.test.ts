@@ -8,8 +8,8 @@ import OpenAI from 'openai';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { alphabet, writeTinyChatModel } from '../../../test/tiny-model.ts';
+import { serve } from '../../server/serve.ts';
 import { createTokenizer } from '../../tokenizers/tokenizer.ts';
-import { serve } from '../serve.ts';
 import { TokenTexts } from './token-texts.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { alphabet, writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { type Serving, serve } from '../serve.ts';
+import { type Serving, serve } from '../../server/serve.ts';
 
 const folder = temporaryFolder('openai');
 const config = {

@@ -10,8 +10,8 @@ import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { writeTinyChatModel } from '../../../test/tiny-model.ts';
 import type { Policy } from '../../policy.ts';
 import { plainRenderer } from '../../renderers/plain-renderer.ts';
+import { type Serving, serve } from '../../server/serve.ts';
 import { createTokenizer, type Tokenizer } from '../../tokenizers/tokenizer.ts';
-import { type Serving, serve } from '../serve.ts';
 import { openAiApp } from './openai-app.ts';
 import { ServedModel } from './served-model.ts';
 
