@@ -41,6 +41,9 @@ static int has_blas(void) {
   return blas_state == 1;
 }
 
+/** Whether the library is there. */
+EXPORTED int gradus_has_blas(void) { return has_blas(); }
+
 /** How many products were handed over: for tests. */
 EXPORTED int64_t gradus_blas_products(void) { return blas_products; }
 

@@ -52,6 +52,7 @@ test('the native backend is ready wherever the tests run', async () => {
   const required = result.checks.filter((check) => check.required).map(({ id }) => id);
   assert.deepEqual(required, ['node', 'hardware', 'memory', 'disk', 'onnxruntime']);
   assert.match(found(result, 'onnxruntime').detail, /^ONNX Runtime \d+\.\d+\.\d+ with .*CPU/);
+  assert.match(found(result, 'matmul').detail, /^our custom operators are (used: .*, kernels-[0-9a-f]+|not used: )/);
   assert.match(found(result, 'memory').detail, /^\d+\.\d GiB available of \d+\.\d GiB$/);
 });
 

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, homedir, platform, totalmem } from 'node:os';
-import { extname, join, resolve } from 'node:path';
+import { basename, extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { readAnyArchitecture } from '../backends/model-files/any-architecture.ts';
 import { findModel } from '../backends/model-files/find-model.ts';
@@ -91,10 +91,11 @@ export const machineChecks = {
   },
   matmul: () => {
     const found = kernelLibrary();
-    const detail =
-      'library' in found
-        ? `our custom operators are used: products and attention run on the ${unitNames[found.unit]} of this processor, with a library that ${found.origin === 'shipped' ? 'came with the package' : 'cc compiled here'}`
-        : `our custom operators are not used: ${found.missing}`;
+    if ('missing' in found) return { ok: true, detail: `our custom operators are not used: ${found.missing}` };
+    const { unit, origin, library, passedOver } = found;
+    const source = origin === 'shipped' ? 'came with the package' : 'cc compiled here';
+    const others = passedOver.length > 0 ? `; passed over: ${passedOver.join('; ')}` : '';
+    const detail = `our custom operators are used: products and attention run on the ${unitNames[unit]} of this processor, with a library that ${source}, ${basename(library)}${others}`;
     return { ok: true, detail };
   },
   webgpu: () => device('webgpu'),

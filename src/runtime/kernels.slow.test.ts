@@ -25,9 +25,9 @@ import { add, input, matmul } from '../tensor/ops.ts';
 import type { Packing } from '../tensor/packing.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
-import { compiledLibrary } from './kernels.ts';
+import { compiledLibrary, kernelLibrary } from './kernels.ts';
 import koffi from './koffi.ts';
-import { featuresIn, unitsWith } from './processor.ts';
+import { featuresIn, unitsOfArchitecture, unitsWith } from './processor.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
 
@@ -45,6 +45,22 @@ test('units are those for which a processor has all features, the matrix unit fi
   assert.deepEqual(arm(`${old} sve svebf16 i8mm bf16 dgh rng`), ['neon-matrix', 'neon-dot', 'neon']);
   assert.deepEqual(arm('fp asimd evtstrm crc32 cpuid'), ['neon']);
   assert.deepEqual(unitsWith('riscv64', featuresIn('isa\t\t: rv64imafdc\n')), ['portable']);
+});
+
+test('whoever asks learns why no better unit is used', (context) => {
+  const found = kernelLibrary();
+  if ('missing' in found) return context.skip(found.missing);
+  const units = unitsOfArchitecture();
+  const better = units.slice(
+    0,
+    units.findIndex(({ unit }) => unit === found.unit),
+  );
+  assert.deepEqual(
+    better.map(({ unit }) => unit),
+    found.passedOver.map((reason) => reason.split(':')[0]),
+  );
+  for (const [i, { lacks }] of better.entries())
+    for (const feature of lacks) assert.ok(found.passedOver[i]!.includes(feature), found.passedOver[i]);
 });
 
 /** A compiler that takes a moment and gives the same result each time, to test the cache. */
@@ -321,6 +337,7 @@ for (const { unit, library, skip } of [...kernelLibraries(), blasLibrary()])
 
     if (unit === 'blas') {
       test('large ones are handed over, small ones are not', () => {
+        assert.equal(koffi.load(library).func('int gradus_has_blas()')(), 1);
         const handedOver = koffi.load(library).func('int64_t gradus_blas_products()') as () => number;
         const before = handedOver();
         error({ rows: 64, inner: 300, columns: 200 });

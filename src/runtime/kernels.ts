@@ -19,11 +19,17 @@ import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
 import { isOwnFile, privateCache } from './private-cache.ts';
-import { type Unit, unitFlags, unitsOfMachine } from './processor.ts';
+import { type Unit, unitFlags, unitsOfArchitecture } from './processor.ts';
 
 /** The library's path, or why there is none, in which case ONNX Runtime's operators are used. */
 export type KernelLibrary =
-  | { readonly library: string; readonly unit: Unit; readonly origin: 'shipped' | 'compiled' }
+  | {
+      readonly library: string;
+      readonly unit: Unit;
+      readonly origin: 'shipped' | 'compiled';
+      /** Why not another: of a better unit, or the package's own. */
+      readonly passedOver: readonly string[];
+    }
   | { readonly missing: string };
 
 const root = join(import.meta.dirname, '..', '..');
@@ -48,11 +54,17 @@ export function kernelLibrary(): KernelLibrary {
 }
 
 function findLibrary(): KernelLibrary {
+  const passedOver: string[] = [];
   let reason = '';
-  for (const unit of unitsOfMachine()) {
-    const library = libraryFor(unit);
-    if ('library' in library) return library;
-    reason ||= library.missing;
+  for (const { unit, lacks } of unitsOfArchitecture()) {
+    if (lacks.length > 0) {
+      passedOver.push(`${unit}: the processor lacks ${lacks.join(', ')}`);
+      continue;
+    }
+    const found = libraryFor(unit);
+    if ('library' in found) return { ...found, passedOver: [...passedOver, ...found.passedOver] };
+    passedOver.push(`${unit}: ${found.missing}`);
+    reason ||= found.missing;
   }
   return { missing: reason };
 }
@@ -60,8 +72,14 @@ function findLibrary(): KernelLibrary {
 /** The library for one of the units that this machine's processor has: that of the package, if it has one that can be loaded here, or one that is compiled. */
 export function libraryFor(unit: Unit): KernelLibrary {
   const shipped = shippedLibrary(`${process.platform}-${process.arch}`, unit);
-  const found: KernelLibrary = existsSync(shipped) ? loadedLibrary(unit, 'shipped', () => shipped) : { missing: '' };
-  return 'library' in found ? found : loadedLibrary(unit, 'compiled', () => compiledLibrary(unit, process.env));
+  const passedOver: string[] = [];
+  if (existsSync(shipped)) {
+    const found = loadedLibrary(unit, 'shipped', () => shipped);
+    if ('library' in found) return found;
+    passedOver.push(`the package's library: ${found.missing}`);
+  }
+  const found = loadedLibrary(unit, 'compiled', () => compiledLibrary(unit, process.env));
+  return 'library' in found ? { ...found, passedOver } : found;
 }
 
 function loadedLibrary(unit: Unit, origin: 'shipped' | 'compiled', find: () => string): KernelLibrary {
@@ -70,7 +88,9 @@ function loadedLibrary(unit: Unit, origin: 'shipped' | 'compiled', find: () => s
     const handle = koffi.load(library);
     loaded.push(handle);
     const refused = handle.func('int gradus_request_unit()')() as 0 | 1 | 2;
-    return refused === 0 ? { library, unit, origin } : { missing: refusals[refused] };
+    if (refused !== 0) return { missing: refusals[refused] };
+    const usesBlas = process.platform !== 'darwin' || handle.func('int gradus_has_blas()')() === 1;
+    return { library, unit, origin, passedOver: usesBlas ? [] : ['Accelerate: it has no cblas_sgemm'] };
   } catch (error) {
     return { missing: messageOf(error) };
   }

@@ -42,19 +42,34 @@ export function unitFlags(unit: Unit): readonly string[] {
   return traits[unit].flags;
 }
 
+/** A unit, and what this machine's processor lacks of it. */
+interface UnitHere {
+  readonly unit: Unit;
+  readonly lacks: readonly string[];
+}
+
 /** The units that operators can be compiled for here, better ones first. Libraries of x86's units ask the processor once more. */
 export function unitsOfMachine(): readonly Unit[] {
   return unitsWith(process.arch, featuresOfMachine());
 }
 
+/** All units of this machine's architecture, better ones first. */
+export function unitsOfArchitecture(): readonly UnitHere[] {
+  return unitsOf(process.arch, featuresOfMachine());
+}
+
 /** @param features of the processor, by their names in Linux's /proc/cpuinfo */
 export function unitsWith(architecture: string, features: ReadonlySet<string>): Unit[] {
+  return unitsOf(architecture, features).flatMap(({ unit, lacks }) => (lacks.length > 0 ? [] : [unit]));
+}
+
+function unitsOf(architecture: string, features: ReadonlySet<string>): UnitHere[] {
   const units = Object.keys(traits) as Unit[];
-  return units.filter((unit) => {
+  return units.flatMap((unit) => {
     // With NEON the portable library would be that for NEON.
-    if (unit === 'portable' && features.has('asimd')) return false;
+    if (unit === 'portable' && features.has('asimd')) return [];
     const { architecture: only = architecture, features: wanted } = traits[unit];
-    return only === architecture && wanted.every((feature) => features.has(feature));
+    return only === architecture ? [{ unit, lacks: wanted.filter((feature) => !features.has(feature)) }] : [];
   });
 }
 
