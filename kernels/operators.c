@@ -5,16 +5,18 @@
 //   cached-attention.h   decoding.h           attention while sampling
 //   token-scores.h       logits.h             log-probabilities and entropies of tokens, with their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
+//   causal-convolution.h                      depthwise convolutions, and their gradients
 //   stored-rows.h        stored.h             embeddings in formats of weight files
 //   tall-gemm.h                               gradients of adapters
 //
-// All but the last three multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
+// All but the last four multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
 #include "cached-attention.h"
+#include "causal-convolution.h"
 #include "platform.h"
 #include "processor.h"
 #include "row-program.h"
@@ -24,9 +26,17 @@
 #include "tall-gemm.h"
 #include "token-scores.h"
 
-static const Operator *const operators[] = {
-    &split_gemm,  &segment_attention, &segment_attention_gradient, &cached_attention, &cached_attention_in_halves, &token_scores, &row_program,
-    &stored_rows, &tall_gemm};
+static const Operator *const operators[] = {&split_gemm,
+                                            &segment_attention,
+                                            &segment_attention_gradient,
+                                            &cached_attention,
+                                            &cached_attention_in_halves,
+                                            &token_scores,
+                                            &row_program,
+                                            &stored_rows,
+                                            &tall_gemm,
+                                            &causal_convolution,
+                                            &causal_convolution_gradient};
 
 typedef struct {
   const OrtApi *(*GetApi)(uint32_t version);

@@ -2,6 +2,7 @@
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
+import { decodingConvolution } from './convolution.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
@@ -19,7 +20,7 @@ const N = size('N');
 
 export const keyCacheName = (layer: number) => `cache.${layer}.key`;
 export const valueCacheName = (layer: number) => `cache.${layer}.value`;
-/** The output with the updated cache. If it is bound to the memory of the input, the cache is updated in place. */
+/** The output with the updated cache or state. If it is bound to the memory of the input, it is updated in place. */
 export const nextCacheName = (name: string) => `next.${name}`;
 
 export interface DecodingGraphOptions {
@@ -39,14 +40,15 @@ export interface DecodingGraphOptions {
 }
 
 /**
- * Inputs besides parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
+ * Inputs besides parameters, rotary tables, caches [B, keyValueHeads, M, headSize] and states [B, …]:
  * - `ids` int64 [B, S];
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
  * - `scored` int64 [N]: the indices in [B·S] of the tokens after which the next one is scored, such as each row's last;
  * - `inverse_temperature` [];
- * - with custom operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
+ * - with custom operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`;
+ * - with convolutions, `taps` int64 [B·S, L] and `kept` int64 [B, L−1]: see `decodingTaps`.
  *
- * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches.
+ * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches and states.
  */
 export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
   const { keyValueHeads, headSize, hiddenSize } = config;
@@ -76,6 +78,9 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
       outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
       return attended.output;
     },
+    convolution: decodingConvolution(config, [B, S], (state, value) => {
+      outputs[nextCacheName(state)] = value;
+    }),
   });
 
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, hiddenSize]);

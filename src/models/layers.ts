@@ -1,5 +1,6 @@
 // The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies, so
-// that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
+// that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache. The same goes
+// for convolutions.
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -11,6 +12,9 @@ import { storedInput } from './stored-weights.ts';
 /** Causal attention over rows: query [rows, heads·D], key and value [rows, keyValueHeads·D] → [rows, heads·D]. */
 export type Attention = (layer: number, query: Tensor, key: Tensor, value: Tensor) => Tensor;
 
+/** Causal depthwise convolution over each text: x [rows, channels], weight [length, channels] → [rows, channels]. */
+export type Convolution = (layer: number, x: Tensor, weight: Tensor) => Tensor;
+
 export interface Layers {
   /** The graph input for the parameter `name`. */
   parameter(name: string, shape: Shape): Tensor;
@@ -19,6 +23,7 @@ export interface Layers {
   /** alpha · x Wᵀ, where x is [rows, in] and W is the parameter `name` [out, in]. */
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
+  readonly convolution: Convolution;
   /** Marks the input of a block, from which the backward pass can recompute the block. */
   checkpoint(x: Tensor): Tensor;
 }
@@ -34,6 +39,7 @@ export const dropoutColumns = (layer: string) => `${layer}.dropout`;
 
 export interface LayerOptions {
   readonly attention: Attention;
+  readonly convolution: Convolution;
   readonly adapters?: LoraAdapters;
   /** The format of quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
   readonly quantization?: Quantization;
@@ -59,6 +65,7 @@ export interface ModelFamily {
 /** Layers whose parameters are graph inputs. Each name is one input, even if it is used several times. */
 export function createLayers({
   attention,
+  convolution,
   adapters,
   quantization,
   exact,
@@ -102,6 +109,7 @@ export function createLayers({
       return size.bias ? add(y, parameter(`${name}.bias`, [size.out])) : y;
     },
     attention,
+    convolution,
     checkpoint: (x) => checkpoint(x, recompute ? 'all' : 'cheap'),
   };
 }

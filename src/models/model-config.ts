@@ -1,5 +1,6 @@
 // The part of config.json that all families share, and the names of a model's parameters.
 import type { AttentionHeads, StorageFormat } from '../tensor/graph.ts';
+import { volume } from '../tensor/shape.ts';
 import type { RopeSettings } from './rope-settings.ts';
 
 /** The configuration that all families have, under Hugging Face's names in camelCase. */
@@ -20,6 +21,12 @@ export interface ModelConfig {
   readonly attentionScale: number;
   /** @default every layer attends to the whole context */
   readonly sliding?: SlidingLayers | undefined;
+  /** For each layer whether it attends to tokens, and so keeps their keys and values while sampling. @default all do */
+  readonly attends?: readonly boolean[] | undefined;
+  /** How many weights each channel of causal convolutions has; all layers that have one agree. @default no layer has one */
+  readonly convolutionLength?: number | undefined;
+  /** What layers keep of a row while sampling besides keys and values. @default nothing */
+  readonly states?: readonly RowState[] | undefined;
   /** Whether the output layer uses the embedding table as its weight. */
   readonly tiedEmbeddings: boolean;
   /** Tokens that end a text, according to config.json. */
@@ -36,13 +43,23 @@ export interface SlidingLayers {
   readonly layers: readonly boolean[];
 }
 
+/** What a layer keeps of a row instead of tokens: float32 numbers, as many after a long row as after a short one. */
+export interface RowState {
+  /** See `stateName`. */
+  readonly name: string;
+  readonly shape: readonly number[];
+}
+
+/** The graph input with a layer's states [B, …shape]. @param kind which of the layer's states it is */
+export const stateName = (layer: number, kind: string) => `state.${layer}.${kind}`;
+
 /** A parameter as checkpoints store it. */
 export interface ParameterSpec {
   /** Hugging Face's name, for example `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string;
   readonly shape: readonly number[];
   /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
-  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
+  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding' | 'convolution';
   /** The format of the parameter in the model's file, if known. */
   readonly stored?: StorageFormat;
 }
@@ -61,10 +78,21 @@ export function attentionHeads(config: ModelConfig, layer: number): AttentionHea
 /** The type of the keys and values in a cache. */
 export type CacheType = 'float32' | 'float16';
 
+/** What the memory of sampling depends on. */
+export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize' | 'attends' | 'states'>;
+
+/** The layers that keep keys and values. */
+export function attentionLayers({ layers, attends }: Pick<ModelConfig, 'layers' | 'attends'>): number[] {
+  return Array.from({ length: layers }, (_, layer) => layer).filter((layer) => attends?.[layer] ?? true);
+}
+
 /** Bytes of the keys and values of one token in a cache, over all layers. */
-export function cacheBytesPerToken(
-  { layers, keyValueHeads, headSize }: Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>,
-  type: CacheType,
-): number {
-  return layers * 2 * keyValueHeads * headSize * (type === 'float16' ? 2 : 4);
+export function cacheBytesPerToken(config: CacheConfig, type: CacheType): number {
+  const { keyValueHeads, headSize } = config;
+  return attentionLayers(config).length * 2 * keyValueHeads * headSize * (type === 'float16' ? 2 : 4);
+}
+
+/** Bytes of the states of one row, over all layers. */
+export function stateBytesPerRow({ states = [] }: Pick<ModelConfig, 'states'>): number {
+  return states.reduce((sum, { shape }) => sum + 4 * volume(shape), 0);
 }

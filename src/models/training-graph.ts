@@ -18,6 +18,7 @@ import {
   tokenScores,
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
+import { trainingConvolution } from './convolution.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
@@ -60,6 +61,7 @@ export interface TrainingGraphOptions {
  * - `sources` int64 [T]: the row that predicts each trained token;
  * - `targets` int64 [T]: the trained tokens;
  * - `places` int64 [U, G, C]: for each completion token its index among the trained tokens; T for tokens that are not trained on;
+ * - with convolutions, `taps` int64 [U·P + U·G·C, L]: see `segmentTaps`;
  * - with dropout, `dropout_rows` [U·P + U·G·C, 1], and `dropoutColumns(layer)` [1, in] for each adapter.
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
@@ -70,6 +72,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
     : { rows: ROWS, attention: prefixAttention(config, prefixMasks(), tables) };
   const layers = createLayers({
     attention,
+    convolution: trainingConvolution(config, rows),
     ...(options.adapters && { adapters: options.adapters }),
     ...(options.recompute && { recompute: true }),
     ...(options.asStored && { asStored: options.asStored }),

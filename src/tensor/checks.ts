@@ -108,6 +108,22 @@ export function checkSegmentAttention(
   check(fits, `segmentAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
 }
 
+export function checkCausalConvolution(x: Tensor, weight: Tensor, taps: Tensor): void {
+  checkFloat('causalConvolution', x, weight);
+  check(taps.type === 'int64', `causalConvolution takes int64 taps, got ${taps.type}`);
+  const [length, channels] = weight.shape;
+  const fits =
+    x.shape.length === 2 &&
+    typeof length === 'number' &&
+    typeof channels === 'number' &&
+    sameShape(x.shape, [x.shape[0]!, channels]) &&
+    sameShape(taps.shape, [taps.shape[0]!, length]);
+  check(
+    fits,
+    `causalConvolution: weight ${formatShape(weight.shape)} and taps ${formatShape(taps.shape)} for ${formatShape(x.shape)}`,
+  );
+}
+
 export function checkTokenScores(hidden: Tensor, weight: Tensor, targets: Tensor): void {
   checkFloat('tokenScores', hidden, weight);
   check(targets.type === 'int64', `tokenScores takes int64 targets, got ${targets.type}`);

@@ -3,6 +3,7 @@ import { applyRow, type OperatorTable, type Tensor, type TensorOf, topologicalOr
 import {
   add,
   cast,
+  causalConvolutionGradient,
   concat,
   dimensionAt,
   equal,
@@ -195,6 +196,13 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   },
   segmentAttentionGradient: () => {
     throw new Error('the gradients of attention have no gradient themselves');
+  },
+  causalConvolution: ({ inputs: [x, weight, taps] }, dy) => {
+    const gradient = causalConvolutionGradient(x!, weight!, taps!, dy);
+    return [gradient.x, gradient.weight];
+  },
+  causalConvolutionGradient: () => {
+    throw new Error('the gradients of a convolution have no gradient themselves');
   },
   tokenScores: (_, dy) => [dy], // `part` has made it the gradient of the hidden states
   part: ({ inputs: [node], attributes: { index } }, dy) =>

@@ -142,6 +142,14 @@ export interface Operators {
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
   segmentAttentionGradient: AttentionHeads;
   /**
+   * (x [N, C], weight [L, C], taps int64 [R, L]) → [R, C]: each channel by itself, Σ weight[i] · x[taps[r, i]]. A tap is the index of a row of x, or N, which
+   * reads zeros. With the taps of a row being the last L tokens of its own text, this is a causal depthwise convolution (`conv1d`) over texts that lie
+   * in rows in any way: one after another, as trees, or behind rows that hold the end of what was read before.
+   */
+  causalConvolution: None;
+  /** The operands of `causalConvolution` and the gradient of its output. Parts: the gradients of 0 x, 1 weight. */
+  causalConvolutionGradient: None;
+  /**
    * (hidden [T, D], weight [V, D], targets int64 [T]) → scores of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
    * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and the gradients [T, D] with respect to hidden states of 2 log Σ exp of the logits
    * and of 3 the entropy. The gradients cost less together with the scores than on their own. No gradient flows into the weight.

@@ -6,6 +6,7 @@ import {
   interpretSegmentAttentionGradient,
   rotate,
 } from './interpret-attention.ts';
+import { interpretCausalConvolution, interpretCausalConvolutionGradient } from './interpret-convolution.ts';
 import { evaluateDimension, evaluateShape, type Sizes } from './shape.ts';
 import {
   broadcast,
@@ -204,6 +205,8 @@ const kernels: Kernel = {
   cachedAttention: ({ attributes }, operands) => interpretCachedAttention(attributes, operands),
   segmentAttention: ({ attributes }, operands) => interpretSegmentAttention(attributes, operands),
   segmentAttentionGradient: ({ attributes }, operands) => interpretSegmentAttentionGradient(attributes, operands),
+  causalConvolution: (_, operands) => interpretCausalConvolution(operands),
+  causalConvolutionGradient: (_, operands) => interpretCausalConvolutionGradient(operands),
   tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
     const size = hidden!.shape[1]!;
     const [logprobs, entropies, ofTotals, ofEntropies]: [number[], number[], number[], number[]] = [[], [], [], []];

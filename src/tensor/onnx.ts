@@ -4,6 +4,7 @@
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
+import { lowerCausalConvolution, lowerCausalConvolutionGradient } from './onnx-convolution.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { joinProducts } from './onnx-joint-products.ts';
 import { lowerMatmul } from './onnx-matmul.ts';
@@ -226,6 +227,8 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   cachedAttention: lowerCachedAttention,
   segmentAttention: customOperator('SegmentAttention'),
   segmentAttentionGradient: customOperator('SegmentAttentionGradient', 3),
+  causalConvolution: lowerCausalConvolution,
+  causalConvolutionGradient: lowerCausalConvolutionGradient,
   tokenScores: customOperator('TokenScores', 2),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

@@ -14,6 +14,7 @@ import {
   and,
   cachedAttention,
   cast,
+  causalConvolution,
   checkpoint,
   clip,
   concat,
@@ -159,6 +160,7 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
     ({ heads, inverse }) =>
     (x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor) =>
       rotary(x, positions, { cos, sin }, heads, inverse),
+  causalConvolution: () => causalConvolution,
   tokenScores:
     ({ alpha }) =>
     (hidden: Tensor, weight: Tensor, targets: Tensor) => {

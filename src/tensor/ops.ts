@@ -3,6 +3,7 @@ import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from
 import {
   check,
   checkCachedAttention,
+  checkCausalConvolution,
   checkFloat,
   checkNumeric,
   checkQuantizedMatmul,
@@ -350,6 +351,23 @@ export function segmentAttentionGradient(
     query: make('part', [node], { index: 0 }, query.shape, 'float32'),
     key: make('part', [node], { index: 1 }, key.shape, 'float32'),
     value: make('part', [node], { index: 2 }, value.shape, 'float32'),
+  };
+}
+
+/** A causal depthwise convolution of rows that `taps` names; see `Operators.causalConvolution`. */
+export function causalConvolution(x: Tensor, weight: Tensor, taps: Tensor): Tensor {
+  checkCausalConvolution(x, weight, taps);
+  const shape = [dimensionAt(taps, 0), dimensionAt(x, 1)];
+  return make('causalConvolution', [x, weight, taps], {}, shape, 'float32');
+}
+
+/** The gradients of x and weight, given the gradient of the convolution's output. */
+export function causalConvolutionGradient(x: Tensor, weight: Tensor, taps: Tensor, gradient: Tensor) {
+  checkCausalConvolution(x, weight, taps);
+  const node = make('causalConvolutionGradient', [x, weight, taps, gradient], {}, x.shape, 'float32');
+  return {
+    x: make('part', [node], { index: 0 }, x.shape, 'float32'),
+    weight: make('part', [node], { index: 1 }, weight.shape, 'float32'),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   cacheBytesPerToken,
   type ModelConfig,
   type ParameterSpec,
+  stateBytesPerRow,
 } from '../../../models/model-config.ts';
 import { formatInMemory, keepsFourBits, storedShape } from '../../../models/stored-weights.ts';
 import { avoidsLogits } from '../../../models/training-graph.ts';
@@ -131,10 +132,11 @@ function weightBytes(parameters: readonly ParameterSpec[], customOperators: bool
   }, 0);
 }
 
-/** Bytes of the keys and values of completions that are sampled together. */
+/** Bytes of the keys, values and states of completions that are sampled together. */
 function cacheBytes(config: ModelConfig, type: CacheType, workload: Workload): number {
   const { prompts, generations, promptTokens, completionTokens } = workload;
-  return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config, type);
+  const perRow = (promptTokens + completionTokens) * cacheBytesPerToken(config, type) + stateBytesPerRow(config);
+  return prompts * generations * perRow;
 }
 
 /** Bytes of the sampler's own copies of matrices, which are prepacked or quantized. */

@@ -139,3 +139,56 @@ test('a prompt that is lent stays in one slot until the last row with it leaves'
   decode(slots);
   assert.deepEqual(slots.twins(), [[0, 2]]);
 });
+
+test('the states of a row go where the row goes, and a group begins with those of its prompt', () => {
+  const states = [
+    { name: 'state.0.sum', shape: [2, 3] },
+    { name: 'state.1.sum', shape: [5] },
+  ];
+  const hybrid = { ...config, attends: [true, false], states };
+  /** The states of a slot, one number after another. */
+  function* statesOf(slots: CacheSlots, slot: number): Generator<[Float32Array, number]> {
+    for (const { name, shape } of states) {
+      const { data } = (slots.tensors(0, slots.count).get(name) as HostTensor<'float32'>).buffer;
+      const size = shape.reduce((product, length) => product * length, 1);
+      for (let i = 0; i < size; i++) yield [data, slot * size + i];
+    }
+  }
+  const writeStates = (slots: CacheSlots, slot: number, tokens: readonly number[]) => {
+    for (const [data, i] of statesOf(slots, slot)) data[i] = heldFor(tokens);
+  };
+  for (const lends of [true, false]) {
+    using slots = new CacheSlots(new KeyValueCache(hybrid, 0, 0), lends);
+    const random = randomStream(Number(lends));
+    let dialogues = 0;
+    for (let step = 0; step < 60; step++) {
+      const act = random.integer(3);
+      const row = slots.rows[random.integer(Math.max(1, slots.rows.length))];
+      if (act === 0 && slots.rows.length < 8) {
+        const promptIds = [random.integer(5), 1, 2];
+        const [reader, ...others] = Array.from({ length: 1 + random.integer(3) }, () => newRow(dialogues++, promptIds));
+        slots.resize(slots.rows.length + 1 + others.length, 80);
+        writeStates(slots, slots.rows.length, promptIds);
+        for (const each of [reader!, ...others]) each.take(scores);
+        slots.add(reader!);
+        for (const other of others) slots.addSharing(other, reader!, promptIds.length, true);
+      } else if (act === 1 && row) {
+        using kept = new KeyValueCache(hybrid, 1, row.cached);
+        slots.copyTo(kept, row);
+        slots.remove(row);
+        slots.resize(slots.rows.length + 1, 80);
+        slots.addCopied(row, kept, row.cached);
+      } else if (act === 2 && row) slots.remove(row);
+      for (const [slot, { tokens, cached }] of slots.rows.entries()) {
+        for (const [data, i] of statesOf(slots, slot)) assert.equal(data[i], heldFor(tokens.slice(0, cached)));
+        writeStates(slots, slot, tokens);
+      }
+      for (const each of slots.rows) each.take(scores);
+    }
+    assert.ok(dialogues > 5);
+    assert.deepEqual(
+      [...slots.tensors(0, slots.count).keys()],
+      ['cache.0.key', 'cache.0.value', 'state.0.sum', 'state.1.sum'],
+    );
+  }
+});

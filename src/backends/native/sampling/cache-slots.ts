@@ -60,18 +60,20 @@ export class CacheSlots implements Disposable {
     this.#place(row, this.#rows.length);
   }
 
-  /** Gives a row the next slot, and copies its first `count` tokens from a cache with a single slot. */
+  /** Gives a row the next slot, and copies its first `count` tokens, and the states after them, from a cache with a single slot. */
   addCopied(row: SampledRow, from: KeyValueCache, count: number): void {
+    this.#cache.copyStatesFrom(from, 0, this.#rows.length);
     this.#cache.copyFrom(from, 0, this.#rows.length, count);
     this.#place(row, this.#rows.length);
   }
 
   /**
-   * Gives a row the next slot. Its first `count` tokens are those of another row, which lends them.
+   * Gives a row the next slot. Its first `count` tokens are those of another row, which lends them. If layers have states, the other has read no more yet.
    * @param decodes whether only decoding steps read the row from here on. Otherwise its tokens are copied
    */
   addSharing(row: SampledRow, other: SampledRow, count: number, decodes: boolean): void {
     const lender = this.#holderOf(other);
+    this.#cache.copyStatesFrom(this.#cache, this.#slotOf(other), this.#rows.length);
     if (this.lends && decodes) this.#loans.set(row, { lender, count });
     else this.#cache.copyFrom(this.#cache, this.#slotOf(lender), this.#rows.length, count);
     this.#place(row, this.#rows.length);
@@ -100,11 +102,12 @@ export class CacheSlots implements Disposable {
     return this.#rows.splice(0);
   }
 
-  /** Copies all tokens of a row into slot 0 of a cache. */
+  /** Copies all tokens of a row, and its states, into slot 0 of a cache. */
   copyTo(cache: KeyValueCache, row: SampledRow): void {
     const { lender, count } = this.#loans.get(row) ?? { lender: row, count: 0 };
     cache.copyFrom(this.#cache, this.#slotOf(lender), 0, count);
     cache.copyFrom(this.#cache, this.#slotOf(row), 0, row.cached, count);
+    cache.copyStatesFrom(this.#cache, this.#slotOf(row), 0);
   }
 
   resize(slots: number, room: number): void {
@@ -157,6 +160,7 @@ export class CacheSlots implements Disposable {
   /** Copies what a slot holds of a row to another slot, and puts the row there. */
   #move(row: SampledRow, from: number, to: number): void {
     this.#cache.copyFrom(this.#cache, from, to, row.cached, this.#lentTo(row));
+    this.#cache.copyStatesFrom(this.#cache, from, to);
     this.#place(row, to);
   }
 

@@ -1,4 +1,6 @@
 // The compiled sampling graph: reads tokens of each row into a KV cache that is updated in place, and scores the next token.
+
+import { decodingTaps } from '../../../models/convolution.ts';
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../../models/decoding-graph.ts';
 import type { Architecture } from '../../../models/families.ts';
 import type { CacheType } from '../../../models/model-config.ts';
@@ -24,6 +26,7 @@ export interface DecodingSessionOptions {
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
 export interface DecodingStep {
+  /** Keys and values, and the states of layers. */
   readonly caches: ReadonlyMap<string, AnyTensor>;
   readonly rows: number;
   readonly width: number;
@@ -40,6 +43,8 @@ export interface DecodingStep {
 
 export class DecodingSession {
   readonly vocabularySize: number;
+  /** See `ModelConfig`. */
+  readonly convolutionLength: number | undefined;
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
@@ -50,6 +55,7 @@ export class DecodingSession {
     const { architecture, graph, frozen, values, session } = options;
     const outputs = decodingGraph(architecture, { ...graph, customOperators: hasCustomOperators(session) });
     this.vocabularySize = architecture.config.vocabularySize;
+    this.convolutionLength = architecture.config.convolutionLength;
     this.#graph = compileGraph(outputs, frozen, {
       ...session,
       name: 'sampling',
@@ -71,7 +77,7 @@ export class DecodingSession {
   begin(): Decoding {
     const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
-    return new Decoding(binding, this.vocabularySize, this.readsTwins);
+    return new Decoding(binding, this);
   }
 
   dispose(): void {
@@ -87,15 +93,17 @@ export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
   readonly #usesTwins: boolean;
+  readonly #convolutionLength: number | undefined;
   readonly #scores = new ScoreBuffers();
   #tensors: StepTensors | undefined;
   /** The caches that are bound. */
   #caches: DecodingStep['caches'] = new Map();
 
-  constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
-    this.#usesTwins = usesTwins;
+  constructor(binding: Binding, session: Pick<DecodingSession, 'vocabularySize' | 'readsTwins' | 'convolutionLength'>) {
     this.#binding = binding;
-    this.#vocabularySize = vocabularySize;
+    this.#usesTwins = session.readsTwins;
+    this.#vocabularySize = session.vocabularySize;
+    this.#convolutionLength = session.convolutionLength;
   }
 
   /** Runs one step and calls `consume` for each scored position. The scores are valid only during that call. */
@@ -107,6 +115,11 @@ export class Decoding implements Disposable {
     write(tensors.lastPositions, last);
     write(tensors.scored, scored);
     write(tensors.twins, twins.flat());
+    if (tensors.convolution) {
+      const { taps, kept } = decodingTaps(last, width, this.#convolutionLength!);
+      write(tensors.convolution.taps, taps);
+      write(tensors.convolution.kept, kept);
+    }
     tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
     // Reading prompts takes longer than the decoding steps before it.
@@ -132,6 +145,11 @@ export class Decoding implements Disposable {
     const size = this.#vocabularySize;
     this.#scores.fit(positions * size);
     const memory = new RunTensors();
+    const length = this.#convolutionLength;
+    const convolution = length !== undefined && {
+      taps: memory.create('int64', [rows * width, length]),
+      kept: memory.create('int64', [rows, length - 1]),
+    };
     const tensors = {
       memory,
       ids: memory.create('int64', [rows, width]),
@@ -142,6 +160,7 @@ export class Decoding implements Disposable {
       logits: memory.view(this.#scores.logits.slice(0, positions * size), [positions, size]),
       probabilities: memory.view(this.#scores.probabilities.slice(0, positions * size), [positions, size]),
       logTotals: memory.create('float32', [positions, 1]),
+      ...(convolution && { convolution }),
     };
     this.#binding
       .input('ids', tensors.ids)
@@ -152,6 +171,7 @@ export class Decoding implements Disposable {
       .output('probabilities', tensors.probabilities)
       .output('log_total', tensors.logTotals);
     if (this.#usesTwins) this.#binding.input('twins', tensors.twins);
+    if (convolution) this.#binding.input('taps', convolution.taps).input('kept', convolution.kept);
     this.#tensors = tensors;
     return tensors;
   }
@@ -192,6 +212,8 @@ interface StepTensors {
   /** [positions]: the indices of the tokens after which the next one is scored. */
   readonly scored: HostTensor<'int64'>;
   readonly twins: HostTensor<'int64'>;
+  /** The inputs of `decodingConvolution`, if the model has convolutions. */
+  readonly convolution?: { readonly taps: HostTensor<'int64'>; readonly kept: HostTensor<'int64'> };
   readonly inverseTemperature: HostTensor<'float32'>;
   /** [positions, vocabulary] */
   readonly logits: HostTensor<'float32'>;

@@ -1,13 +1,18 @@
-// The key-value cache of sampling: one slot for each row, in memory that sessions update in place.
+// The key-value cache of sampling, and the states of layers: one slot for each row, in memory that sessions update in place.
 import { keyCacheName, valueCacheName } from '../../../models/decoding-graph.ts';
-import type { CacheType, ModelConfig } from '../../../models/model-config.ts';
+import { attentionLayers, type CacheConfig, type CacheType, type RowState } from '../../../models/model-config.ts';
 import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
 import type { Device } from '../../../runtime/device.ts';
 import { DeviceTensor } from '../../../runtime/device-tensor.ts';
 import { type AnyTensor, type HostTensor, tensor } from '../../../runtime/tensor.ts';
 import { volume } from '../../../tensor/shape.ts';
 
-export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
+/** A state of one layer, for all slots. */
+interface SlotStates extends RowState {
+  /** How many numbers it has for a slot. */
+  readonly size: number;
+  readonly buffer: NativeBuffer<'float32'>;
+}
 
 /** Tensors over a range of slots, for sessions to read and write. They last until another range is used or rows are moved. */
 interface Views {
@@ -28,7 +33,7 @@ export interface CachePlace {
 }
 
 /**
- * Two tensors [slots, keyValueHeads, room, headSize] for each layer, in host memory. On another device, the slots that runs update
+ * Two tensors [slots, keyValueHeads, room, headSize] for each layer that attends, and the states [slots, …] of layers, in host memory. On another device, the slots that runs update
  * stay on the device while the same rows decode, and are copied back when rows are moved.
  */
 export class KeyValueCache implements Disposable {
@@ -37,6 +42,7 @@ export class KeyValueCache implements Disposable {
   readonly room: number;
   readonly #config: CacheConfig;
   readonly #buffers: ReadonlyMap<string, NativeBuffer<CacheType>>;
+  readonly #states: readonly SlotStates[];
   readonly #place: CachePlace;
   #views: Views | undefined;
 
@@ -45,10 +51,14 @@ export class KeyValueCache implements Disposable {
     this.#place = place;
     this.slots = slots;
     this.room = room;
-    const names = Array.from({ length: config.layers }, (_, layer) => [keyCacheName(layer), valueCacheName(layer)]);
+    const names = attentionLayers(config).map((layer) => [keyCacheName(layer), valueCacheName(layer)]);
     const length = this.#offset(slots);
     const { type = 'float32' } = place;
     this.#buffers = new Map(names.flat().map((name) => [name, allocate<CacheType>(type, length, { sparse: true })]));
+    this.#states = (config.states ?? []).map((state) => {
+      const buffer = allocate('float32', slots * volume(state.shape), { sparse: true });
+      return { ...state, size: volume(state.shape), buffer };
+    });
   }
 
   /** The number of tokens that all slots together have room for. */
@@ -68,9 +78,15 @@ export class KeyValueCache implements Disposable {
       this.#releaseViews();
       const shape = [count, this.#config.keyValueHeads, this.room, this.#config.headSize];
       const start = this.#offset(first);
-      const onHost = new Map(
-        [...this.#buffers].map(([name, buffer]) => [name, tensor(buffer.slice(start, volume(shape)), shape)]),
-      );
+      const onHost = new Map([
+        ...[...this.#buffers].map(
+          ([name, buffer]) => [name, tensor(buffer.slice(start, volume(shape)), shape)] as const,
+        ),
+        ...this.#states.map(
+          ({ name, shape, size, buffer }) =>
+            [name, tensor(buffer.slice(first * size, count * size), [count, ...shape])] as const,
+        ),
+      ]);
       this.#views = { slots, onHost, onDevice: this.#toDevice(onHost) };
     }
     return this.#views!.onDevice;
@@ -84,12 +100,21 @@ export class KeyValueCache implements Disposable {
     for (const name of this.#buffers.keys()) this.#copy(name, other, from, to, [start, end]);
   }
 
-  /** Returns a cache of another size with the tokens from `ranges[i][0]` to `ranges[i][1]` of each slot i, and disposes of this one. */
+  /** Copies the states of a slot of a cache, which may be this one, to slot `to` of this cache. */
+  copyStatesFrom(other: KeyValueCache, from: number, to: number): void {
+    if (this.#states.length === 0) return;
+    this.#copyBack();
+    other.#copyBack();
+    this.#copyStates(other, from, to);
+  }
+
+  /** Returns a cache of another size with the states of each slot i and its tokens from `ranges[i][0]` to `ranges[i][1]`, and disposes of this one. */
   resized(slots: number, room: number, ranges: readonly (readonly [number, number])[]): KeyValueCache {
     this.#copyBack();
     // Views hold the buffers, which are freed below.
     this.#releaseViews();
     const after = new KeyValueCache(this.#config, slots, room, this.#place);
+    for (const slot of ranges.keys()) after.#copyStates(this, slot, slot);
     for (const [name, buffer] of this.#buffers) {
       for (const [slot, range] of ranges.entries()) after.#copy(name, this, slot, slot, range);
       // One by one, so that old and new buffers of the whole cache never exist at the same time.
@@ -102,10 +127,18 @@ export class KeyValueCache implements Disposable {
   dispose(): void {
     this.#releaseViews();
     for (const buffer of this.#buffers.values()) buffer.dispose();
+    for (const { buffer } of this.#states) buffer.dispose();
   }
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  #copyStates(other: KeyValueCache, from: number, to: number): void {
+    for (const [i, { size, buffer }] of this.#states.entries()) {
+      const source = other.#states[i]!.buffer.data.subarray(from * size, (from + 1) * size);
+      buffer.data.set(source, to * size);
+    }
   }
 
   #copy(name: string, other: KeyValueCache, from: number, to: number, range: readonly [number, number]): void {

@@ -1,5 +1,5 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
-import { cacheBytesPerToken, type ModelConfig } from '../../../models/model-config.ts';
+import { cacheBytesPerToken, type ModelConfig, stateBytesPerRow } from '../../../models/model-config.ts';
 import type { SamplingOptions } from '../../../policy.ts';
 import { CacheSlots } from './cache-slots.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
@@ -10,7 +10,7 @@ import type { SampledRow } from './sampled-row.ts';
 /** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */
 const SPARE_TOKENS = 128;
 
-/** The keys and values of a dialogue that has no row in the batch, in a cache with a single slot. */
+/** The keys, values and states of a dialogue that has no row in the batch, in a cache with a single slot. */
 interface KeptCache {
   readonly tokens: readonly number[];
   readonly cache: KeyValueCache;
@@ -19,7 +19,7 @@ interface KeptCache {
 export interface RowBatchOptions {
   readonly session: DecodingSession;
   readonly config: ModelConfig;
-  /** The most bytes that keys and values may take. A row that is alone in the batch may exceed it. */
+  /** The most bytes that keys, values and states may take. A row that is alone in the batch may exceed it. */
   readonly cacheBudget: number;
   readonly sampling: SamplingOptions;
 }
@@ -28,6 +28,8 @@ export class RowBatch implements Disposable {
   readonly #options: RowBatchOptions;
   /** The budget in tokens. */
   readonly #capacity: number;
+  /** How many tokens take as much memory as the states of a row. */
+  readonly #stateTokens: number;
   /** The rows in the batch, with their keys and values. */
   readonly #slots: CacheSlots;
   /** Rows that wait to enter, ordered by dialogue. */
@@ -41,7 +43,9 @@ export class RowBatch implements Disposable {
     this.#options = options;
     this.#decoding = session.begin();
     const { device, readsTwins, cacheType: type } = session;
-    this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config, type));
+    const bytesPerToken = cacheBytesPerToken(config, type);
+    this.#capacity = Math.floor(cacheBudget / bytesPerToken);
+    this.#stateTokens = stateBytesPerRow(config) / bytesPerToken;
     const place = { device, type, onRelease: () => this.#decoding.releaseCaches() };
     this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins);
   }
@@ -91,13 +95,18 @@ export class RowBatch implements Disposable {
     this.#decoding.dispose();
   }
 
-  /** Tokens that there is memory for in slots and kept caches. */
+  /** Tokens that there is memory for in slots and kept caches; states count as as many as take the same memory. */
   get size(): number {
-    return this.#slots.size + this.#keptSize;
+    return this.#slots.size + this.#slots.count * this.#stateTokens + this.#keptSize;
   }
 
   get #keptSize(): number {
-    return [...this.#kept.values()].reduce((sum, { cache }) => sum + cache.size, 0);
+    return [...this.#kept.values()].reduce((sum, { cache }) => sum + cache.size + this.#stateTokens, 0);
+  }
+
+  /** Whether layers have states: these are of all tokens that a row has read, and cannot be had for fewer of them. */
+  get #hasStates(): boolean {
+    return this.#stateTokens > 0;
   }
 
   async #admit(): Promise<void> {
@@ -130,7 +139,7 @@ export class RowBatch implements Disposable {
     let room = this.#roomInUse;
     let lent = this.#slots.lent;
     // Rows with one of these prompts borrow most of it, unless they have tokens of their own already.
-    const prompts = new Set(this.#active.map(({ promptKey }) => promptKey));
+    const prompts = new Set(this.#hasStates ? [] : this.#active.map(({ promptKey }) => promptKey));
     for (const row of this.#waiting) {
       const wider = Math.max(room, roomFor(row));
       const isNew = row.length === row.request.promptIds.length && !this.#kept.has(row.dialogue);
@@ -161,13 +170,19 @@ export class RowBatch implements Disposable {
    */
   #reuseCache(row: SampledRow): boolean {
     const kept = this.#kept.get(row.dialogue);
-    const twin = this.#active.find(({ promptKey }) => promptKey === row.promptKey);
-    if (kept) row.cached = commonLength(kept.tokens, row.tokens.slice(0, -1));
+    const twin = this.#hasStates ? undefined : this.#active.find(({ promptKey }) => promptKey === row.promptKey);
+    if (kept) row.cached = this.#reusableLength(kept.tokens, row.tokens.slice(0, -1));
     else if (twin) row.cached = Math.min(row.request.promptIds.length, twin.cached, row.length - 1);
     if (kept && row.cached > 0) this.#slots.addCopied(row, kept.cache, row.cached);
     else if (twin && row.cached > 0) this.#slots.addSharing(row, twin, row.cached, row.length - row.cached === 1);
     this.forget(row.dialogue);
     return row.cached > 0;
+  }
+
+  /** How many tokens of a kept cache a row with these tokens can go on from. */
+  #reusableLength(kept: readonly number[], tokens: readonly number[]): number {
+    const common = commonLength(kept, tokens);
+    return this.#hasStates && common < kept.length ? 0 : common;
   }
 
   /** Adds groups of rows with equal tokens, which are read for the first row of each group. */
@@ -251,7 +266,7 @@ export class RowBatch implements Disposable {
 
   /** Whether slots with this much room, less the tokens that rows have on loan, fit the budget. */
   #fits(slots: number, room: number, lent = this.#slots.lent): boolean {
-    return slots * room - lent + this.#keptSize <= this.#capacity;
+    return slots * (room + this.#stateTokens) - lent + this.#keptSize <= this.#capacity;
   }
 
   /** Frees kept caches, oldest first, until slots fit the budget. Returns whether they do. */

@@ -1,11 +1,11 @@
 // Log-probabilities of given texts, computed with the sampling graph.
 import { GradusError } from '../../../errors.ts';
 import { scoresNotFinite } from '../../../loop/not-finite.ts';
+import type { CacheConfig } from '../../../models/model-config.ts';
 import { likeliestTokens } from '../../../models/sampler.ts';
 import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 import type { DecodingSession } from './decoding-session.ts';
-import type { CacheConfig } from './key-value-cache.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import type { SampledModel } from './sampled-row.ts';
 

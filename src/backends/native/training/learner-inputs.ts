@@ -1,5 +1,6 @@
 // The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
 import { randomStream, streamSeed } from '../../../common/random.ts';
+import { segmentTaps } from '../../../models/convolution.ts';
 import { dropoutColumns } from '../../../models/layers.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
 import { HIDDEN } from '../../../models/prefix-attention.ts';
@@ -19,11 +20,11 @@ export interface StepInputs {
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 
-/** The inputs of models/training-graph.ts, models/prefix-attention.ts and models/segment-attention.ts. */
+/** The inputs of models/training-graph.ts, models/prefix-attention.ts, models/segment-attention.ts and models/convolution.ts. */
 export function layoutInputs(
   part: MicroBatch,
   sequences: readonly TrainingSequence[],
-  layout: Layout,
+  { layout, convolutionLength }: { readonly layout: Layout; readonly convolutionLength: number | undefined },
   run: RunTensors,
 ): [string, HostTensor][] {
   const { U, G, C } = part.sizes;
@@ -36,6 +37,7 @@ export function layoutInputs(
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([U, G, C], places)],
     ...(layout === 'packed' ? segmentInputs(part, sequences, run) : maskInputs(part, run)),
+    ...(convolutionLength === undefined ? [] : tapInputs(part, sequences, convolutionLength, run)),
   ];
 }
 
@@ -48,19 +50,36 @@ function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors
   ];
 }
 
+type Segment = readonly [first: number, count: number, prefix: number];
+
 /** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
-function segmentInputs(
-  { prompts, slots, sizes, rows }: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  run: RunTensors,
-): [string, HostTensor][] {
-  const segments = [
-    ...prompts.map(({ length }, prompt) => [rows.promptStarts[prompt]!, length, -1]),
-    ...slots.map((index, slot) => {
+function segmentsOf({ prompts, slots, sizes, rows }: MicroBatch, sequences: readonly TrainingSequence[]): Segment[] {
+  return [
+    ...prompts.map(({ length }, prompt): Segment => [rows.promptStarts[prompt]!, length, -1]),
+    ...slots.map((index, slot): Segment => {
       const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
       return [rows.completionStarts[slot]!, length, Math.floor(slot / sizes.G)];
     }),
   ];
+}
+
+/** The taps of convolutions of this length. */
+function tapInputs(
+  part: MicroBatch,
+  sequences: readonly TrainingSequence[],
+  length: number,
+  run: RunTensors,
+): [string, HostTensor][] {
+  const { count } = part.rows;
+  return [['taps', run.integers([count, length], segmentTaps(segmentsOf(part, sequences), count, length))]];
+}
+
+function segmentInputs(
+  part: MicroBatch,
+  sequences: readonly TrainingSequence[],
+  run: RunTensors,
+): [string, HostTensor][] {
+  const segments = segmentsOf(part, sequences);
   return [['segments', run.integers([segments.length, 3], segments.flat())]];
 }
 

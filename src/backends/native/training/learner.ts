@@ -14,7 +14,7 @@ import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperato
 import { bindInputs, RunTensors } from '../run-tensors.ts';
 import { ArenaGraph } from './arena-graph.ts';
 import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
-import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
+import { type Layout, type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import {
   gradientName,
   keptFraction,
@@ -125,7 +125,7 @@ export class Learner {
     using run = new RunTensors();
     using binding = graph.bind();
     bindInputs(binding, inputs, values.tensors);
-    bindInputs(binding, inputs, layoutInputs(part, step.sequences, layoutOf(this.#options), run));
+    bindInputs(binding, inputs, layoutInputs(part, step.sequences, placementOf(this.#options), run));
     bindInputs(binding, inputs, lossInputs(part, step, run));
     const { adapters, dropout = 0 } = this.#options;
     if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
@@ -183,7 +183,7 @@ export class Scorer {
       using run = new RunTensors();
       using binding = this.#compiled.bind();
       bindInputs(binding, inputs, values.tensors);
-      bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
+      bindInputs(binding, inputs, layoutInputs(part, sequences, placementOf(this.#options), run));
       const output = run.create('float32', [part.slots.length, part.sizes.C]);
       binding.output(this.#output, output);
       await binding.run();
@@ -203,7 +203,13 @@ const graphOptions = <O extends Pick<LearnerOptions, 'session'>>(options: O) => 
 });
 
 /** Our custom attention needs no padding. */
-const layoutOf = ({ session }: Pick<LearnerOptions, 'session'>) => (hasCustomOperators(session) ? 'packed' : 'padded');
+const layoutOf = ({ session }: Pick<LearnerOptions, 'session'>): Layout =>
+  hasCustomOperators(session) ? 'packed' : 'padded';
+
+const placementOf = (options: Pick<LearnerOptions, 'session' | 'architecture'>) => ({
+  layout: layoutOf(options),
+  convolutionLength: options.architecture.config.convolutionLength,
+});
 
 function compile(
   outputs: Record<string, Tensor>,
