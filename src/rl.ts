@@ -105,11 +105,38 @@ export interface Turn {
   readonly tokens: TurnTokens;
   /** What the prompt had already written of the turn, from a tag on that it opened, such as `<think>\n`. @default nothing */
   readonly opening?: string;
+  /** The index of the turn that this one goes on from; `null` if it begins a conversation of its own. @default the turn before it */
+  readonly continues?: number | null;
+  /** The call that an agent made for it. @default none: the environment is not played by an agent */
+  readonly call?: TurnCall;
 }
+
+/** Why a call began a branch instead of going on where the newest one ended. */
+export const branchReasons = ['first', 'other_conversation', 'rewritten', 'rendered_anew', 'forked'] as const;
+/**
+ * `first`: nothing was called before it. `other_conversation`: its messages have no beginning in common with an earlier call's. `rewritten`: they have, but
+ * then differ. `rendered_anew`: the messages go on, but other tools or template variables change the tokens before them. `forked`: it goes on from a turn
+ * that another call has gone on from.
+ */
+export type BranchReason = (typeof branchReasons)[number];
+
+/** How an agent called the policy for a turn. */
+export interface TurnCall {
+  /** The interface that it called. */
+  readonly api: AgentApi;
+  /** Why it began a branch; absent if it went on at the end of one. */
+  readonly branch?: BranchReason;
+  /** What it asked of sampling, which the configuration decides, by the names of OpenAI's fields: the model, `temperature`, … */
+  readonly asked: Readonly<Record<string, unknown>>;
+}
+
+/** The interfaces by which agents call a policy. */
+export const agentApis = ['chat', 'completions', 'responses', 'messages'] as const;
+export type AgentApi = (typeof agentApis)[number];
 
 /** The record of one episode. */
 export interface Trajectory {
-  /** The turns of the policy, in order. */
+  /** The turns of the policy, in order: one conversation, or the branches of several, as each turn's `continues` says. */
   readonly turns: readonly Turn[];
   readonly stopReason: StopReason;
   /** What went wrong, if the stop reason is `error` or `timeout`. */
@@ -120,6 +147,21 @@ export interface Trajectory {
   readonly metrics?: Readonly<Record<string, number>>;
   /** How many failed attempts preceded this one. */
   readonly retries?: number;
+  /** What the agent that played it returned: JSON. @default none: there was no agent, or it did not end by itself */
+  readonly result?: unknown;
+}
+
+/** The index of the turn that a turn goes on from; `null` if it begins a conversation. */
+export function continued(turns: readonly Turn[], index: number): number | null {
+  const { continues = index === 0 ? null : index - 1 } = turns[index]!;
+  return continues;
+}
+
+/** The indices of the turns of a conversation, from its first to the one given. */
+export function pathTo(turns: readonly Turn[], index: number): number[] {
+  const path: number[] = [];
+  for (let at: number | null = index; at !== null; at = continued(turns, at)) path.push(at);
+  return path.reverse();
 }
 
 /** Whether an episode was played to its end: the policy acted, and there was no error, timeout or cancellation. */
@@ -183,10 +225,12 @@ export interface GroupOutcome<E extends Example = Example> extends Group<E> {
   readonly advantages: readonly number[];
 }
 
-/** The conversation of an episode after its first prompt: the policy's turns and the answers to them. */
+/** The conversation of an episode after its first prompt: the policy's turns and the answers to them. Of several, the one with the last turn. */
 export function exchange({ turns }: Trajectory): Message[] {
   const last = turns.at(-1);
-  return last ? [...last.state.messages.slice(turns[0]!.state.messages.length), last.action.message] : [];
+  if (!last) return [];
+  const first = turns[pathTo(turns, turns.length - 1)[0]!]!;
+  return [...last.state.messages.slice(first.state.messages.length), last.action.message];
 }
 
 /** The exchange, if the final text is not all that the policy said: it had several turns, or called tools. */

@@ -15,6 +15,28 @@ export interface TrainingSequence {
   /** Log-probabilities under the frozen reference; needed if beta > 0 or KL is logged. */
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;
+  /**
+   * The tokens that its whole rollout trains on, where that has several branches and each is a sequence: losses that average over rollouts
+   * then count the branches of one as one. @default those of this sequence
+   */
+  readonly rolloutTokens?: number;
+}
+
+/** The number of tokens that a sequence is trained on. */
+export function trainedCount({ mask }: Pick<TrainingSequence, 'mask'>): number {
+  let count = 0;
+  for (const isTrained of mask) if (isTrained) count++;
+  return count;
+}
+
+/** The rollouts that have a token to train on, of which each is one sequence or several. */
+export function countRollouts(sequences: readonly TrainingSequence[]): number {
+  const shares = sequences.map((sequence) => {
+    const own = trainedCount(sequence);
+    return own === 0 ? 0 : own / (sequence.rolloutTokens ?? own);
+  });
+  // Shares of thirds and sevenths add up to whole rollouts, but not in floating point.
+  return Math.round(shares.reduce((sum, share) => sum + share, 0));
 }
 
 /** The sequences of one optimiser step. */

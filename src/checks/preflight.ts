@@ -12,7 +12,7 @@ import { GradusError } from '../errors.ts';
 import { sampleRecord } from '../evaluation/sample-policy.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
-import { trainingSequence } from '../loop/training-sequence.ts';
+import { trainingSequences } from '../loop/training-sequence.ts';
 import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { scoreGoldAnswers } from '../setup/gold-answers.ts';
@@ -60,7 +60,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
   if (!groups) return undefined;
   const trajectories = groups.flatMap((group) => group.trajectories).filter(({ turns }) => turns.length > 0);
-  const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
+  const sequencesOf = trajectories.map((trajectory) => trainingSequences(trajectory, 0));
+  const sequences = sequencesOf.flat();
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);
   const reasons = reasonsOf(groups, config);
@@ -86,7 +87,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
-      masksCheck(trajectories, sequences, logprobs),
+      masksCheck(trajectories, sequencesOf, logprobs),
       gapCheck(gap, config),
       ...precisionCheck(setup),
       learningRateCheck(setup, stepCount(config, problems)),

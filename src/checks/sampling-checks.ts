@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { isTruncated } from '../grpo/metrics.ts';
 import { type Trajectory, wasPlayed } from '../rl.ts';
 import type { Setup } from '../setup/setup.ts';
-import type { TrainingSequence } from '../training-model.ts';
+import { type TrainingSequence, trainedCount } from '../training-model.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 
 /** With fewer completions, it may be chance that none of them ended. */
@@ -88,20 +88,27 @@ export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
   return [failed(id, 'warning', detail, hint)];
 }
 
-/** Whether every token has a mask and a log-probability, and just those are trained that the policy sampled. */
+/**
+ * Whether every token has a mask and a log-probability, and just those are trained that the policy sampled.
+ * @param sequences those of each trajectory
+ */
 export function masksCheck(
   trajectories: readonly Trajectory[],
-  sequences: readonly TrainingSequence[],
+  sequences: readonly (readonly TrainingSequence[])[],
   logprobs: readonly (readonly number[])[],
 ): Check {
   const id = 'masks';
-  const wrong = sequences.filter(({ completionIds, mask }, i) => {
-    const trained = trajectories[i]!.turns.filter(({ state }) => state.trained !== false);
+  let read = 0;
+  const wrong = trajectories.filter(({ turns }, i) => {
+    const own = sequences[i]!.map((sequence) => ({ ...sequence, logprobs: logprobs[read++]! }));
+    const uneven = own.some(({ mask, completionIds, logprobs }) => {
+      return new Set([mask.length, logprobs.length, completionIds.length]).size > 1;
+    });
+    const trained = turns.filter(({ state }) => state.trained !== false);
     const sampled = trained.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
-    const lengths = [mask.length, logprobs[i]!.length, completionIds.length];
-    return new Set(lengths).size > 1 || mask.filter(Boolean).length !== sampled;
+    return uneven || own.reduce((sum, sequence) => sum + trainedCount(sequence), 0) !== sampled;
   }).length;
-  const count = sequences.length;
+  const count = trajectories.length;
   if (wrong === 0) return passed(id, `masks, log-probabilities and tokens of ${count} completions have equal lengths`);
   const hint = 'the backend is at fault: tokens would be credited that the policy did not sample';
   return failed(id, 'error', `masks of ${share(wrong, count)} completions do not fit their tokens`, hint);

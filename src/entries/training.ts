@@ -28,7 +28,7 @@ export {
   type RolloutSource,
 } from '../loop/rollout-generator.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from '../loop/supervised-trainer.ts';
-export { trainingSequence } from '../loop/training-sequence.ts';
+export { trainingSequence, trainingSequences } from '../loop/training-sequence.ts';
 export type { Message, Role, ToolCall, ToolSpec } from '../message.ts';
 export type { LoraSettings } from '../models/lora.ts';
 export {

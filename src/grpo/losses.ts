@@ -35,6 +35,8 @@ export interface LossInputs {
   readonly advantages: Tensor;
   /** [R, C] float32: 1 for tokens to train on, else 0. The other inputs have no effect where it is 0. */
   readonly mask: Tensor;
+  /** [R, 1] the tokens that the sequence's rollout trains on, which may have other sequences, too. @default those of its mask */
+  readonly rolloutTokens?: Tensor;
   /** [R, C] float32: 1 for the tokens of the mask that `top_entropy_quantile` selects, else 0. @default the mask */
   readonly entropyMask?: Tensor;
   /** An entropy bonus. @default none */
@@ -50,6 +52,8 @@ export interface LossInputs {
     readonly tokens: Tensor;
     /** Number of sequences with such a token. */
     readonly sequences: Tensor;
+    /** Number of rollouts with such a token, of which each has one sequence or several. @default sequences */
+    readonly rollouts?: Tensor;
     /** Number of tokens in the entropy mask. @default tokens */
     readonly entropyTokens?: Tensor;
   };
@@ -75,9 +79,9 @@ export function grpoLoss(inputs: LossInputs, settings: LossOptions): GrpoLoss {
   const samplerLogprobs = inputs.samplerLogprobs && unpadded(inputs.samplerLogprobs);
   const logRatio = sub(logprobs, oldLogprobs); // [R, C]
   const sizes = {
-    lengths: maximum(sumTokens(mask), 1), // [R, 1]
+    lengths: maximum(inputs.rolloutTokens ?? sumTokens(mask), 1), // [R, 1]
     tokens: maximum(totals.tokens, 1),
-    sequences: maximum(totals.sequences, 1),
+    rollouts: maximum(totals.rollouts ?? totals.sequences, 1),
   };
   const level = importanceLevel(settings.importance_sampling_level, logRatio, { mask, totals });
   const correction = settings.sampling_correction
@@ -138,29 +142,29 @@ interface LossDefinition {
 }
 
 interface Sizes {
-  /** [R, 1] tokens of each sequence. */
+  /** [R, 1] tokens of each sequence's rollout. */
   readonly lengths: Tensor;
   /** Scalars for the whole step. */
   readonly tokens: Tensor;
-  readonly sequences: Tensor;
+  readonly rollouts: Tensor;
 }
 
 type Weight = LossDefinition['weight'];
 
-/** The mean over sequences of the mean over tokens: a token of a short sequence counts more. */
-const sequenceMeans: Weight = ({ lengths, sequences }) => reciprocal(mul(lengths, sequences));
+/** The mean over rollouts of the mean over tokens: a token of a short rollout counts more. */
+const rolloutMeans: Weight = ({ lengths, rollouts }) => reciprocal(mul(lengths, rollouts));
 /** The mean over tokens. */
 const tokenMean: Weight = ({ tokens }) => reciprocal(tokens);
 /** The weight of each token in the mean over tokens if all completions had the maximum length. */
-const fixedLength: Weight = ({ sequences }, { max_completion_length }) =>
-  reciprocal(mul(sequences, max_completion_length));
-/** The mean over sequences of the sum over tokens. */
-const sequenceSums: Weight = ({ sequences }) => reciprocal(sequences);
+const fixedLength: Weight = ({ rollouts }, { max_completion_length }) =>
+  reciprocal(mul(rollouts, max_completion_length));
+/** The mean over rollouts of the sum over tokens. */
+const rolloutSums: Weight = ({ rollouts }) => reciprocal(rollouts);
 
 /** The surrogate and the averaging of each loss type. */
 const losses: Readonly<Record<LossType, LossDefinition>> = {
   /** Shao et al. 2024, arXiv:2402.03300. */
-  grpo: { surrogate: clippedRatio, weight: sequenceMeans },
+  grpo: { surrogate: clippedRatio, weight: rolloutMeans },
   /** The mean over each micro-batch in TRL. Equal to `dapo` here, where a step is one batch however it is split. */
   bnpo: { surrogate: clippedRatio, weight: tokenMean },
   /** No length bias. Liu et al. 2025, arXiv:2503.20783. */
@@ -170,11 +174,11 @@ const losses: Readonly<Record<LossType, LossDefinition>> = {
   /** MiniMax 2025, arXiv:2506.13585. */
   cispo: { surrogate: cappedWeight, weight: tokenMean },
   /** Gao et al. 2025, arXiv:2511.20347. */
-  sapo: { surrogate: softGate, weight: sequenceMeans },
+  sapo: { surrogate: softGate, weight: rolloutMeans },
   /** Shen et al. 2026, arXiv:2602.10693. */
   vespo: { surrogate: gammaWeight, weight: tokenMean },
   /** GSPO without its bias towards short sequences; meant for sequence-level ratios. Liu et al. 2026, arXiv:2602.05261. */
-  luspo: { surrogate: clippedRatio, weight: sequenceSums },
+  luspo: { surrogate: clippedRatio, weight: rolloutSums },
 };
 
 function needed(tensor: Tensor | undefined, name: keyof LossInputs): Tensor {

@@ -1,7 +1,7 @@
 // Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
 import { mean, moments } from '../common/statistics.ts';
 import { meanMetrics } from '../logging.ts';
-import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
+import { continued, type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
 import { scoreMetrics } from './advantages.ts';
 
 /**
@@ -100,9 +100,10 @@ export function isTruncated({ stopReason }: Pick<Trajectory, 'stopReason'>): boo
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 
-/** The tokens of prompts and their samples, as TRL counts them: an environment's answers between turns are left out. */
+/** The tokens of first prompts and of samples, as TRL counts them: an environment's answers between turns are left out. */
 export function tokensSeen(trajectories: readonly Trajectory[]): number {
-  const inPrompt = ({ turns }: Trajectory) => turns[0]?.tokens.promptIds.length ?? 0;
+  const inPrompt = ({ turns }: Trajectory) =>
+    turns.reduce((sum, { tokens }, i) => sum + (continued(turns, i) === null ? tokens.promptIds.length : 0), 0);
   return trajectories.reduce((sum, trajectory) => sum + inPrompt(trajectory) + sampledTokens(trajectory), 0);
 }
 

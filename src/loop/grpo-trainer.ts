@@ -42,7 +42,7 @@ import {
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RolloutSource } from './rollout-generator.ts';
 import { type ScoredGroup, scoredRollouts } from './scored-rollouts.ts';
-import { trainingSequence } from './training-sequence.ts';
+import { trainingSequences } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -304,7 +304,7 @@ export class GrpoTrainer<E extends Example = Example> {
     return multiObjectiveAdvantages(scores, objectives);
   }
 
-  /** The sequences to train on: one for each trajectory that was played to an end. */
+  /** The sequences to train on: those of each trajectory that was played to an end. */
   #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
     const { maskTruncated } = this.#options;
     const kept = groups.filter(({ fate }) => fate === 'kept');
@@ -312,7 +312,7 @@ export class GrpoTrainer<E extends Example = Example> {
       trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
         const isTrained = trajectory.turns.some(({ state }) => state.trained !== false);
-        return wasPlayed(trajectory) && isTrained && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
+        return wasPlayed(trajectory) && isTrained && !masked ? trainingSequences(trajectory, advantages[i]!) : [];
       }),
     );
   }

@@ -1,29 +1,87 @@
-// Turns a trajectory into the sequence of tokens that a model is trained on.
-
-import { assertContinues, type Trajectory } from '../rl.ts';
-import type { TrainingSequence } from '../training-model.ts';
+// Turns a trajectory into the sequences of tokens that a model is trained on, one for each branch.
+import { GradusError } from '../errors.ts';
+import { assertContinues, continued, pathTo, type Trajectory, type Turn } from '../rl.ts';
+import { type TrainingSequence, trainedCount } from '../training-model.ts';
 
 /**
- * One sequence per trajectory: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and the tokens between
- * them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the previous turn.
+ * The sequence of a trajectory that is one conversation: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and the
+ * tokens between them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the turn before it, and `TRAJECTORY_BRANCHES`
+ * if there are several conversations.
  */
 export function trainingSequence({ turns }: Trajectory, advantage: number): TrainingSequence {
-  const { promptIds } = turns[0]!.tokens;
+  const branches = turns.some((_, i) => continued(turns, i) !== (i === 0 ? null : i - 1));
+  if (!branches) return sequenceOf(turns, new Set(turns), advantage);
+  throw new GradusError('TRAJECTORY_BRANCHES', 'a trajectory with several branches is no single sequence', {
+    hint: 'trainingSequences makes one of each branch',
+  });
+}
+
+/**
+ * One sequence for each branch on which something is trained, in an order that depends on their tokens alone. A turn that lies on several is trained on in
+ * the first of them; the others begin, as far as they may, behind what they share with it. A single conversation gives what `trainingSequence` does. Throws
+ * `RENDERING_CHANGED_PREFIX` as that does.
+ */
+export function trainingSequences(trajectory: Trajectory, advantage: number): TrainingSequence[] {
+  const { turns } = trajectory;
+  const paths = trainedPaths(turns);
+  if (paths.length < 2) return [sequenceOf(paths[0] ?? turns, new Set(turns), advantage)];
+  const taken = new Set<Turn>();
+  const sequences = paths.map((path) => {
+    const own = new Set(path.filter((turn) => !taken.has(turn)));
+    for (const turn of own) taken.add(turn);
+    const first = path.findIndex((turn) => own.has(turn) && isTrained(turn));
+    return sequenceOf(path.slice(first), own, advantage);
+  });
+  const rolloutTokens = sequences.reduce((sum, sequence) => sum + trainedCount(sequence), 0);
+  return sequences.map((sequence) => ({ ...sequence, rolloutTokens }));
+}
+
+function isTrained({ state }: Turn): boolean {
+  return state.trained ?? true;
+}
+
+/** The conversations that end with a trained turn behind which no other is trained. */
+function trainedPaths(turns: readonly Turn[]): (readonly Turn[])[] {
+  const before = new Set<number>();
+  const ends: number[] = [];
+  for (let i = turns.length - 1; i >= 0; i--) {
+    if (!isTrained(turns[i]!)) continue;
+    if (!before.has(i)) ends.push(i);
+    for (const index of pathTo(turns, i).slice(0, -1)) before.add(index);
+  }
+  const paths = ends.map((end) => pathTo(turns, end).map((index) => turns[index]!));
+  return paths.sort((a, b) => compareTokens(a.at(-1)!, b.at(-1)!));
+}
+
+/** The order of calls is that of the clock where an agent makes several at once, so branches are ordered by what is in them. */
+function compareTokens({ tokens: a }: Turn, { tokens: b }: Turn): number {
+  const [left, right] = [a, b].map(({ promptIds, completionIds }) => [...promptIds, ...completionIds]) as [
+    number[],
+    number[],
+  ];
+  const at = left.findIndex((id, i) => id !== right[i]);
+  return at < 0 ? left.length - right.length : left[at]! - (right[at] ?? -1);
+}
+
+/** @param own the turns that this sequence may train on */
+function sequenceOf(path: readonly Turn[], own: ReadonlySet<Turn>, advantage: number): TrainingSequence {
+  const { promptIds } = path[0]!.tokens;
   const completionIds: number[] = [];
   const mask: boolean[] = [];
   const samplerLogprobs: number[] = [];
-  for (const [turn, { state, tokens }] of turns.entries()) {
-    if (turn > 0) assertContinues(turns[turn - 1]!.tokens, tokens.promptIds);
-    const { trained = true } = state;
-    for (let i = promptIds.length + completionIds.length; i < tokens.promptIds.length; i++) {
-      completionIds.push(tokens.promptIds[i]!);
+  for (const [i, turn] of path.entries()) {
+    const { tokens } = turn;
+    if (i > 0) assertContinues(path[i - 1]!.tokens, tokens.promptIds);
+    const trained = own.has(turn) && isTrained(turn);
+    for (let at = promptIds.length + completionIds.length; at < tokens.promptIds.length; at++) {
+      completionIds.push(tokens.promptIds[at]!);
       mask.push(false);
       samplerLogprobs.push(0);
     }
-    for (let i = 0; i < tokens.completionIds.length; i++) {
-      completionIds.push(tokens.completionIds[i]!);
+    for (let at = 0; at < tokens.completionIds.length; at++) {
+      completionIds.push(tokens.completionIds[at]!);
       mask.push(trained);
-      samplerLogprobs.push(tokens.logprobs[i]!);
+      samplerLogprobs.push(tokens.logprobs[at]!);
     }
   }
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };

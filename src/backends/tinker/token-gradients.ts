@@ -8,7 +8,7 @@ import { interpret } from '../../tensor/interpret.ts';
 import { input, stopGradient } from '../../tensor/ops.ts';
 import { type Shape, size } from '../../tensor/shape.ts';
 import { type Value, value } from '../../tensor/value.ts';
-import type { TrainingSequence } from '../../training-model.ts';
+import { countRollouts, type TrainingSequence, trainedCount } from '../../training-model.ts';
 
 export interface TokenGradients {
   readonly loss: number;
@@ -88,9 +88,14 @@ function lossInputs(
       sequences.map(({ advantage }) => advantage),
     ),
     mask: matrix('mask', masks),
+    rolloutTokens: column(
+      'rollout_tokens',
+      sequences.map((sequence) => sequence.rolloutTokens ?? trainedCount(sequence)),
+    ),
     totals: {
       tokens: scalar('tokens', trained),
       sequences: scalar('sequences', masks.filter((mask) => mask.includes(1)).length),
+      rollouts: scalar('rollouts', countRollouts(sequences)),
     },
   };
 }

@@ -5,7 +5,7 @@ import { dropoutColumns } from '../../../models/layers.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
 import { HIDDEN } from '../../../models/prefix-attention.ts';
 import type { HostTensor } from '../../../runtime/tensor.ts';
-import type { TrainingSequence } from '../../../training-model.ts';
+import { countRollouts, type TrainingSequence, trainedCount } from '../../../training-model.ts';
 import type { RunTensors } from '../run-tensors.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 
@@ -134,18 +134,23 @@ export function lossInputs(
     const numbers = rows.flatMap((values) => Array.from({ length: C }, (_, c) => Number(values?.[c] ?? 0)));
     return run.floats([slots.length, C], numbers);
   };
-  const advantages = slots.map((index) => (index === undefined ? 0 : sequences[index]!.advantage));
+  const perSequence = (value: (sequence: TrainingSequence) => number) => {
+    const column = slots.map((index) => (index === undefined ? 0 : value(sequences[index]!)));
+    return run.floats([slots.length, 1], column);
+  };
   return [
     ['mask', perToken((i) => sequences[i]!.mask)],
     ['has_old', run.floats([], [Number(sequences.every(({ oldLogprobs }) => oldLogprobs))])],
     ['old_logprobs', perToken((i) => sequences[i]!.oldLogprobs)],
     ['sampler_logprobs', perToken((i) => sequences[i]!.samplerLogprobs)],
     ['reference_logprobs', perToken((i) => sequences[i]!.referenceLogprobs)],
-    ['advantages', run.floats([slots.length, 1], advantages)],
+    ['advantages', perSequence(({ advantage }) => advantage)],
+    ['rollout_tokens', perSequence((sequence) => sequence.rolloutTokens ?? trainedCount(sequence))],
     ['entropy_mask', perToken((i) => entropyMasks?.[i])],
     ['entropy_coefficient', run.floats([], [entropyCoefficient])],
     ['total_tokens', run.floats([], [countTokens(sequences.map(({ mask }) => mask))])],
     ['total_sequences', run.floats([], [sequences.filter(({ mask }) => mask.includes(true)).length])],
+    ['total_rollouts', run.floats([], [countRollouts(sequences)])],
     ['total_entropy_tokens', run.floats([], [countTokens(entropyMasks ?? [])])],
   ];
 }

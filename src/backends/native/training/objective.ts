@@ -52,11 +52,13 @@ const perToken = (name: string) => input(name, 'float32', [times(U, G), C]);
 const totalInputs = {
   tokens: scalar('total_tokens'),
   sequences: scalar('total_sequences'),
+  rollouts: scalar('total_rollouts'),
   entropyTokens: scalar('total_entropy_tokens'),
 };
 
 function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossOptions) {
   const mask = perToken('mask');
+  const { entropyTokens, ...totals } = totalInputs;
   const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
   const { loss, metrics } = grpoLoss(
     {
@@ -69,7 +71,8 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossOptions)
       ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
       advantages: input('advantages', 'float32', [times(U, G), 1]),
       mask,
-      totals: entropyMask ? totalInputs : { tokens: totalInputs.tokens, sequences: totalInputs.sequences },
+      rolloutTokens: input('rollout_tokens', 'float32', [times(U, G), 1]),
+      totals: { ...totals, ...(entropyMask && { entropyTokens }) },
     },
     settings,
   );
