@@ -28,6 +28,8 @@ export interface RewardInput {
   readonly completionIds: readonly (readonly number[])[];
   /** What each rendered prompt had already written of the completion, such as `<think>\n` at its end; empty if it opens no tag. @default all empty */
   readonly openings?: readonly string[];
+  /** What the agents that played the episodes returned. @default no agents play */
+  readonly results?: readonly unknown[];
   /** Every column of the data set by name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
   /** The progress of the run, in evaluations too, as TRL's `trainer_state`; absent outside of runs, as in tests of rewards. */

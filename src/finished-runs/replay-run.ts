@@ -104,11 +104,11 @@ function stepsOf(directory: string): number[] {
 }
 
 function trajectoryOf({ prompt, prompt_ids }: RolloutRecord, completion: RolloutCompletion): Trajectory {
-  const { text, opening, token_ids, logprobs, stop_reason } = completion;
+  const { text, opening, token_ids, logprobs, stop_reason, result } = completion;
   const tokens = { promptIds: prompt_ids, completionIds: token_ids, logprobs };
   const action = { message: { role: 'assistant' as const, content: text } };
   const turn = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
-  return { turns: [turn], stopReason: stop_reason };
+  return { turns: [turn], stopReason: stop_reason, ...(result !== undefined && { result }) };
 }
 
 function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' | 'reward'> {

@@ -62,6 +62,9 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
     columns: Object.fromEntries(
       Object.keys(example).map((name) => [name, repeated(example, name, trajectories.length)]),
     ),
+    ...(trajectories.some(({ result }) => result !== undefined) && {
+      results: trajectories.map(({ result = null }) => result),
+    }),
     ...(progress && { progress }),
   });
 }
@@ -111,7 +114,7 @@ async function call(score: NamedReward['score'], judged: RewardData, timeLimit: 
 
 /** The given rows of a group. */
 function part(
-  { prompts, completions, completionIds, openings, columns, ...rest }: RewardData,
+  { prompts, completions, completionIds, openings, results, columns, ...rest }: RewardData,
   rows: readonly number[],
 ): RewardData {
   const pick = <T>(values: readonly T[]) => {
@@ -125,6 +128,7 @@ function part(
     completions: pick(completions),
     completionIds: pick(completionIds),
     ...(openings && { openings: pick(openings) }),
+    ...(results && { results: pick(results) }),
     columns: Object.freeze(Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, pick(values)]))),
   });
 }

@@ -1,7 +1,7 @@
 // The lines and files of a run directory, and what is told of them: each a schema, from which its type is inferred. Who imports the type alone loads nothing.
 import { z } from 'zod';
 import { type Message, roles, type ToolCall } from '../message.ts';
-import { type Example, type GroupFate, type GroupReason, stopReasons } from '../rl.ts';
+import { agentApis, branchReasons, type Example, type GroupFate, type GroupReason, stopReasons } from '../rl.ts';
 import { runStatuses } from './run-status.ts';
 
 /** What a schema describes, as its readers have it: nothing of a record is changed. */
@@ -212,6 +212,30 @@ export const sampleRecord = z.strictObject({
 });
 export type SampleRecord = Recorded<typeof sampleRecord>;
 
+const tokenIds = z.array(z.int());
+const logprobs = z
+  .array(z.number())
+  .describe('of each token at the temperature of sampling, before filters, with 7 significant digits');
+
+/** A call of an agent, in a line of a step's rollouts. */
+const recordedCall = z.strictObject({
+  api: z.enum(agentApis),
+  continues: z
+    .int()
+    .nullable()
+    .describe('the index of the call that it goes on from; null if it begins a conversation'),
+  branch: z.enum(branchReasons).optional().describe('why it began a branch; absent if it went on at the end of one'),
+  trained: z.boolean(),
+  asked: z
+    .record(z.string(), z.unknown())
+    .describe('what the agent asked of sampling, which the configuration decides'),
+  messages: z.array(message).describe('what the model read, after the call that it goes on from'),
+  message,
+  token_ids: tokenIds,
+  logprobs,
+});
+export type RecordedCall = Recorded<typeof recordedCall>;
+
 /** Of one group, in a line of a step's rollouts. What is undefined, JSON leaves out. */
 export const rolloutCompletion = z.strictObject({
   text: z.string().describe('of the last turn'),
@@ -230,10 +254,10 @@ export const rolloutCompletion = z.strictObject({
   // Of the environment, as its stack.
   error: z.string().optional(),
   stack: z.string().describe('the stack trace, if the environment failed').optional(),
-  token_ids: z.array(z.int()).describe('of the last turn'),
-  logprobs: z
-    .array(z.number())
-    .describe('of each token at the temperature of sampling, before filters, with 7 significant digits'),
+  token_ids: tokenIds.describe('of the last turn'),
+  logprobs,
+  calls: z.array(recordedCall).optional().describe('all calls of the agent that played it, in order'),
+  result: z.unknown().optional().describe('what the agent returned'),
 });
 export type RolloutCompletion = Recorded<typeof rolloutCompletion>;
 

@@ -1,6 +1,6 @@
 // Converts a group of a training step to a line of the rollouts file.
-import { finalText, type Group, type GroupOutcome, longerExchange, type Trajectory } from '../rl.ts';
-import type { RolloutCompletion, RolloutRecord } from './records.ts';
+import { continued, finalText, type Group, type GroupOutcome, longerExchange, type Trajectory } from '../rl.ts';
+import type { RecordedCall, RolloutCompletion, RolloutRecord } from './records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
   const first = group.trajectories.find(({ turns }) => turns.length > 0)?.turns[0];
@@ -36,6 +36,32 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
     error: error?.message,
     stack: error?.stack,
     token_ids: tokens?.completionIds ?? [],
-    logprobs: tokens?.logprobs.map((logprob) => Number(logprob.toPrecision(7))) ?? [],
+    logprobs: rounded(tokens?.logprobs ?? []),
+    calls: trajectory.turns.some(({ call }) => call) ? callsOf(trajectory) : undefined,
+    result: trajectory.result,
   };
+}
+
+function callsOf({ turns }: Trajectory): RecordedCall[] {
+  return turns.flatMap(({ state, action, tokens, call }, i) => {
+    if (!call) return [];
+    const continues = continued(turns, i);
+    // The messages that the model has read, and its answer to them.
+    const read = continues === null ? 0 : turns[continues]!.state.messages.length + 1;
+    return {
+      api: call.api,
+      continues,
+      branch: call.branch,
+      trained: state.trained ?? true,
+      asked: call.asked,
+      messages: state.messages.slice(read),
+      message: action.message,
+      token_ids: tokens.completionIds,
+      logprobs: rounded(tokens.logprobs),
+    };
+  });
+}
+
+function rounded(logprobs: readonly number[]): number[] {
+  return logprobs.map((logprob) => Number(logprob.toPrecision(7)));
 }

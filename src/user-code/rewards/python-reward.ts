@@ -70,23 +70,24 @@ function explained(message: string, conversational: boolean): string {
   return message;
 }
 
-function asMessages({ prompts, completions, completionIds, columns, progress }: RewardData) {
+function asMessages({ prompts, completions, completionIds, results, columns, progress }: RewardData) {
   return {
     prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
     completions: completions.map((content) => [{ role: 'assistant', content }]),
     completion_ids: completionIds,
-    columns,
+    // What agents returned is one more argument by its name, as a column is.
+    columns: results ? { ...columns, results } : columns,
     ...trainerState(progress),
   };
 }
 
 /** Prompts and completions as texts. The messages of a prompt are joined with empty lines between them. */
-function asTexts({ prompts, completions, completionIds, columns, progress }: RewardData) {
+function asTexts({ prompts, completions, completionIds, results, columns, progress }: RewardData) {
   return {
     prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
     completions,
     completion_ids: completionIds,
-    columns,
+    columns: results ? { ...columns, results } : columns,
     ...trainerState(progress),
   };
 }
