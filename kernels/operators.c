@@ -3,13 +3,15 @@
 //   split-gemm.h         tasks.h              products of matrices
 //   segment-attention.h  attention.h          attention while training, and its gradients
 //   cached-attention.h   decoding.h           attention while sampling
+//   delta-rule.h         delta-chunks.h       the gated delta rule while training, and its gradients
 //   token-scores.h       logits.h             log-probabilities and entropies of tokens, with their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
 //   causal-convolution.h                      depthwise convolutions, and their gradients
 //   stored-rows.h        stored.h             embeddings in formats of weight files
 //   tall-gemm.h                               gradients of adapters
 //
-// All but the last four multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
+// Products, attention and scores multiply with unit.h what packing.h has laid out, the delta rule with small-product.h.
+// onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -17,6 +19,7 @@
 #endif
 #include "cached-attention.h"
 #include "causal-convolution.h"
+#include "delta-rule.h"
 #include "platform.h"
 #include "processor.h"
 #include "row-program.h"
@@ -36,7 +39,9 @@ static const Operator *const operators[] = {&split_gemm,
                                             &stored_rows,
                                             &tall_gemm,
                                             &causal_convolution,
-                                            &causal_convolution_gradient};
+                                            &causal_convolution_gradient,
+                                            &delta_rule,
+                                            &delta_rule_gradient};
 
 typedef struct {
   const OrtApi *(*GetApi)(uint32_t version);

@@ -48,6 +48,7 @@ export {
   silu,
   slice,
   softmax,
+  softplus,
   sqrt,
   stopGradient,
   sub,

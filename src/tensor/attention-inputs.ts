@@ -25,6 +25,21 @@ export interface CachedAttentionInputs {
   readonly twins?: Tensor;
 }
 
+export interface DeltaRuleInputs {
+  /** [R, keyHeads·K] */
+  readonly query: Tensor;
+  /** [R, keyHeads·K] */
+  readonly key: Tensor;
+  /** [R, valueHeads·V] */
+  readonly value: Tensor;
+  /** [R, valueHeads] */
+  readonly decay: Tensor;
+  /** [R, valueHeads] */
+  readonly beta: Tensor;
+  /** int64 [S, 3] */
+  readonly segments: Tensor;
+}
+
 export interface SegmentAttentionInputs {
   /** [R, heads·D] */
   readonly query: Tensor;

@@ -1,5 +1,10 @@
 // Checks of the shapes and types of operands, with messages that say what does not fit.
-import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './attention-inputs.ts';
+import type {
+  CachedAttentionInputs,
+  DeltaRuleInputs,
+  RotaryTables,
+  SegmentAttentionInputs,
+} from './attention-inputs.ts';
 import type { Operators, Tensor } from './graph.ts';
 import { formatShape, sameDimension, sameShape, times } from './shape.ts';
 
@@ -122,6 +127,28 @@ export function checkCausalConvolution(x: Tensor, weight: Tensor, taps: Tensor):
     fits,
     `causalConvolution: weight ${formatShape(weight.shape)} and taps ${formatShape(taps.shape)} for ${formatShape(x.shape)}`,
   );
+}
+
+export function checkDeltaRule(
+  { query, key, value, decay, beta, segments }: DeltaRuleInputs,
+  { keyHeads, valueHeads }: Operators['deltaRule'],
+): void {
+  checkFloat('deltaRule', query, key, value, decay, beta);
+  check(segments.type === 'int64', `deltaRule takes int64 segments, got ${segments.type}`);
+  check(valueHeads % keyHeads === 0, `deltaRule: ${valueHeads} value heads cannot share ${keyHeads} key heads`);
+  const isMatrix = ({ shape }: Tensor, heads: number) =>
+    shape.length === 2 && sameDimension(shape[0]!, query.shape[0]!) && Number(shape[1]) % heads === 0;
+  const fits =
+    isMatrix(query, keyHeads) &&
+    sameShape(key.shape, query.shape) &&
+    isMatrix(value, valueHeads) &&
+    [decay, beta].every(({ shape }) => sameShape(shape, [query.shape[0]!, valueHeads])) &&
+    segments.shape.length === 2 &&
+    segments.shape[1] === 3;
+  const found = Object.entries({ query, key, value, decay, beta, segments }).map(
+    ([name, { shape }]) => `${name} ${formatShape(shape)}`,
+  );
+  check(fits, `deltaRule with ${keyHeads}/${valueHeads} heads: ${found.join(', ')} do not fit`);
 }
 
 export function checkTokenScores(hidden: Tensor, weight: Tensor, targets: Tensor): void {

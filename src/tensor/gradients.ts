@@ -5,6 +5,7 @@ import {
   cast,
   causalConvolutionGradient,
   concat,
+  deltaRuleGradient,
   dimensionAt,
   equal,
   exp,
@@ -27,6 +28,7 @@ import {
   scatterAddElements,
   scatterAddRows,
   segmentAttentionGradient,
+  sigmoid,
   slice,
   sqrt,
   sub,
@@ -91,6 +93,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   sqrt: (y, dy) => [mul(dy, mul(0.5, reciprocal(y)))],
   reciprocal: (y, dy) => [neg(mul(dy, mul(y, y)))],
   sigmoid: (y, dy) => [mul(dy, mul(y, sub(1, y)))],
+  softplus: ({ inputs: [x] }, dy) => [mul(dy, sigmoid(x!))],
   tanh: (y, dy) => [mul(dy, sub(1, mul(y, y)))],
   abs: ({ inputs: [x] }, dy) => [where(less(x!, 0), neg(dy), dy)],
   not: () => none,
@@ -203,6 +206,13 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   },
   causalConvolutionGradient: () => {
     throw new Error('the gradients of a convolution have no gradient themselves');
+  },
+  deltaRule: ({ inputs: [query, key, value, decay, beta, segments], attributes }, dy) => {
+    const inputs = { query: query!, key: key!, value: value!, decay: decay!, beta: beta!, segments: segments! };
+    return deltaRuleGradient(inputs, dy, attributes);
+  },
+  deltaRuleGradient: () => {
+    throw new Error('the gradients of the delta rule have no gradient themselves');
   },
   tokenScores: (_, dy) => [dy], // `part` has made it the gradient of the hidden states
   part: ({ inputs: [node], attributes: { index } }, dy) =>

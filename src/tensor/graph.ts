@@ -19,6 +19,11 @@ export interface AttentionHeads {
   readonly window?: number;
 }
 
+export interface DeltaHeads {
+  readonly keyHeads: number;
+  readonly valueHeads: number;
+}
+
 /** How a file stores numbers: in blocks of bytes. */
 export interface StorageFormat {
   /** ggml's or safetensors' name for it. */
@@ -49,6 +54,8 @@ export interface Operators {
   sqrt: None;
   reciprocal: None;
   sigmoid: None;
+  /** log(1 + exp(x)). */
+  softplus: None;
   tanh: None;
   abs: None;
   not: None;
@@ -149,6 +156,16 @@ export interface Operators {
   causalConvolution: None;
   /** The operands of `causalConvolution` and the gradient of its output. Parts: the gradients of 0 x, 1 weight. */
   causalConvolutionGradient: None;
+  /**
+   * (query [R, keyHeads·K], key [R, keyHeads·K], value [R, valueHeads·V], decay [R, valueHeads], beta [R, valueHeads], segments int64 [S, 3]) →
+   * the gated delta rule [R, valueHeads·V]: Yang, Kautz and Hatamizadeh 2024, arXiv:2412.06464. Each value head has a state, a matrix [K, V]. A row
+   * multiplies it by e^decay, adds β · key · (value − stateᵀ key)ᵀ, and reads stateᵀ query. Segments are those of `segmentAttention`, but a prefix may
+   * have a prefix, and comes before what continues it: a segment begins with the state after its prefix, or with zeros. Value heads that share a
+   * key head are adjacent. Decays are at most 0.
+   */
+  deltaRule: DeltaHeads;
+  /** The operands of `deltaRule` and the gradient of its output. Parts: the gradients of its first five operands. */
+  deltaRuleGradient: DeltaHeads;
   /**
    * (hidden [T, D], weight [V, D], targets int64 [T]) → scores of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
    * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and the gradients [T, D] with respect to hidden states of 2 log Σ exp of the logits

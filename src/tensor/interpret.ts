@@ -7,6 +7,7 @@ import {
   rotate,
 } from './interpret-attention.ts';
 import { interpretCausalConvolution, interpretCausalConvolutionGradient } from './interpret-convolution.ts';
+import { interpretDeltaRule, interpretDeltaRuleGradient } from './interpret-delta-rule.ts';
 import { evaluateDimension, evaluateShape, type Sizes } from './shape.ts';
 import {
   broadcast,
@@ -68,6 +69,7 @@ const kernels: Kernel = {
   sqrt: (_, [x]) => map(x!, Math.sqrt),
   reciprocal: (_, [x]) => map(x!, (a) => 1 / a),
   sigmoid: (_, [x]) => map(x!, (a) => 1 / (1 + Math.exp(-a))),
+  softplus: (_, [x]) => map(x!, (a) => Math.max(a, 0) + Math.log1p(Math.exp(-Math.abs(a)))),
   tanh: (_, [x]) => map(x!, Math.tanh),
   abs: (_, [x]) => map(x!, Math.abs),
   not: (_, [x]) => map(x!, (a) => (a ? 0 : 1)),
@@ -207,6 +209,8 @@ const kernels: Kernel = {
   segmentAttentionGradient: ({ attributes }, operands) => interpretSegmentAttentionGradient(attributes, operands),
   causalConvolution: (_, operands) => interpretCausalConvolution(operands),
   causalConvolutionGradient: (_, operands) => interpretCausalConvolutionGradient(operands),
+  deltaRule: ({ attributes }, operands) => interpretDeltaRule(attributes, operands),
+  deltaRuleGradient: ({ attributes }, operands) => interpretDeltaRuleGradient(attributes, operands),
   tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
     const size = hidden!.shape[1]!;
     const [logprobs, entropies, ofTotals, ofEntropies]: [number[], number[], number[], number[]] = [[], [], [], []];

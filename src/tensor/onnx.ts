@@ -8,7 +8,7 @@ import { lowerCausalConvolution, lowerCausalConvolutionGradient } from './onnx-c
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { joinProducts } from './onnx-joint-products.ts';
 import { lowerMatmul } from './onnx-matmul.ts';
-import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
+import { encodeModel, type OnnxAttribute, type OnnxConstant } from './onnx-protobuf.ts';
 import { formatOf } from './onnx-stored.ts';
 import type { Packing } from './packing.ts';
 import { optimize } from './passes.ts';
@@ -115,26 +115,27 @@ const reduction =
   ) =>
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
+type CustomNode = TensorOf<
+  'segmentAttention' | 'segmentAttentionGradient' | 'deltaRule' | 'deltaRuleGradient' | 'tokenScores'
+>;
+
 /**
  * Lowers to one of our custom operators. Without their library, models build the same from other operators.
  * @param least results that a node has, whichever are read
  */
 const customOperator =
   (op: string, least = 1) =>
-  (
-    node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores'>,
-    operands: readonly string[],
-    emit: Emitter,
-  ) => {
+  (node: CustomNode, operands: readonly string[], emit: Emitter) => {
     if (emit.packing === undefined) throw new Error(`${node.op} needs our custom operators`);
-    const { attributes } = node;
-    const own =
-      'heads' in attributes
-        ? namedHeads(attributes)
-        : { alpha: { float: attributes.alpha }, ...formatOf(node.inputs[1]!) };
-    const named = { ...own, rounded: Number(emit.packing === 'each_run_rounded') };
+    const named = { ...ownAttributes(node), rounded: Number(emit.packing === 'each_run_rounded') };
     return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);
   };
+
+function ownAttributes({ attributes, inputs }: CustomNode): Readonly<Record<string, OnnxAttribute>> {
+  if ('heads' in attributes) return namedHeads(attributes);
+  if ('alpha' in attributes) return { alpha: { float: attributes.alpha }, ...formatOf(inputs[1]!) };
+  return { key_heads: attributes.keyHeads, value_heads: attributes.valueHeads };
+}
 
 const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row> = {
   input: ({ attributes: { name } }) => name,
@@ -151,6 +152,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   sqrt: unary('Sqrt'),
   reciprocal: unary('Reciprocal'),
   sigmoid: unary('Sigmoid'),
+  softplus: unary('Softplus'),
   tanh: unary('Tanh'),
   abs: unary('Abs'),
   not: unary('Not'),
@@ -229,6 +231,8 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   segmentAttentionGradient: customOperator('SegmentAttentionGradient', 3),
   causalConvolution: lowerCausalConvolution,
   causalConvolutionGradient: lowerCausalConvolutionGradient,
+  deltaRule: customOperator('DeltaRule'),
+  deltaRuleGradient: customOperator('DeltaRuleGradient', 5),
   tokenScores: customOperator('TokenScores', 2),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

@@ -19,6 +19,7 @@ import {
   clip,
   concat,
   constant,
+  deltaRule,
   div,
   equal,
   exp,
@@ -52,6 +53,7 @@ import {
   silu,
   slice,
   softmax,
+  softplus,
   sqrt,
   stopGradient,
   sub,
@@ -74,6 +76,8 @@ interface Attributes {
   epsilon: number;
   heads: number;
   keyValueHeads: number;
+  keyHeads: number;
+  valueHeads: number;
   scale: number;
   inverse: boolean;
   max: number;
@@ -115,6 +119,7 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
   tanh: () => tanh,
   abs: () => abs,
   silu: () => silu,
+  softplus: () => softplus,
   geluTanh: () => geluTanh,
   clip:
     ({ min, max }) =>
@@ -169,6 +174,10 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
     },
   segmentAttention: (attributes) => (query: Tensor, key: Tensor, value: Tensor, segments: Tensor) =>
     segmentAttention({ query, key, value, segments }, attributes),
+  deltaRule:
+    (attributes) =>
+    (query: Tensor, key: Tensor, value: Tensor, ...[decay, beta, segments]: Tensor[]) =>
+      deltaRule({ query, key, value, decay: decay!, beta: beta!, segments: segments! }, attributes),
 };
 
 interface Given extends Value {
@@ -210,6 +219,7 @@ const cases: Record<string, [operands: Given[], call: Call]> = {
   'tanh vector': [[floats(5)], tanh],
   'abs matrix': [[floats(3, 3)], abs],
   'silu vector': [[floats(5)], silu],
+  'softplus vector': [[floats(5)], softplus],
   'not vector': [[booleans(6)], not],
   'cast float32 to int64, towards zero': [[floats(9)], (x) => cast(mul(x, 3), 'int64')],
   'cast float32 to bool': [[floats(4)], (x) => cast(mul(x, constant([0, 1, 1, 0], [4])), 'bool')],
@@ -354,8 +364,8 @@ for (const { name, op, inputs, attributes, output, outputGradient, inputGradient
     for (const [i, result] of interpret(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-6, i === 0 ? 'interpreter, output' : `interpreter, gradient ${i - 1}`);
     }
-    // Two operators need our custom operators: see segment-attention.slow.test.ts and token-scores.slow.test.ts.
-    if (op === 'segmentAttention' || op === 'tokenScores') return;
+    // Some need our custom operators: see delta-rule.slow.test.ts, segment-attention.slow.test.ts and token-scores.slow.test.ts.
+    if (['deltaRule', 'segmentAttention', 'tokenScores'].includes(op)) return;
     for (const [i, result] of runOnnx(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-5, i === 0 ? 'ONNX Runtime, output' : `ONNX Runtime, gradient ${i - 1}`);
     }

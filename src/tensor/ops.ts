@@ -1,9 +1,15 @@
 // The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is built.
-import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './attention-inputs.ts';
+import type {
+  CachedAttentionInputs,
+  DeltaRuleInputs,
+  RotaryTables,
+  SegmentAttentionInputs,
+} from './attention-inputs.ts';
 import {
   check,
   checkCachedAttention,
   checkCausalConvolution,
+  checkDeltaRule,
   checkFloat,
   checkNumeric,
   checkQuantizedMatmul,
@@ -80,6 +86,9 @@ export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {},
  */
 export const checkpoint = (x: Tensor, recompute: 'all' | 'cheap' = 'all'): Tensor =>
   make('checkpoint', [x], { recompute }, x.shape, x.type);
+
+/** log(1 + exp(x)), exact for small results, too. */
+export const softplus = (x: Tensor): Tensor => unary('softplus', x);
 
 /** Whether an element of a bool tensor is false. */
 export function not(x: Tensor): Tensor {
@@ -371,6 +380,30 @@ export function causalConvolutionGradient(x: Tensor, weight: Tensor, taps: Tenso
   };
 }
 
+/** The gated delta rule within segments of rows, each of which continues its prefix; see `Operators.deltaRule`. */
+export function deltaRule(inputs: DeltaRuleInputs, attributes: Operators['deltaRule']): Tensor {
+  const { query, key, value, decay, beta, segments } = inputs;
+  checkDeltaRule(inputs, attributes);
+  return make('deltaRule', [query, key, value, decay, beta, segments], attributes, value.shape, 'float32');
+}
+
+/** The gradients of all operands but the segments, given the gradient of the rule's output. */
+export function deltaRuleGradient(
+  inputs: DeltaRuleInputs,
+  gradient: Tensor,
+  attributes: Operators['deltaRuleGradient'],
+) {
+  const { query, key, value, decay, beta, segments } = inputs;
+  checkDeltaRule(inputs, attributes);
+  check(
+    sameShape(gradient.shape, value.shape),
+    `deltaRuleGradient: ${formatShape(gradient.shape)} for ${formatShape(value.shape)}`,
+  );
+  const operands = [query, key, value, decay, beta];
+  const node = make('deltaRuleGradient', [...operands, segments, gradient], attributes, query.shape, 'float32');
+  return operands.map(({ shape }, index) => make('part', [node], { index }, shape, 'float32'));
+}
+
 /** Log-probabilities and entropies [T, 1], without logits in memory; see `Operators.tokenScores`. */
 export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1) {
   checkTokenScores(hidden, weight, targets);
@@ -411,7 +444,7 @@ function make<Name extends OperatorName>(
   return { op, inputs, attributes, shape, type } as TensorOf<Name> & Tensor;
 }
 
-type UnaryName = 'neg' | 'exp' | 'log' | 'sqrt' | 'reciprocal' | 'sigmoid' | 'tanh' | 'abs';
+type UnaryName = 'neg' | 'exp' | 'log' | 'sqrt' | 'reciprocal' | 'sigmoid' | 'softplus' | 'tanh' | 'abs';
 type BinaryName = 'add' | 'sub' | 'mul' | 'div' | 'maximum' | 'minimum' | 'less' | 'greater' | 'equal' | 'and';
 
 function unary(op: UnaryName, x: Tensor): Tensor {
