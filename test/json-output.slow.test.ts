@@ -373,7 +373,7 @@ test('every line of --events follows train.event/2', async () => {
       assert.equal(error && z.prettifyError(error), undefined, line);
       return event.type;
     });
-  const expected = ['checkpoint', 'evaluation', 'preflight', 'result', 'samples', 'start', 'step'];
+  const expected = ['checkpoint', 'end', 'evaluation', 'preflight', 'result', 'samples', 'start', 'step'];
   assert.deepEqual([...new Set(types)].toSorted(), expected);
   assert.equal(types.at(-1), 'result');
 

@@ -90,7 +90,7 @@ test('the last checkpoint is written after everything else, and may be the best'
     { ...config, eval: { limit: 8, every_steps: 4 } },
     { out, preflight, onEvent: ({ type, step }) => step === 6 && type !== 'alert' && events.push(type) },
   );
-  assert.deepEqual(events, ['step', 'evaluation', 'samples', 'checkpoint']);
+  assert.deepEqual(events, ['step', 'evaluation', 'samples', 'checkpoint', 'end']);
   const { state } = findCheckpoint(out, 'best');
   assert.equal(state.step, 6);
   assert.equal(state.metric!.value, readEvaluations(out).at(-1)!.metrics['eval/sampled_reward']);

@@ -68,6 +68,9 @@ export class ProgressLine {
       case 'tracker':
         this.#say(`step ${event.step}: ${trackerLine(event)}`);
         break;
+      case 'end':
+        if (event.key !== 'max_steps') this.#say(this.#ended(event));
+        break;
       case 'stop':
         this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
         break;
@@ -81,6 +84,12 @@ export class ProgressLine {
   close(): void {
     if (this.#lineIsOpen) this.#output.stderr.write('\n');
     this.#lineIsOpen = false;
+  }
+
+  #ended({ step, key, condition, reason }: Extract<TrainEvent, { type: 'end' }>): string {
+    const what = condition === undefined ? key : `${key} ${JSON.stringify(condition)}`;
+    const trained = step === this.#firstStep ? 'nothing is trained: ' : '';
+    return `${trained}${what} ends the run at step ${step} of ${this.#maxSteps}: ${reason}`;
   }
 
   #step({ step, metrics, timings, tokens }: Extract<TrainEvent, { type: 'step' }>): void {

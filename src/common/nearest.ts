@@ -46,6 +46,20 @@ export function existingNames(name: string, candidates: readonly string[]): stri
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 
+/** The same with the few names that are nearest, where there are too many to be read. */
+export function nearestNames(name: string, candidates: readonly string[], most = 6): string {
+  const partsOf = (text: string) => text.toLowerCase().split(/[^a-z0-9]+/);
+  const asked = partsOf(name);
+  const shared = (candidate: string) => partsOf(candidate).filter((part) => asked.includes(part)).length;
+  const distance = (candidate: string) =>
+    editDistance(name.toLowerCase(), candidate.toLowerCase()) - 4 * shared(candidate);
+  const sorted = candidates.map((candidate) => [candidate, distance(candidate)] as const).sort(([, a], [, b]) => a - b);
+  const meant = nearest(name, candidates);
+  const names = sorted.slice(0, most).map(([candidate]) => candidate);
+  const more = candidates.length > most ? ' and others' : '';
+  return `nearest are ${names.join(', ')}${more}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
+}
+
 /** The errors about unknown names, and what they call them. */
 const unknownNames = { OPTION_INVALID: 'there is no such option', CONFIG_INVALID: 'unknown key' } as const;
 export type UnknownNameCode = keyof typeof unknownNames;

@@ -365,6 +365,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
 /** Key of ours → its values in other systems → what to write here. */
 export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
   scale_rewards: { true: 'group', false: 'none' },
+  max_steps: { 0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it` },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),

@@ -102,9 +102,14 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('evaluations are eval: {every_steps: STEPS}, and eval: null is none', 'evals_per_epoch'),
   ...aliases('checkpoints are save: {every_steps: STEPS}', 'saves_per_epoch'),
   ...aliases(
-    () => `a run that should stop when nothing is learnt is watched: ${call('diagnose')}, guards: leave it out`,
-    ...['early_stopping_patience', 'early_stop_interval', 'loss_watchdog_threshold', 'loss_watchdog_patience'],
+    'a run ends early by its measurements with stop_when: ["eval/accuracy not improved for 5 evaluations"], where 5 is the patience',
+    ...['early_stopping', 'early_stopping_patience', 'early_stopping_threshold', 'early_stop', 'early_stop_interval'],
+    ...['early_stop_patience', 'patience', 'min_delta', 'loss_watchdog_threshold', 'loss_watchdog_patience'],
   ),
+  ...aliases('stop_when', 'stop_condition', 'stop_conditions', 'stop_if', 'until'),
+  ...aliases('max_time', 'time_limit', 'max_training_time', 'max_duration', 'max_wall_time', 'max_train_time'),
+  ...aliases('max_tokens_total', 'token_budget', 'max_total_tokens', 'max_train_tokens'),
+  ...aliases('max_cost', 'budget', 'cost_limit', 'max_cost_usd', 'max_spend'),
   ...aliases(
     () => `a run is resumed by the command: ${call('train', undefined, { resume: true })}`,
     ...['auto_resume_from_checkpoints', 'resume_only_model', 'load_data_args', 'load_args'],

@@ -16,6 +16,7 @@ import { isProgramReference, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
+import { parseStopCondition } from './stop-conditions.ts';
 import { assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
@@ -103,6 +104,7 @@ function resolveConfig(
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
   assertConsistent(config, placeOf);
+  for (const condition of config.stop_when) parseStopCondition(condition, `${placeOf(['stop_when'])}: `);
   assertStages(config, placeOf);
   if (!anyBackend) assertSupported(config, placeOf);
   for (const stage of config.stages.length > 0 ? stagesOf(config) : []) {

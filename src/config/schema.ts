@@ -434,6 +434,27 @@ const keys = {
       ),
   }),
   ...actedOnBy('the run', {
+    stop_when: z
+      .union([z.string(), z.array(z.string())])
+      .transform((given) => [given].flat())
+      .default([])
+      .describe(
+        'conditions that end the run, checked after every step: "mean_reward >= 0.9 over 10", "eval/accuracy not improved for 5 evaluations"',
+      ),
+    max_time: duration
+      .nullable()
+      .default(null)
+      .describe('ends the run after its step: the time of all its processes, evaluations included; null: no limit'),
+    max_tokens_total: count
+      .nullable()
+      .default(null)
+      .describe('ends the run: tokens read and sampled in its steps, metric num_tokens; null: no limit'),
+    max_cost: positive
+      .nullable()
+      .default(null)
+      .describe(
+        'ends the run: dollars, at the price of modal.gpu with compute: modal, else at that of GRADUS_USD_PER_HOUR; null: no limit',
+      ),
     eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
     save: save.prefault({}).describe('checkpoints'),
     sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
@@ -469,6 +490,10 @@ const ofTheRun = [
   'max_steps',
   'num_train_epochs',
   'max_error_fraction',
+  'stop_when',
+  'max_time',
+  'max_tokens_total',
+  'max_cost',
   'eval',
   'save',
   'sample_every_steps',

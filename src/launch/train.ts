@@ -25,7 +25,13 @@ import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts
 import type { TimedEvent } from '../training/event-schemas.ts';
 import { assertWritable, openRun } from '../training/open-run.ts';
 import { failureOf, recorded } from '../training/record-events.ts';
-import { type LoadedTraining, type ResolvedRun, type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import {
+  assertGoals,
+  type LoadedTraining,
+  type ResolvedRun,
+  type RunPlace,
+  resolveRun,
+} from '../training/resolved-run.ts';
 import type { TrainResult } from '../training/result-schema.ts';
 import type { Tracking } from '../training/tracking.ts';
 import { type SayNext, trainResult } from '../training/train-result.ts';
@@ -104,12 +110,14 @@ type HereOptions = Pick<TrainOptions, 'preflight' | 'signal' | 'next'> & { reado
 async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
   const { config, values, requirements, reference, resume } = run;
   const { signal, profiler, next } = options;
+  const since = performance.now();
   const tracking = await connectTrackers(config, signal);
   const adapter = resume ? undefined : await readStartAdapter(config, signal);
   const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
   try {
+    assertGoals(run, setup.rewardNames);
     const report = resume || options.preflight === false ? undefined : await passPreflight(setup, signal);
-    const store = openRun(run, setup);
+    const store = openRun(run, setup, since);
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));

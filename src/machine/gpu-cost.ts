@@ -63,10 +63,16 @@ export function splitGpu(gpu: string): { readonly name: string; readonly count: 
   return { name, count: Number(count) };
 }
 
-/** Estimates the time and cost of a run. Several GPUs cost more, but are assumed not to be faster. Returns undefined for an unknown GPU. */
-export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
+/** Dollars. Undefined for an unknown GPU. */
+export function pricePerHour(gpu: string): number | undefined {
   const { name, count } = splitGpu(gpu);
   const machine = named(rented, name);
+  return machine && count * machine.usdPerHour;
+}
+
+/** Estimates the time and cost of a run. Several GPUs cost more, but are assumed not to be faster. Returns undefined for an unknown GPU. */
+export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
+  const machine = named(rented, splitGpu(gpu).name);
   if (!machine) return undefined;
   const perToken = Math.max(
     slowestToken[work.useVllm ? 'vllm' : 'transformers'],
@@ -76,7 +82,7 @@ export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
   const learning =
     (FLOPS_PER_PARAMETER_AND_TOKEN * work.parameters * work.tokensPerStep) / (UTILISATION * machine.flops);
   const seconds = RENTAL_START + work.steps * (sampling + learning);
-  const usdPerHour = count * machine.usdPerHour;
+  const usdPerHour = pricePerHour(gpu)!;
   const usd = (time: number) => (time / 3600) * usdPerHour;
   return {
     gpu,

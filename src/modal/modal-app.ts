@@ -6,7 +6,9 @@ import { milliseconds } from '../config/durations.ts';
 import { splitReference } from '../config/references.ts';
 import { placedRewards, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
+import { PRICE_VARIABLE } from '../goals/stopping.ts';
 import { codeFiles, type LeavingFolder, namedFile, namedFolder } from '../leaving/code-files.ts';
+import { pricePerHour } from '../machine/gpu-cost.ts';
 import { packageRoot } from '../package/package-root.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 
@@ -65,6 +67,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
     },
   });
   const { gpu, timeout, volume, secrets } = config.modal;
+  const price = pricePerHour(gpu);
   return {
     project,
     write(folder) {
@@ -96,6 +99,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
           GRADUS_PYTHON: PYTHON,
           HF_HOME: '/volume/huggingface',
           NO_COLOR: '1',
+          ...(price !== undefined && { [PRICE_VARIABLE]: String(price) }),
         },
       };
       const app = join(folder, 'app.py');

@@ -16,8 +16,9 @@ import { countStageSteps } from '../data/stage-steps.ts';
 import { RENTAL_START } from '../machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from '../machine/gpu-memory.ts';
 import { type Rental, rentalOf } from '../modal/rental.ts';
+import { assertMetricExists } from '../setup/setup.ts';
 import { openings, openStageTask, openTask } from '../setup/task.ts';
-import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import { assertGoals, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 
 export interface Plan {
   /** The configuration with a value for every key. */
@@ -96,8 +97,11 @@ const OPENED_EPISODES = 256;
 /** Throws the errors of requirements, of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
   const { config, origins } = loaded;
-  const { reference: dir } = resolveRun(loaded, options, options.require);
+  const run = resolveRun(loaded, options, options.require);
+  const { reference: dir } = run;
   const task = await openTask(config);
+  assertGoals(run, task.rewardNames);
+  assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
   const model = await backend.describe(config);
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });

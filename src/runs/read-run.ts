@@ -48,10 +48,10 @@ export function assertPlace(directory: string): void {
 }
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
-function recordFault({ backend, step, max_steps, verdict, trained_in }: RunRecord): string | undefined {
+function recordFault({ backend, step, max_steps, elapsed, verdict, trained_in }: RunRecord): string | undefined {
   if (trained_in !== undefined && typeof trained_in !== 'string') return 'trained_in is no string';
   if (backend !== undefined && typeof backend !== 'string') return 'backend is no string';
-  for (const [name, value] of Object.entries({ step, max_steps })) {
+  for (const [name, value] of Object.entries({ step, max_steps, elapsed })) {
     if (value !== undefined && typeof value !== 'number') return `${name} is no number`;
   }
   const learning: unknown = isObject(verdict) ? verdict.learning : verdict;

@@ -69,6 +69,14 @@ const trackedPlace = z.strictObject({
 });
 export type TrackedPlaceRecord = Recorded<typeof trackedPlace>;
 
+/** Why a run ended that completed: the key of the configuration that ended it. */
+export const endedBy = z.strictObject({
+  key: z.enum(['max_steps', 'stop_when', 'max_time', 'max_tokens_total', 'max_cost']),
+  condition: z.string().exactOptional().describe('the one of stop_when that held'),
+  reason: z.string().describe('one line with the numbers'),
+});
+export type EndedBy = Recorded<typeof endedBy>;
+
 /** run.json */
 export const runRecord = z.strictObject({
   id: z.string().describe('the name of the directory'),
@@ -98,6 +106,11 @@ export const runRecord = z.strictObject({
   step: z.int().describe('the number of steps so far'),
   max_steps: z.int(),
   stage_steps: z.array(z.int()).exactOptional().describe('of each stage, if some have their length in epochs'),
+  elapsed: z
+    .number()
+    .exactOptional()
+    .describe('the seconds that processes have worked on the run, all resumes together'),
+  ended_by: endedBy.exactOptional().describe('why a run that completed ended'),
   // The name of a signal, or the caller's reason.
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),

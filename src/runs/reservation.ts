@@ -137,6 +137,7 @@ export function processFields(pid: number): Pick<RunRecord, 'pid' | 'pid_start'>
 }
 
 /** The fields of run.json that a resumed run keeps. */
-export function withoutOutcome({ ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting }: RunRecord) {
+export function withoutOutcome(record: RunRecord) {
+  const { ended: _, ended_by: __, stop_reason: ___, error: ____, verdict: _____, ...lasting } = record;
   return lasting;
 }

@@ -54,36 +54,44 @@ export interface CreateRunOptions {
   /** The configuration with every key. */
   readonly config: object;
   readonly record: NewRunRecord;
+  /** When work on the run began, by the clock of this process. @default now */
+  readonly since?: number | undefined;
 }
 
 export class RunStore {
   readonly directory: string;
   #record: RunRecord;
-  /** When run.json was last written, by the clock of this process. */
+  /** When run.json was last written, and when work on the run began, by the clock of this process. */
   #updated = 0;
+  readonly #since: number;
+  /** The seconds that earlier processes worked on it. */
+  readonly #earlier: number;
   readonly #lines: LineFiles;
 
-  private constructor(directory: string, record: RunRecord) {
+  private constructor(directory: string, record: RunRecord, since = performance.now()) {
     this.directory = directory;
     this.#record = record;
+    this.#since = since;
+    this.#earlier = record.elapsed ?? 0;
     this.#lines = new LineFiles(directory);
   }
 
   /** Starts a run in a new directory. Throws the errors of `assertFree`. */
-  static create({ directory, overwrite = false, configText, config, record }: CreateRunOptions): RunStore {
+  static create({ directory, overwrite = false, configText, config, record, since }: CreateRunOptions): RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
     makeFolder(absolute);
     const store = claimed(absolute, () => {
       assertFree(absolute, overwrite);
-      const store = new RunStore(absolute, {
+      const begun = {
         ...record,
         id: basename(absolute),
         trained_in: absolute,
-        status: 'starting',
+        status: 'starting' as const,
         ...processFields(process.pid),
         step: 0,
-      });
+      };
+      const store = new RunStore(absolute, begun, since);
       // Written first, so that the directory is recognised as a run even if this process is killed now.
       store.update({});
       beginWriting(absolute);
@@ -105,22 +113,23 @@ export class RunStore {
   static reopen(
     directory: string,
     step: number | undefined,
-    changes: Partial<RunRecord> & { readonly config: object },
+    changes: Partial<RunRecord> & Pick<CreateRunOptions, 'config' | 'since'>,
   ): RunStore {
-    const { config, ...rest } = changes;
+    const { config, since, ...rest } = changes;
     // Even what was written before the first step may be incomplete.
     const last = step ?? -1;
     const [store, kept] = claimed(directory, () => {
       const record = readRun(directory);
       assertInactive(directory, record);
       const kept = bytesUpTo(directory, last);
-      const store = new RunStore(resolve(directory), {
+      const resumed = {
         ...withoutOutcome(record),
         ...rest,
-        status: 'running',
+        status: 'running' as const,
         ...processFields(process.pid),
         step: step ?? 0,
-      });
+      };
+      const store = new RunStore(resolve(directory), resumed, since);
       store.update({});
       beginWriting(store.directory);
       return [store, kept] as const;
@@ -136,9 +145,14 @@ export class RunStore {
     return this.#record;
   }
 
+  /** The seconds that processes have worked on the run, this one and those before it was resumed. */
+  get elapsed(): number {
+    return this.#earlier + (performance.now() - this.#since) / 1000;
+  }
+
   /** Changes run.json. */
   update(changes: Partial<RunRecord>): void {
-    this.#record = { ...this.#record, ...changes };
+    this.#record = { ...this.#record, ...changes, elapsed: Math.round(1000 * this.elapsed) / 1000 };
     this.#updated = performance.now();
     replaceJson(join(this.directory, runFiles.run), this.#record);
   }

@@ -144,7 +144,7 @@ export function rolloutOptions(config: Config): RolloutOptions {
 }
 
 /** Throws if evaluations do not have the metric that decides which checkpoint is best. */
-function assertMetricExists({ save, eval: evaluation }: Config, rewardNames: readonly string[]): void {
+export function assertMetricExists({ save, eval: evaluation }: Config, rewardNames: readonly string[]): void {
   if (save.best === null || evaluation === null) return;
   const names = evaluationMetricNames(rewardNames, evaluation.k);
   if (names.includes(save.best)) return;

@@ -1,7 +1,14 @@
 // The events of training: lines of events.jsonl. A key has one type in all of them, since readers of tables want that.
 import { z } from 'zod';
 import { check } from '../checks/checks.ts';
-import { alert as alertRecord, evaluationRecord, numbers, type Recorded, sampleRecord } from '../runs/records.ts';
+import {
+  alert as alertRecord,
+  endedBy,
+  evaluationRecord,
+  numbers,
+  type Recorded,
+  sampleRecord,
+} from '../runs/records.ts';
 import { changedFiles, damagedCheckpoints } from './result-schema.ts';
 
 const time = z.iso.datetime();
@@ -86,6 +93,9 @@ const tracker = z.strictObject({
   fault: z.string().exactOptional().describe('why it lacks something; absent once it has everything again'),
 });
 
+/** The last event of a run that completed: it made all its steps, or a condition or a limit ended it. */
+const end = z.strictObject({ time, type: z.literal('end'), step: z.int(), ...endedBy.shape });
+
 const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reason: z.string() });
 
 /** Those that are recorded, in the order in which they may come. */
@@ -99,6 +109,7 @@ export const recordedEvents = [
   samples,
   checkpoint,
   tracker,
+  end,
   stop,
 ] as const;
 

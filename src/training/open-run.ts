@@ -15,13 +15,17 @@ import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
 import type { ResolvedRun } from './resolved-run.ts';
 
-/** Keys that may change when a run is resumed: its length, and what is measured and saved. */
+/** Keys that may change when a run is resumed: its length, when it ends, and what is measured and saved. */
 const changeable = [
   'max_steps',
   'eval',
   'save',
   'sample_every_steps',
   'trackers',
+  'stop_when',
+  'max_time',
+  'max_tokens_total',
+  'max_cost',
   'native.threads',
   'native.memory_budget',
   'native.reward_workers',
@@ -38,10 +42,14 @@ export function assertWritable({ reference, config, resume, overwrite }: Resolve
   else assertFree(reference, overwrite);
 }
 
-/** Opens a directory that `assertWritable` has accepted. */
+/**
+ * Opens a directory that `assertWritable` has accepted.
+ * @param since when work on the run began, by the clock of this process
+ */
 export function openRun(
   { config, text, directory, resume, overwrite }: ResolvedRun,
   setup: Pick<Setup, 'config' | 'problems' | 'versions' | 'values'>,
+  since?: number,
 ): RunStore {
   const versions = { ...ownVersions(), ...setup.versions };
   const max_steps = stepCount(setup.config, setup.problems);
@@ -58,12 +66,13 @@ export function openRun(
       ...counted,
       code,
     };
-    return RunStore.create({ directory, overwrite, configText: text, config, record });
+    return RunStore.create({ directory, overwrite, configText: text, config, record, since });
   }
   const damaged_checkpoints: string[] = [];
   const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
   return RunStore.reopen(directory, last?.state.step, {
     config,
+    since,
     max_steps,
     ...counted,
     versions,

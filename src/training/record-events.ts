@@ -9,7 +9,7 @@ import type { TimedEvent, TrainEvent } from './event-schemas.ts';
 import type { TrainResult } from './result-schema.ts';
 import { storedTrainResult } from './train-result.ts';
 
-type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
+type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'ended_by' | 'error'>;
 
 /** Records every event and the end of the run. The result is written before run.json says that the run is over, so that waiting commands find it. */
 export async function* recorded(
@@ -25,6 +25,10 @@ export async function* recorded(
       const timed = { time: now(), ...event };
       store.writeEvent(timed);
       if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
+      if (event.type === 'end') {
+        const { type: _, step: __, ...ended_by } = event;
+        end = { status: 'completed', ended_by };
+      }
       yield timed;
     }
     await store.settle();

@@ -4,7 +4,8 @@ import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
-import { type Requirement, readRequirements } from './requirements.ts';
+import { assertRequirable, type Requirement, readRequirements } from '../goals/requirements.ts';
+import { assertStoppable } from '../goals/stopping.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -32,12 +33,22 @@ export interface ResolvedRun extends LoadedTraining {
   readonly requirements: readonly Requirement[];
 }
 
-/** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID` and `METRIC_UNKNOWN`. */
+/** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID`, `STOP_CONDITION_INVALID` and `METRIC_UNKNOWN`. */
 export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: readonly string[]): ResolvedRun {
   const reference = referenceOf(loaded, place);
   const { resume = false, overwrite = false } = place;
   const requirements = readRequirements(require, loaded.config);
+  assertStoppable(loaded.config);
   return { ...loaded, reference, directory: resolve(reference), resume, overwrite, requirements };
+}
+
+/** The same checks of metrics once more, when the names of all rewards and scores are known. Throws `METRIC_UNKNOWN`. */
+export function assertGoals(
+  { config, requirements }: Pick<ResolvedRun, 'config' | 'requirements'>,
+  scored: readonly string[],
+): void {
+  assertRequirable(requirements, config, scored);
+  assertStoppable(config, scored);
 }
 
 /** Names that commands could not take: they look like options, or nobody can see or type them. */

@@ -1,6 +1,7 @@
 // What a training run results in: schemas, from which its types are inferred.
 import { z } from 'zod';
-import { diagnosedAlert, evaluationRecord, numbers, type Recorded, status, verdict } from '../runs/records.ts';
+import { checkedRequirement } from '../goals/requirements.ts';
+import { diagnosedAlert, endedBy, evaluationRecord, numbers, type Recorded, status, verdict } from '../runs/records.ts';
 
 const preflightWarning = z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() });
 export type PreflightWarning = Recorded<typeof preflightWarning>;
@@ -25,20 +26,12 @@ export const runSummary = z.strictObject({
   step: z.int(),
 });
 
-const checkedRequirement = z.strictObject({
-  metric: z.string(),
-  comparison: z.enum(['>=', '>', '<=', '<']),
-  value: z.number(),
-  actual: z.number().exactOptional().describe('absent if there is no such metric'),
-  met: z.boolean(),
-});
-export type CheckedRequirement = Recorded<typeof checkedRequirement>;
-
 export const trainResultFields = {
   run: runSummary,
   metrics: numbers.describe(
     'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference)',
   ),
+  ended_by: endedBy.exactOptional().describe('why it ended; absent if it was stopped'),
   evals: z.array(evaluationRecord),
   verdict,
   warnings: preflightWarnings.describe('what the checks before the run warned of; absent if nothing'),

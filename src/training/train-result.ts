@@ -2,13 +2,13 @@
 
 import { mean } from '../common/statistics.ts';
 import { resuming } from '../common/words.ts';
+import { checkRequirements, type Requirement, requirementFailure } from '../goals/requirements.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { preflightWarnings } from './preflight-warnings.ts';
-import { checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
 import type { TrainResult } from './result-schema.ts';
 
 /**
@@ -35,7 +35,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const { directory, record, alerts, requirements = [], artifacts, reference, next } = options;
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
-  const final = finalEvaluation(evals, record.step);
+  const final = finalEvaluation(evals, record);
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
@@ -48,6 +48,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ok: error === undefined,
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
     metrics,
+    ...(record.ended_by && { ended_by: record.ended_by }),
     evals,
     verdict: learningVerdict(steps, evals, record.changed_files),
     ...(warnings.length > 0 && { warnings }),
@@ -82,9 +83,12 @@ function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number
 }
 
 /** The evaluation of the run's final weights; a run that was stopped may have none. */
-function finalEvaluation(evals: readonly EvaluationRecord[], step: number): EvaluationRecord | undefined {
+function finalEvaluation(
+  evals: readonly EvaluationRecord[],
+  { step, status }: RunRecord,
+): EvaluationRecord | undefined {
   const last = evals.at(-1);
-  return step > 0 && last?.step === step ? last : undefined;
+  return (step > 0 || status === 'completed') && last?.step === step ? last : undefined;
 }
 
 function evaluationSummary(

@@ -9,13 +9,14 @@ import { codeOf } from '../errors.ts';
 import { isBetter } from '../evaluation/better-evaluation.ts';
 import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
 import { samplePolicy } from '../evaluation/sample-policy.ts';
+import { Stopping } from '../goals/stopping.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { type HealthMonitor, healthMonitor } from '../runs/health.ts';
 import { eachMetrics, lastStep, readEvaluations } from '../runs/read-run.ts';
-import type { Alert, DiagnosedAlert, EvaluationRecord, MetricsRecord } from '../runs/records.ts';
+import type { Alert, DiagnosedAlert, EndedBy, EvaluationRecord, MetricsRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Progress } from '../scoring.ts';
@@ -52,6 +53,9 @@ export class TrainingRun {
   readonly #preflight: PreflightReport | undefined;
   readonly #health: HealthMonitor;
   readonly #profile: StepProfile | undefined;
+  readonly #stopping: Stopping;
+  /** Why the run ends where it is, before its last step. */
+  #end: EndedBy | undefined;
   #trainer: StageTrainer | undefined;
   /** The steps of the last evaluation, the last samples and the last checkpoint. */
   #lastEvaluation: number | undefined;
@@ -74,6 +78,9 @@ export class TrainingRun {
     const evaluations = readEvaluations(directory);
     this.#restoreCheckpoints(directory, evaluations);
     this.#lastEvaluation = evaluations.at(-1)?.step;
+    this.#stopping = new Stopping(setup.config);
+    for (const record of eachMetrics(directory)) this.#stopping.step(record);
+    for (const record of evaluations) this.#stopping.evaluation(record);
     this.#health = healthMonitor(eachMetrics(directory), evaluations, healthSettings(setup.config));
     this.#lastSamples = lastStep(directory, 'samples');
   }
@@ -97,8 +104,10 @@ export class TrainingRun {
     if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
 
     const countErrors = errorBudget(config.max_error_fraction);
+    this.#lookForEnd();
     for (const stage of this.#stagesLeft()) {
       if (this.#signal?.aborted) break;
+      if (this.#end && !this.#isIncompleteAfter(this.#store.record.step)) break;
       yield* this.#train(stage, countErrors);
     }
 
@@ -106,6 +115,13 @@ export class TrainingRun {
     yield* this.#save(step);
     const isFinished = this.#isLast(step) && !this.#isIncompleteAfter(step);
     if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: stopReasonOf(this.#signal.reason) };
+    else yield { type: 'end', step, ...(this.#end ?? { key: 'max_steps', reason: `all ${step} steps were made` }) };
+  }
+
+  /** Looks whether a condition or a limit ends the run, unless it ends here anyway. */
+  #lookForEnd(): void {
+    const isOver = this.#isLast(this.#store.record.step) || this.#signal?.aborted;
+    if (!isOver) this.#end = this.#stopping.reached(this.#store.elapsed);
   }
 
   /** Reads the checkpoints of a run that is resumed. */
@@ -136,7 +152,8 @@ export class TrainingRun {
       yield { type: 'stage', step: from, name, method, stage: index + 1, steps: stage.to - stage.from };
     }
     // A signal may have interrupted the last step of a run that is now resumed.
-    if (from > stage.from) yield* this.#finishStep(from, stage);
+    if (from > stage.from || this.#end) yield* this.#finishStep(from, stage);
+    if (this.#end) return;
     const steps = trainer.steps({ from, numTokens: this.#numTokens, signal: this.#signal });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
@@ -145,6 +162,11 @@ export class TrainingRun {
       countErrors(report.groups);
       assertSamplerAgrees(record, samplerTolerance(config));
       yield* this.#finishStep(report.step, stage);
+      this.#lookForEnd();
+      if (!this.#end) continue;
+      // What is due after the last step is due now.
+      yield* this.#finishStep(report.step, stage);
+      break;
     }
   }
 
@@ -169,7 +191,7 @@ export class TrainingRun {
   }
 
   #isLast(step: number): boolean {
-    return step >= this.#store.record.max_steps;
+    return this.#end !== undefined || step >= this.#store.record.max_steps;
   }
 
   /** The stages that are not finished: they have steps left, or lack something that is due after their last step. */
@@ -233,6 +255,7 @@ export class TrainingRun {
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.writeMetrics(step, metrics);
     this.#numTokens = record.num_tokens;
+    this.#stopping.step(record);
     this.#store.writeTimings(step, { ...timings, ...speed({ tokens, timings }) });
     if (groups.length > 0) this.#store.writeRollouts(step, groups);
     this.#store.setProgress(step);
@@ -246,6 +269,7 @@ export class TrainingRun {
     if (!record) return;
     this.#lastEvaluation = step;
     this.#store.writeEvaluation(record);
+    this.#stopping.evaluation(record);
     if (step > 0 && isBetter(record, this.#best, this.#setup.config.save.best))
       [this.#best, this.#unsavedBest] = [record, step];
     yield { type: 'evaluation', ...record };

@@ -23,6 +23,7 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --dry-run             how much memory and time it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
+  gradus train grpo.yaml --stop-when 'eval/accuracy >= 0.9' --max-time 1h
   gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo waits for the end
   gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
   gradus train grpo.yaml --profile             where a step's time and memory go, in runs/grpo/profile
@@ -38,6 +39,10 @@ interface TrainFlags {
   readonly resume?: boolean;
   readonly overwrite?: boolean;
   readonly require: readonly string[];
+  readonly stopWhen: readonly string[];
+  readonly maxTime?: string;
+  readonly maxTokensTotal?: string;
+  readonly maxCost?: string;
   readonly detach?: boolean;
   readonly preflight: boolean;
   readonly profile?: boolean;
@@ -65,6 +70,15 @@ export function trainCommand(cli: Cli): Command {
       collect,
       [],
     )
+    .option(
+      '--stop-when <condition>',
+      'end the run when this holds, with exit code 0: "mean_reward >= 0.9 over 10", "eval/accuracy not improved for 5 evaluations" (repeatable; instead of stop_when of the configuration)',
+      collect,
+      [],
+    )
+    .option('--max-time <duration>', 'end the run after this time, all its resumes together: 30m, 2h')
+    .option('--max-tokens-total <tokens>', 'end the run once its steps have read and sampled so many tokens')
+    .option('--max-cost <dollars>', 'end the run once the machine has cost this, where its price is known')
     .option('--detach', 'train in the background and return at once; then use gradus runs wait, tail and stop')
     .option('--yes', 'agree to the cost of the plan; without it the plan is shown and nothing is rented')
     .option('--json', 'print one JSON object on stdout')
@@ -172,17 +186,26 @@ export const nextCommands: SayNext = ({ alerts, error, evals }, run) => [
 ];
 
 /** The changes to the configuration that the command line makes. */
-function settingsOf({ set, backend, compute }: TrainFlags): string[] {
-  return [...set, ...(backend ? [`backend=${backend}`] : []), ...(compute ? [`compute=${compute}`] : [])];
+function settingsOf({ set, stopWhen, ...flags }: TrainFlags): string[] {
+  const { backend, compute, maxTime: max_time, maxTokensTotal: max_tokens_total, maxCost: max_cost } = flags;
+  const values = Object.entries({ backend, compute, max_time, max_tokens_total, max_cost });
+  return [
+    ...set,
+    ...values.flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`])),
+    ...(stopWhen.length > 0 ? [`stop_when=${JSON.stringify(stopWhen)}`] : []),
+  ];
 }
 
-function trainSummary({ run, metrics, evals, verdict, alerts, artifacts, next }: TrainResult, seconds: number): string {
+function trainSummary(
+  { run, metrics, ended_by, evals, verdict, alerts, artifacts, next }: TrainResult,
+  seconds: number,
+): string {
   const last = evals.at(-1);
   const before = metrics.random_baseline;
   const after = metrics.final_success_rate;
   const interval = interval95(last?.intervals['eval/sampled_accuracy']);
   return [
-    `${run.dir}: ${run.status} at step ${run.step} after ${duration(seconds)}`,
+    `${run.dir}: ${run.status} at step ${run.step} after ${duration(seconds)}${endedEarly(ended_by)}`,
     ...(metrics.mean_reward === undefined
       ? []
       : [`mean reward of the last ${counted(Math.min(10, run.step), 'step')}: ${metrics.mean_reward.toFixed(3)}`]),
@@ -194,4 +217,9 @@ function trainSummary({ run, metrics, evals, verdict, alerts, artifacts, next }:
     ...(artifacts.profile === undefined ? [] : [`profile: ${artifacts.profile}, ${artifacts.trace}`]),
     ...next.map((command) => `next: ${command}`),
   ].join('\n');
+}
+
+/** `: ended by stop_when, eval/accuracy was 0.93 at step 40`; empty for a run that made all its steps. */
+function endedEarly(ended: TrainResult['ended_by']): string {
+  return ended === undefined || ended.key === 'max_steps' ? '' : `: ended by ${ended.key}, ${ended.reason}`;
 }

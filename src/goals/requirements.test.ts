@@ -16,9 +16,12 @@ test('a requirement is a metric, a comparison and a number', () => {
 
 test('a metric that no run can have is refused before training', () => {
   const assertKnown = (text: string, changes = {}) => readRequirements([text], { ...config, ...changes });
-  for (const text of ['final_success_rate>0', 'eval/accuracy>0', 'kl<1', 'rewards/numeric_match/mean>0', 'reward>0']) {
+  for (const text of ['final_success_rate>0', 'eval/accuracy>0', 'rewards/numeric_match/mean>0', 'reward>0']) {
     assertKnown(text);
   }
+  assertKnown('kl<1', { beta: 0.1 });
+  assert.throws(() => assertKnown('kl<1'), { code: 'METRIC_UNKNOWN', hint: /log_kl/ });
+  assert.throws(() => assertKnown('rewards/numeric_mach/mean>0'), { hint: /rewards\/numeric_match\/mean/ });
   assert.throws(() => assertKnown('final_sucess_rate>0'), {
     code: 'METRIC_UNKNOWN',
     hint: /did you mean "final_success_rate"/,

@@ -1,0 +1,182 @@
+// Which metrics a run can have, so that a goal for one that it cannot have is refused before training.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { named, nearest, nearestNames } from '../common/nearest.ts';
+import { isProgramReference, splitReference } from '../config/references.ts';
+import { rewardName, userFunctions } from '../config/reward-names.ts';
+import type { Config } from '../config/schema.ts';
+import { stagesOf } from '../config/stages.ts';
+import { GradusError } from '../errors.ts';
+import { usesReference } from '../grpo/loss-settings.ts';
+import { groupReasons } from '../rl.ts';
+import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
+
+/** Metrics in the result of a run that has ended, the first ones if it evaluates. */
+const evaluationSummaryNames = ['final_success_rate', 'random_baseline', 'lift'];
+export const MEAN_REWARD = 'mean_reward';
+
+/** Metrics of every evaluation that no checkpoint is the best by. */
+const episodeNames = ['completions/mean_length', 'completions/clipped_ratio', 'num_turns/mean', 'unscored'].map(
+  (name) => `eval/${name}`,
+);
+
+/** Metrics of steps in every configuration. */
+const stepNames = [
+  'reward',
+  'reward_std',
+  'frac_reward_zero_std',
+  'frac_reward_errors',
+  'loss',
+  'grad_norm',
+  'learning_rate',
+  'entropy',
+  'kl',
+  'num_tokens',
+  'epoch',
+  'num_turns/mean',
+  ...['sampled', 'kept', ...groupReasons.map((reason) => `frac_${reason}`)].map((name) => `groups/${name}`),
+  ...['mean', 'min', 'max'].flatMap((name) => [`completions/${name}_length`, `completions/${name}_terminated_length`]),
+  'completions/clipped_ratio',
+  'clip_ratio/low_mean',
+  'clip_ratio/high_mean',
+  'clip_ratio/region_mean',
+];
+
+/** Prefixes of metrics that may or may not be measured. */
+const openNames = /^(clip_ratio|sampling|rewards|eval|tools|stop|curriculum|retries)\//;
+
+/** What is this near to a metric of every evaluation is a slip, or a `k` that is not asked for. Scores of environments are not known here. */
+const MOST_EDITS = 2;
+const isEvaluation = /^eval\/(?!rewards\/)/;
+
+/** What others call our metrics. */
+const otherNames: Readonly<Record<string, string>> = {
+  accuracy: 'eval/accuracy',
+  eval_accuracy: 'eval/accuracy',
+  'eval/acc': 'eval/accuracy',
+  held_out_accuracy: 'eval/accuracy',
+  success_rate: 'eval/sampled_accuracy',
+  eval_reward: 'eval/sampled_reward',
+  eval_loss: 'loss',
+  'train/reward': 'reward',
+  'rewards/mean': 'reward',
+  reward_mean: 'reward',
+  'objective/kl': 'kl',
+  'train/loss': 'loss',
+};
+
+export interface MetricAsker {
+  /** What asks for the metric: the name of a flag or of a key. */
+  readonly by: string;
+  /** Whether it is read during training, or when the run has ended. */
+  readonly at: 'any step' | 'end';
+  /** The names of all rewards and scores; absent where they are not opened yet. */
+  readonly scored?: readonly string[] | undefined;
+}
+
+/** Throws `METRIC_UNKNOWN` for a metric that no run with this configuration can have. */
+export function assertPossible(metric: string, config: Config, { by, at, scored }: MetricAsker): void {
+  const ofEnd = at === 'end' ? [...evaluationSummaryNames, MEAN_REWARD] : [MEAN_REWARD, 'step'];
+  const rewards = scored ?? namesOfRewards(config);
+  const names = [
+    ...(config.eval === null ? ofEnd.filter((name) => !evaluationSummaryNames.includes(name)) : ofEnd),
+    ...(config.eval ? [...evaluationMetricNames(rewards ?? [], config.eval.k), ...episodeNames] : []),
+    ...(rewards ?? []).map((name) => `rewards/${name}/mean`),
+    ...stepNames.filter((name) => name !== 'kl' || hasKl(config)),
+  ];
+  const refuse = (why: string, hint: string) => {
+    throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path: metric });
+  };
+  if (config.eval === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
+    refuse(
+      `the run has no metric ${metric}, since eval is null`,
+      `set eval, so that held-out problems are asked, or name ${MEAN_REWARD}`,
+    );
+  }
+  if (names.includes(metric)) return;
+  if (evaluationSummaryNames.includes(metric)) {
+    refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
+  }
+  if (metric === 'kl') refuse('the run does not measure kl, since beta is 0', 'set log_kl: true');
+  if (openNames.test(metric) && !isSlip(metric, names, rewards)) return;
+  const isOpen = hasUserCode(config);
+  const inUserCode = isOpen && mentions(config, metric);
+  if (inUserCode && nearest(metric, names) === undefined) return;
+  throw unknownMetric(metric, names, by);
+}
+
+/** @param names of the metrics that exist */
+export function unknownMetric(metric: string, names: readonly string[], by: string): GradusError {
+  const ours = named(otherNames, metric) ?? names.find((name) => name === `eval/${metric}`);
+  const hint = ours !== undefined && names.includes(ours) ? `here it is called ${ours}; ` : '';
+  return new GradusError('METRIC_UNKNOWN', `${by}: the run has no metric ${metric}`, {
+    hint: `${hint}${nearestNames(metric, names)}`,
+    path: metric,
+  });
+}
+
+/** Whether a name with one of the open prefixes cannot be meant as it is written. */
+function isSlip(metric: string, names: readonly string[], rewards: readonly string[] | undefined): boolean {
+  const reward = /^(?:eval\/)?rewards\/(.+)\/(?:mean|std|weight)$/.exec(metric)?.[1];
+  if (reward !== undefined && rewards !== undefined) return !rewards.includes(reward);
+  if (metric in otherNames) return true;
+  return isEvaluation.test(metric) && nearest(metric, names, MOST_EDITS) !== undefined;
+}
+
+/** The names of the rewards; undefined where a task set or an environment brings its own. */
+function namesOfRewards(config: Config): string[] | undefined {
+  const configs = stagesOf(config).map((stage) => stage.config);
+  const names = configs.flatMap(({ reward, reward_fn, overlong_buffer }) => [
+    ...reward.map(rewardName),
+    ...(reward_fn === null ? [] : [rewardName({ name: reward_fn })]),
+    ...(overlong_buffer === null ? [] : ['overlong']),
+  ]);
+  const isClosed = configs.every(
+    ({ environment, reward, reward_fn }) => environment === null && (reward.length > 0 || reward_fn),
+  );
+  return isClosed ? names : undefined;
+}
+
+function hasKl(config: Config): boolean {
+  return config.backend === 'builtin' || stagesOf(config).some((stage) => usesReference(stage.config));
+}
+
+/** Rewards and environments of the user's may log metrics under any name. */
+function hasUserCode(config: Config): boolean {
+  return stagesOf(config).some((stage) => userFunctions(stage.config).length > 0 || stage.config.environment !== null);
+}
+
+/**
+ * Whether the user's code can log a metric: its file has the letters of the name's last part, which may be put together with numbers. Functions of a
+ * program, and code that imports, may say it elsewhere.
+ */
+function mentions(config: Config, metric: string): boolean {
+  const stem = /[\p{L}_]+/u.exec(metric.split('/').at(-1)!)?.[0];
+  const references = stagesOf(config).flatMap(({ config: { environment, ...own } }) => [
+    ...userFunctions(own),
+    ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
+  ]);
+  return references.some((reference) => {
+    if (stem === undefined || isProgramReference(reference)) return true;
+    const [file] = splitReference(reference);
+    const text = readText(file);
+    return text === undefined || text.includes(stem) || importsOwnCode(text, dirname(file));
+  });
+}
+
+/** Whether code imports files beside it, in JavaScript or in Python. */
+function importsOwnCode(text: string, folder: string): boolean {
+  if (/from\s*['"]\.|require\(\s*['"]\.|import\(\s*['"]\.|^\s*from\s+\./m.test(text)) return true;
+  return text
+    .matchAll(/^\s*(?:from|import)\s+(\w+)/gm)
+    .some(([, name]) => [`${name}.py`, name!].some((module) => existsSync(join(folder, module))));
+}
+
+/** Undefined for a file that cannot be read, which is told when it is opened. */
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,103 @@
+// Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
+import { z } from 'zod';
+import { call, option } from '../common/words.ts';
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import type { Recorded } from '../runs/records.ts';
+import { assertPossible, unknownMetric } from './metric-names.ts';
+
+const comparisons = {
+  '>=': (a: number, b: number) => a >= b,
+  '>': (a: number, b: number) => a > b,
+  '<=': (a: number, b: number) => a <= b,
+  '<': (a: number, b: number) => a < b,
+} as const;
+
+export interface Requirement {
+  readonly metric: string;
+  readonly comparison: keyof typeof comparisons;
+  readonly value: number;
+}
+
+/** A requirement, and what was measured. */
+export const checkedRequirement = z.strictObject({
+  metric: z.string(),
+  comparison: z.enum(['>=', '>', '<=', '<']),
+  value: z.number(),
+  actual: z.number().exactOptional().describe('absent if there is no such metric'),
+  met: z.boolean(),
+});
+export type CheckedRequirement = Recorded<typeof checkedRequirement>;
+
+/** @param text such as `mean_reward>=0.5`. Throws `REQUIREMENT_INVALID`. */
+export function parseRequirement(text: string): Requirement {
+  const [, metric, comparison, value] = /^\s*([^\s<>=]+)\s*(>=|<=|>|<)\s*(\S+)\s*$/.exec(text) ?? [];
+  if (metric !== undefined && Number.isFinite(Number(value))) {
+    return { metric, comparison: comparison as Requirement['comparison'], value: Number(value) };
+  }
+  throw new GradusError(
+    'REQUIREMENT_INVALID',
+    `${option('require')} ${text}: expected a metric, >=, >, <= or <, and a number`,
+    {
+      hint: `for example ${option('require', 'final_success_rate>=0.9')}`,
+    },
+  );
+}
+
+/** Parses the requirements for a run. Throws `REQUIREMENT_INVALID` and, for metrics that the configuration cannot have, `METRIC_UNKNOWN`. */
+export function readRequirements(texts: readonly string[] = [], config: Config): Requirement[] {
+  const requirements = texts.map(parseRequirement);
+  assertRequirable(requirements, config);
+  return requirements;
+}
+
+/**
+ * Throws `METRIC_UNKNOWN` for a metric that the result of a run with this configuration cannot have.
+ * @param scored the names of all rewards, once they are known
+ */
+export function assertRequirable(
+  requirements: readonly Requirement[],
+  config: Config,
+  scored?: readonly string[],
+): void {
+  for (const { metric } of requirements) assertPossible(metric, config, { by: option('require'), at: 'end', scored });
+}
+
+/** @param metrics the measured values by name */
+export function checkRequirements(
+  requirements: readonly Requirement[],
+  metrics: Readonly<Record<string, number>>,
+): CheckedRequirement[] {
+  return requirements.map((requirement) => {
+    const actual = metrics[requirement.metric];
+    if (actual === undefined) return { ...requirement, met: false };
+    return { ...requirement, actual, met: comparisons[requirement.comparison](actual, requirement.value) };
+  });
+}
+
+/**
+ * The error for the first requirement that is not met; undefined if all are met.
+ * @param run its name or path for commands
+ */
+export function requirementFailure(
+  checked: readonly CheckedRequirement[],
+  metrics: Readonly<Record<string, number>>,
+  run = 'latest',
+): { code: string; message: string; hint: string } | undefined {
+  const unmeasured = checked.find(({ actual }) => actual === undefined);
+  if (unmeasured) {
+    const { code, message, hint } = unknownMetric(unmeasured.metric, Object.keys(metrics), option('require'));
+    return { code, message, hint: hint! };
+  }
+  const missed = checked.filter(({ met }) => !met);
+  if (missed.length === 0) return undefined;
+  const parts = missed.map(
+    ({ metric, comparison, value, actual }) =>
+      `${metric} is ${Number(actual!.toPrecision(4))}, not ${comparison} ${value}`,
+  );
+  return {
+    code: 'BELOW_BAR',
+    message: `the run completed, but ${parts.join('; ')}`,
+    hint: `${call('diagnose', run)} tells what may have held it back`,
+  };
+}
