@@ -1,6 +1,5 @@
 // A thread that ends the process where the main thread computes so long that it does not hear a signal. It runs on Linux, in a worker of `signals.ts`.
 import { readdirSync, readlinkSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import { watcherStates as states } from './watcher-states.ts';
 
@@ -10,11 +9,8 @@ const FIONREAD = 0x541b;
 /** Node's handler of signals writes messages of a pointer and a number to a pipe, from which the main thread reads. */
 const MESSAGE_BYTES = 16;
 
-/** Most commands end before: they do not load a native library for this. */
-const DELAY = 1000; // ms
-const state: Int32Array = workerData;
+const { state }: { readonly state: Int32Array } = workerData;
 
-await sleep(DELAY);
 // A thread that is ended while it loads a native library takes the process with it.
 if (Atomics.compareExchange(state, 0, states.waiting, states.loading) !== states.waiting) process.exit();
 const { default: koffi } = await import('../runtime/koffi.ts');

@@ -46,14 +46,18 @@ test('Ctrl-C while it stops leaves at once', async () => {
 });
 
 test('what never comes back to hear a signal is ended by it within seconds', { timeout: 30_000 }, async () => {
-  const busy = `
-    import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
-    await withStopSignals(async () => {
-      await new Promise((done) => setTimeout(done, 1000));
-      console.log('computing');
-      /^(a+)+$/.exec('a'.repeat(60) + '!');
-    });`;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const [signal, before] of [
+    ['SIGTERM', 'await new Promise((done) => setTimeout(done, 1500));'],
+    ['SIGINT', ''], // whatever it does first
+  ] as const) {
+    const busy = `
+      import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+      import { writeSync } from 'node:fs';
+      await withStopSignals(async () => {
+        ${before}
+        writeSync(1, 'computing');
+        /^(a+)+$/.exec('a'.repeat(60) + '!');
+      });`;
     const child = spawn(process.execPath, ['--input-type=module', '--eval', busy], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,6 +1,6 @@
 // Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, another Ctrl-C exits at once.
 import { readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 import { watcherStates as states } from './watcher-states.ts';
@@ -27,14 +27,20 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
   }
 }
 
+/** Milliseconds in which most commands end, without a native library for this. */
+const DELAY = 1000;
+
+/** In JavaScript: Node would take the types out of a TypeScript file anew for each thread, which takes longer than starting the thread. */
+const WATCHER = `
+const { workerData } = require('node:worker_threads');
+setTimeout(() => import(workerData.watcher), ${DELAY});`;
+
 /** What is computed on this thread keeps it from hearing signals; another thread then ends the process. */
 function startWatcher(): { end(): Promise<void> } | undefined {
   if (process.platform !== 'linux' || isAddressSpaceLimited()) return undefined;
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const watcher = new Worker(join(import.meta.dirname, `signal-watcher${extname(import.meta.filename)}`), {
-    execArgv: [],
-    workerData: state,
-  });
+  const file = new URL(`signal-watcher${extname(import.meta.filename)}`, import.meta.url).href;
+  const watcher = new Worker(WATCHER, { eval: true, execArgv: [], workerData: { state, watcher: file } });
   // Without it, signals are heard when the computation ends.
   watcher.on('error', () => {
     Atomics.store(state, 0, states.ended);

@@ -6,6 +6,11 @@ export function splitReference(reference: string): readonly [file: string, name?
   return name === undefined ? [file!] : [file!, name];
 }
 
+/** Whether a reference such as `path/to/file.py:name` is to Python. */
+export function isPython(reference: string): boolean {
+  return /\.py(:\w+)?$/.test(reference);
+}
+
 /** The placeholder in a configuration for a value from a program: see `ProgramConfig`. */
 export function programReference(name: string): string {
   return `program:${name}`;

@@ -86,8 +86,3 @@ type Hashes = Readonly<Record<string, string>>;
 export function changedFiles(before: Hashes = {}, now: Hashes): string[] {
   return Object.keys(now).filter((path) => path in before && before[path] !== now[path]);
 }
-
-/** Whether a reference such as `path/to/file.py:name` is to Python. */
-export function isPython(reference: string): boolean {
-  return /\.py(:\w+)?$/.test(reference);
-}

@@ -1,9 +1,9 @@
 // Whole runs of configs/toy-grpo.yaml: they learn with every seed, can be repeated and resumed, and load no native library.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { loadedModules } from '../../../test/loaded-modules.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { loadConfigFile } from '../../config/load.ts';
 import { evaluate } from '../../evaluation/evaluate.ts';
@@ -180,18 +180,7 @@ test('no module that a run of the built-in backend imports reaches a native libr
 });
 
 test('a run of the built-in backend loads few modules', () => {
-  const list = place('loaded.json');
-  const spy = `
-    import { writeFileSync } from 'node:fs';
-    import { registerHooks } from 'node:module';
-    const urls = [];
-    registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
-    process.on('exit', () => writeFileSync(${JSON.stringify(list)}, JSON.stringify(urls)));`;
-  const command = [join(root, 'bin', 'gradus'), 'train', toy, '--out', place('loading'), '--set', 'max_steps=1'];
-  const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
-  const { status, stderr } = spawnSync(process.execPath, ['--import', preload, ...command], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  const loaded: string[] = JSON.parse(readFileSync(list, 'utf8'));
+  const loaded = loadedModules(place('loaded.json'), ['train', toy, '--out', place('loading'), '--set', 'max_steps=1']);
   const needless =
     /koffi|onnxruntime|huggingface|hyparquet|csv-parse|hyperjump|hono|node:crypto|reward-process|\/src\/(conformance|entries|finished-runs|handoff|jinja|json-schema|leaving|machine|modal|planning|profile|renderers|server|tensor|tokenizers|trackers|workers)\//;
   assert.deepEqual(

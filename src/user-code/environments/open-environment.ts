@@ -1,12 +1,11 @@
 // Opens the environment of a configuration: in a Node process of its own, or in a Python process.
 import { existingNames } from '../../common/nearest.ts';
-import { isProgramReference } from '../../config/references.ts';
+import { isProgramReference, isPython } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { type ProgramValues, programValue } from '../../data/program-values.ts';
 import type { Environment } from '../../environment.ts';
 import { environmentByColumn } from '../../envs/by-column.ts';
 import { GradusError, isObject } from '../../errors.ts';
-import { isPython } from '../user-files.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
 

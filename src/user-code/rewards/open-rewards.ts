@@ -1,16 +1,14 @@
 // Opens the rewards of a configuration: built-in rewards, and the user's function.
-import { isProgramReference } from '../../config/references.ts';
-import { functionName, isUserFunction, rewardName } from '../../config/reward-names.ts';
+import { isUserFunction, rewardName } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { openTaskset } from '../../data/problems.ts';
-import { type ProgramValues, programValue } from '../../data/program-values.ts';
+import type { ProgramValues } from '../../data/program-values.ts';
 import { GradusError } from '../../errors.ts';
 import { evaluationWeight } from '../../loop/reward-weights.ts';
-import type { RewardFunction } from '../../scoring.ts';
-import { isPython } from '../user-files.ts';
 import type { createBuiltinReward } from './builtin-reward.ts';
 import type { OpenReward } from './open-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
+import { userReward } from './user-reward.ts';
 
 export interface OpenRewards {
   /** The rewards. A completion is correct if the first of them gives it at least 1. */
@@ -124,34 +122,4 @@ async function nothingScores({ taskset, environment }: Config): Promise<GradusEr
       environment === null ? add : `export { build, scores: ['NAME'] } with the names that score() gives; or ${add}`,
     path: 'reward',
   });
-}
-
-interface UserRewardOptions {
-  /** Where a function in TypeScript or JavaScript runs. @default in this process */
-  readonly processes?: RewardProcessPool | undefined;
-  /** Whether a function in Python gets messages, or else texts. @default true */
-  readonly conversational?: boolean;
-  /** Processes for a function in Python. @default 1 */
-  readonly workers?: number;
-  /** The functions that a program gave. @default none */
-  readonly values?: ProgramValues | undefined;
-}
-
-/** Opens a function of the user's, which has the name of its export or else of its file. */
-export async function userReward(
-  reference: string,
-  answerColumn: string,
-  { processes, conversational = true, workers = 1, values }: UserRewardOptions = {},
-): Promise<OpenReward> {
-  const open = async () => {
-    if (isProgramReference(reference)) return programValue(reference, values) as RewardFunction;
-    if (isPython(reference)) {
-      const { loadPythonReward } = await import('./python-reward.ts');
-      return loadPythonReward(reference, { conversational, processes: workers });
-    }
-    if (processes) return processes.open({ file: reference });
-    const { loadRewardFunction } = await import('./load-reward-function.ts');
-    return loadRewardFunction(reference);
-  };
-  return { name: functionName(reference), score: await open(), judges: 'unknown', answerColumn };
 }

@@ -6,6 +6,7 @@ import type { Progress, RemoteReward, RewardData, RewardFault } from '../../scor
 import { PythonCode, type PythonCodeOptions } from '../../workers/python-code.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
 import { isKill } from '../user-process.ts';
+import { explained } from './completion-form.ts';
 
 interface Scored {
   readonly scores: readonly (number | null | RewardFault)[];
@@ -47,27 +48,6 @@ export async function loadPythonReward(
       }
     },
   };
-}
-
-/** Whether an error is that of code which takes texts for messages, an empty one among them. */
-export function wantsMessages(message: string): boolean {
-  return /string indices must be|string index out of range|'str' object/.test(message);
-}
-
-/** Whether an error is that of code which takes messages for a text. */
-export function wantsTexts(message: string): boolean {
-  return /(got|not) 'list'|'list' object/.test(message);
-}
-
-/** An error's message; if code takes messages for a text or the reverse, it also says which of them completions are. */
-function explained(message: string, conversational: boolean): string {
-  if (conversational && wantsTexts(message)) {
-    return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
-  }
-  if (!conversational && wantsMessages(message)) {
-    return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
-  }
-  return message;
 }
 
 function asMessages({ prompts, completions, completionIds, results, columns, progress }: RewardData) {

@@ -4,9 +4,9 @@ import { isUserFunction, rewardHint } from '../../config/reward-names.ts';
 import { GradusError } from '../../errors.ts';
 import type { NamedReward } from '../../scoring.ts';
 import { createBuiltinReward } from './builtin-reward.ts';
-import { userReward } from './open-rewards.ts';
 import { rewardProcessPool } from './reward-process-pool.ts';
 import { shippedRewards } from './shipped-rewards.ts';
+import { userReward } from './user-reward.ts';
 
 /**
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID` and `REWARD_LOAD_FAILED`.

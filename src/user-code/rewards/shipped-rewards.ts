@@ -6,12 +6,14 @@ import { builtinRewards } from '../../rewards/builtin.ts';
 import { type CodeTestsConfig, codeTests, codeTestsConfig } from '../../rewards/code-tests.ts';
 import { assertJsonSchema, type JsonSchemaConfig } from '../../rewards/json-schema.ts';
 import type { RewardFunction } from '../../scoring.ts';
-import { assertSandboxed, runProgram } from './run-program.ts';
 
 export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {
   ...builtinRewards,
   code_tests: configurable('1 where the code passes its tests', codeTestsConfig, (config) =>
-    codeTests(config, runProgram),
+    codeTests(config, async (program) => {
+      const { runProgram } = await import('./run-program.ts');
+      return runProgram(program);
+    }),
   ),
 };
 
@@ -22,7 +24,9 @@ export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction
 export async function assertUsable({ name, config }: RewardConfig, path: string): Promise<void> {
   if (name === 'code_tests') {
     const { language = 'python', allow_unsandboxed = false } = config as CodeTestsConfig;
-    if (!allow_unsandboxed) await assertSandboxed(language);
+    if (allow_unsandboxed) return;
+    const { assertSandboxed } = await import('./run-program.ts');
+    await assertSandboxed(language);
   }
   if (name === 'json_schema') {
     await assertJsonSchema(config as JsonSchemaConfig).catch((error: unknown) => {

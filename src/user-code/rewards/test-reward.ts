@@ -1,6 +1,7 @@
 // Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
 import { withExactOf } from '../../common/exact-values.ts';
 import { openingOf } from '../../common/opening.ts';
+import { isPython } from '../../config/references.ts';
 import { loadRows } from '../../data/data-files.ts';
 import { GradusError } from '../../errors.ts';
 import { meanMetrics } from '../../logging.ts';
@@ -8,9 +9,8 @@ import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Example, Reward, Trajectory } from '../../rl.ts';
 import type { NamedReward } from '../../scoring.ts';
-import { isPython } from '../user-files.ts';
+import { wantsMessages, wantsTexts } from './completion-form.ts';
 import { givenCompletion } from './given-completion.ts';
-import { wantsMessages, wantsTexts } from './python-reward.ts';
 import { rewardByName } from './reward-by-name.ts';
 
 export interface TestRewardOptions {

@@ -1,0 +1,22 @@
+// Errors of rewards in Python that take completions as texts for messages, or the reverse.
+
+/** Whether an error is that of code which takes texts for messages, an empty one among them. */
+export function wantsMessages(message: string): boolean {
+  return /string indices must be|string index out of range|'str' object/.test(message);
+}
+
+/** Whether an error is that of code which takes messages for a text. */
+export function wantsTexts(message: string): boolean {
+  return /(got|not) 'list'|'list' object/.test(message);
+}
+
+/** An error's message; if code takes messages for a text or the reverse, it also says which of them completions are. */
+export function explained(message: string, conversational: boolean): string {
+  if (conversational && wantsTexts(message)) {
+    return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
+  }
+  if (!conversational && wantsMessages(message)) {
+    return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
+  }
+  return message;
+}
