@@ -23,9 +23,10 @@ export type { TrainResult } from './training/result-schema.ts';
 // Runs on disk, and statistics of them.
 
 export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './common/intervals.ts';
-export { type Comparison, compareRuns } from './finished-runs/compare-runs.ts';
+export { compareRuns } from './finished-runs/compare-runs.ts';
+export type { Comparison } from './finished-runs/comparison-schema.ts';
 export { type InspectedRun, inspectRun } from './finished-runs/inspect-run.ts';
-export { type KeptEvaluation, readEvaluatedProblems, readKeptEvaluations } from './runs/read-evaluation.ts';
+export { readEvaluatedProblems, readKeptEvaluations } from './runs/read-evaluation.ts';
 export {
   findRun,
   listRuns,
@@ -40,6 +41,7 @@ export type {
   EvaluatedCompletion,
   EvaluatedProblem,
   EvaluationRecord,
+  KeptEvaluation,
   MetricsRecord,
   RolloutRecord,
   RunRecord,

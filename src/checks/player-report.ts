@@ -1,6 +1,6 @@
 // What is told of the episodes that one of the players without a model has played.
 import { z } from 'zod';
-import type { Recorded } from '../runs/records.ts';
+import type { Recorded } from '../common/recorded.ts';
 
 export const playerReport = z.strictObject({
   episodes: z.int(),

@@ -1,6 +1,6 @@
 // Formats what leaves this machine, file by file, for people.
 import { counted } from '../common/counted.ts';
-import type { LeavingFolder } from '../leaving/code-files.ts';
+import type { LeavingFolder } from '../leaving/leaving-folder.ts';
 import { size } from './download-progress.ts';
 
 /** A line for the folder, and one for each of its files. */

@@ -2,7 +2,7 @@
 import { counted } from '../common/counted.ts';
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
-import type { Plan } from '../planning/plan.ts';
+import type { Plan } from '../planning/result-schema.ts';
 import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 import { leavingLines } from './leaving-text.ts';

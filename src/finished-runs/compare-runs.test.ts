@@ -111,9 +111,8 @@ test('accuracy before the last step, or by another reward, concludes nothing', (
     const { conclusion, caveat, paired } = against(other);
     assert.deepEqual([conclusion, paired], ['inconclusive', false]);
     assert.match(caveat!, /first rewards or environments differ/);
-    assert.deepEqual(compareRuns([run('a'), run('b', { settings: [other] })]).next, [
-      "evaluate('runs/a')",
-      `evaluate('runs/a/config.resolved.json', { settings: ['adapter=${resolve('runs/b')}'] })`,
+    assert.deepEqual(compareRuns([run('a'), run('b', { settings: [other] })]).rejudging, [
+      { config: 'runs/a/config.resolved.json', settings: [`adapter=${resolve('runs/b')}`] },
     ]);
   }
   const { conclusion, caveat, paired } = against('reward=[{name: numeric_match, weight: 1}, xml_format]');

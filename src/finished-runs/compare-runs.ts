@@ -2,54 +2,17 @@
 
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type Interval, pairedInterval, unpairedInterval } from '../common/intervals.ts';
+import { pairedInterval, unpairedInterval } from '../common/intervals.ts';
 import { mean } from '../common/statistics.ts';
-import { call } from '../common/words.ts';
 import { isProgramReference, splitReference } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { isObject } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
-import type { EvaluationRecord, Pace } from '../runs/records.ts';
+import type { EvaluationRecord } from '../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../runs/verdict.ts';
-import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
-
-/** How runs differ, and their results. */
-export interface Comparison {
-  readonly runs: readonly ComparedRun[];
-  /** Keys of the configuration that are not the same in all runs, with the value of each run; null where a run has no such key. */
-  readonly config: readonly { readonly key: string; readonly values: readonly unknown[] }[];
-  /** Each other run compared with the first; absent for runs without evaluations. */
-  readonly held_out: readonly HeldOutComparison[];
-  /** The calls that judge runs by the problems and the reward of the first; absent if all were judged alike. */
-  readonly next?: readonly string[];
-}
-
-export interface ComparedRun extends RunSummary {
-  /** Means of the first and the last window of each metric that every run has. */
-  readonly metrics: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  readonly learning: InspectedRun['verdict']['learning'];
-  /** Absent before the first step. */
-  readonly time?: Pace;
-  /** `eval/sampled_accuracy` at the last evaluation, with its interval. */
-  readonly accuracy?: { readonly step: number; readonly value: number; readonly interval: Interval };
-}
-
-export interface HeldOutComparison {
-  readonly run: string;
-  readonly against: string;
-  /** The difference of `eval/sampled_accuracy` at the last evaluation: positive if `run` does better. */
-  readonly difference: number;
-  readonly interval: Interval;
-  readonly margin: number;
-  /** `better` or `worse` if the interval lies beyond the margin, `same` if it lies within; otherwise, or with a `caveat`, `inconclusive`. */
-  readonly conclusion: 'better' | 'worse' | 'same' | 'inconclusive';
-  /** Why the difference cannot be attributed to the runs; absent if it can. */
-  readonly caveat?: string;
-  /** Whether both were evaluated on the same problems with the same reward, and are compared problem by problem. */
-  readonly paired: boolean;
-  readonly problems: number;
-}
+import type { ComparedRun, Comparison, HeldOutComparison, Rejudging } from './comparison-schema.ts';
+import { type InspectedRun, summarizeRun } from './inspect-run.ts';
 
 /** The keys that decide which problems are held out. */
 const heldOutKeys = [
@@ -84,12 +47,12 @@ export function compareRuns(runs: readonly InspectedRun[]): Comparison {
   const names = sharedMetrics(runs);
   const held_out = others.flatMap((run) => heldOutComparison(first!, run) ?? []);
   const judgedOtherwise = others.filter((run) => !areJudgedAlike(first!, run));
-  const next = judgedOtherwise.flatMap((run) => judging(run, first!));
+  const rejudging = judgedOtherwise.flatMap((run) => rejudgingOf(run, first!) ?? []);
   return {
     runs: runs.map((run) => comparedRun(run, names)),
     config: configDifferences(runs),
     held_out,
-    ...(next.length > 0 && { next: [call('evaluate', first!.directory), ...next] }),
+    ...(rejudging.length > 0 && { rejudging }),
   };
 }
 
@@ -98,18 +61,17 @@ function areJudgedAlike(a: InspectedRun, b: InspectedRun): boolean {
   return isDeepStrictEqual(decisiveReward(a), decisiveReward(b)) && otherPopulation(a, b) === undefined;
 }
 
-/** The calls that evaluate the model of a run as another run is evaluated; none if it has no model of its own. */
-function judging(run: InspectedRun, judge: InspectedRun): string[] {
+/** How the model of a run is evaluated as another run is; undefined if it has no model of its own. */
+function rejudgingOf(run: InspectedRun, judge: InspectedRun): Rejudging | undefined {
   const [ours, theirs] = [run.config, judge.config];
-  if (!ours || !theirs || ours.model === null || theirs.model === null) return [];
-  const evaluate = (...settings: string[]) =>
-    call('evaluate', join(judge.directory, runFiles.resolvedConfig), { settings });
+  if (!ours || !theirs || ours.model === null || theirs.model === null) return undefined;
+  const config = join(judge.directory, runFiles.resolvedConfig);
   const fits = ours.lora !== null && isDeepStrictEqual([ours.model, ours.lora], [theirs.model, theirs.lora]);
   // Relative paths in settings would be relative to the configuration.
   const directory = resolve(run.directory);
-  if (fits) return [evaluate(`adapter=${directory}`)];
-  const model = join(directory, 'model');
-  return [call('export', run.directory, { out: model }), evaluate(`model=${model}`, 'adapter=null')];
+  if (fits) return { config, settings: [`adapter=${directory}`] };
+  const out = join(directory, 'model');
+  return { config, settings: [`model=${out}`, 'adapter=null'], export: { run: run.directory, out } };
 }
 
 function sharedMetrics(runs: readonly InspectedRun[]): string[] {

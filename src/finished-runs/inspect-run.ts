@@ -6,6 +6,7 @@ import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun
 import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, Pace, RunRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict, metricWindows } from '../runs/verdict.ts';
 import { healthSettings } from '../training/health-settings.ts';
+import type { RunSummary } from './comparison-schema.ts';
 
 /** The state of a run, as read from its directory. */
 export interface InspectedRun {
@@ -41,15 +42,6 @@ export function inspectRun(directory: string): InspectedRun {
 }
 
 /** The row of a run in `runs list`. */
-export interface RunSummary extends RunRecord {
-  readonly dir: string;
-  readonly model: string | null;
-  /** The mean reward of the first and of the last steps, those of the last stage alone; absent before the first step. */
-  readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
-  /** Alerts that still hold, by level. */
-  readonly alerts: { readonly error: number; readonly warning: number; readonly info: number };
-}
-
 export function summarizeRun(run: InspectedRun): RunSummary {
   const reward = metricWindows(run.metrics, 'reward');
   return {

@@ -1,9 +1,9 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import { call, option } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import type { Recorded } from '../runs/records.ts';
 import { assertPossible, unknownMetric } from './metric-names.ts';
 
 const comparisons = {

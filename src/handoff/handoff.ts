@@ -2,19 +2,16 @@
 
 import { basename, resolve } from 'node:path';
 import { nameForOthers } from '../backends/model-files/find-model.ts';
-import { shellWord } from '../common/shell-word.ts';
-import { call } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stepCount } from '../data/problems.ts';
 import { GradusError } from '../errors.ts';
-import type { LeavingFolder } from '../leaving/code-files.ts';
 import { gradusVersion } from '../package/versions.ts';
 import { codeFolders, codePlace } from './folder/code-folders.ts';
 import { assertNew, writeFolder } from './folder/handoff-folder.ts';
 import { openPrompts } from './folder/handoff-prompts.ts';
-import type { Overrides } from './folder/handoff-target.ts';
 import { type HandoffSystem, handoffTargets } from './handoff-targets.ts';
+import type { HandoffResult } from './result-schema.ts';
 
 export interface HandoffOptions {
   /** The system that will train. */
@@ -27,37 +24,12 @@ export interface HandoffOptions {
   readonly dryRun?: boolean;
 }
 
-export interface HandoffResult {
-  readonly to: { readonly name: HandoffSystem; readonly version: string };
-  readonly dir: string;
-  /** Whether nothing was written. */
-  readonly dry_run: boolean;
-  /** The names of the files, sorted; none if nothing was written. */
-  readonly files: readonly string[];
-  /** The files of the user's code, which are copied, by folder. */
-  readonly code: readonly HandoffCode[];
-  readonly problems: { readonly train: number; readonly eval: number };
-  readonly steps: number;
-  /** The most tokens that a prompt may have. */
-  readonly prompt_tokens: number;
-  /** The system's keys and their values, but for paths and numbers of GPUs. */
-  readonly overrides: Overrides;
-  /** Where training differs although every key was handed over. */
-  readonly differences: readonly string[];
-  readonly next: readonly string[];
-}
-
-/** A folder of code, its place in the hand-off, such as `code/0`, and the paths of its files in both. */
-export interface HandoffCode extends LeavingFolder {
-  readonly to: string;
-}
-
 /**
  * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
  * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
  * system does not train, and the errors of `codeFiles`, of opening data, rewards and the model's tokenizer.
  */
-export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
+export async function handOff({ config: own }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
   const { to, out, overwrite = false, dryRun = false } = options;
   const target = handoffTargets[to];
   const config = { ...own, model: own.model && nameForOthers(own.model) };
@@ -84,10 +56,8 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
     prompt_tokens: promptTokens,
     overrides,
     differences,
-    next: [
-      ...target.commands(steps).map((command) => `cd ${shellWord(out)} && ${command}`),
-      ...(config.eval ? [call('evaluate', file ?? 'CONFIG', { settings: target.trained(config, resolve(out)) })] : []),
-    ],
+    commands: target.commands(steps),
+    ...(config.eval && { trained: target.trained(config, resolve(out)) }),
   };
 }
 

@@ -4,33 +4,9 @@ import { join, relative, sep } from 'node:path';
 import { counted } from '../common/counted.ts';
 import { GradusError } from '../errors.ts';
 import { IgnoreRules, OWN_FILE, type Said } from './ignore-rules.ts';
+import type { LeavingFile, LeavingFolder, LeftOut } from './leaving-folder.ts';
 import { assertCodeFolder } from './refused-folders.ts';
 import { secretIn } from './secret-files.ts';
-
-/** A file that leaves, as a path within its folder, with `/`. */
-export interface LeavingFile {
-  readonly path: string;
-  readonly bytes: number;
-}
-
-/** How many files and folders are left out, by why. */
-export interface LeftOut {
-  /** Names that begin with a dot. */
-  readonly hidden: number;
-  /** By .gitignore, .git/info/exclude or .gradusignore. */
-  readonly ignored: number;
-  /** Installed packages, caches, runs and hand-offs. */
-  readonly made: number;
-  /** Links that lead to another folder, and what is no file, such as sockets. */
-  readonly links: number;
-}
-
-export interface LeavingFolder {
-  readonly folder: string;
-  /** Sorted by path. */
-  readonly files: readonly LeavingFile[];
-  readonly left_out: LeftOut;
-}
 
 /** Folders that installers, Python and Gradus make. */
 const made = new Set(['node_modules', '__pycache__', 'runs', 'site-packages', 'wandb', 'mlruns']);

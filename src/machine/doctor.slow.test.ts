@@ -9,8 +9,9 @@ import { stringify } from 'yaml';
 import { startHubServer } from '../../test/hub-server.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { GradusError } from '../errors.ts';
-import { type DoctorOptions, type DoctorResult, doctor } from './doctor.ts';
+import { type DoctorOptions, doctor } from './doctor.ts';
 import { type CheckId, hardwareFinding } from './machine-checks.ts';
+import type { DoctorResult } from './result-schema.ts';
 
 const folder = temporaryFolder('doctor');
 const { PATH: path } = process.env;

@@ -5,6 +5,7 @@ import { loadConfigFile } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { CheckSubject } from './finding.ts';
 import { type CheckId, findOut, machineChecks } from './machine-checks.ts';
+import type { CheckResult, DoctorResult, MissingCheck } from './result-schema.ts';
 
 type Backend = Config['backend'];
 type Compute = Config['compute'];
@@ -22,26 +23,6 @@ export interface DoctorOptions {
   readonly onCommand?: (command: string) => void;
 }
 
-export interface CheckResult {
-  readonly id: CheckId;
-  readonly ok: boolean;
-  /** Whether training fails unless the check is ok. */
-  readonly required: boolean;
-  readonly detail: string;
-  /** What to do if the check is not ok. */
-  readonly fix?: string;
-  /** Present and true if a command of `--fix` has made it ok. */
-  readonly fixed?: boolean;
-}
-
-export interface DoctorResult {
-  readonly ok: boolean;
-  readonly backend: Backend;
-  readonly compute: Compute;
-  readonly checks: readonly CheckResult[];
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-}
-
 /** The checks that every backend requires, and those that some require in addition. */
 const always: readonly CheckId[] = ['node', 'disk'];
 const neededBy: Readonly<Partial<Record<Backend, readonly CheckId[]>>> = {
@@ -49,7 +30,7 @@ const neededBy: Readonly<Partial<Record<Backend, readonly CheckId[]>>> = {
   trl: ['trl'],
   tinker: ['tinker'],
 };
-const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token'];
+const credentialChecks: readonly string[] = ['hf_token', 'modal_token'];
 
 /** Checks this machine. What is missing is part of the result and not thrown. Throws if the configuration cannot be loaded. */
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult> {
@@ -105,10 +86,7 @@ function needsGpu({ trl }: Config): boolean {
  * The error for required checks that failed: `CREDENTIALS_MISSING` if all of them are about credentials, else `NOT_READY`.
  * @param what is not ready, for the message
  */
-export function notReady(
-  failing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[],
-  what: string,
-): NonNullable<DoctorResult['error']> {
+export function notReady(failing: readonly MissingCheck[], what: string): NonNullable<DoctorResult['error']> {
   const onlyCredentials = failing.every(({ id }) => credentialChecks.includes(id));
   const [first] = failing;
   return {

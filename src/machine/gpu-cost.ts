@@ -1,5 +1,6 @@
 // Estimates the time and cost of training on a rented GPU, by the formula in docs/gpu.md. No prices are requested from anyone.
 import { named } from '../common/nearest.ts';
+import type { GpuCost } from './result-schema.ts';
 
 export interface GpuWork {
   readonly steps: number;
@@ -12,16 +13,6 @@ export interface GpuWork {
   readonly useVllm: boolean;
   /** Seconds after which the machine is stopped in any case. */
   readonly timeout: number;
-}
-
-/** Estimates for a whole run, in US dollars. */
-export interface GpuCost {
-  readonly gpu: string;
-  readonly hours: number;
-  readonly usd: number;
-  /** The cost if the run takes as long as its time limit. */
-  readonly usd_at_most: number;
-  readonly usd_per_hour: number;
 }
 
 interface RentedGpu {

@@ -2,6 +2,7 @@
 import type { ModelConfig, ParameterSpec } from '../models/model-config.ts';
 import { volume } from '../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';
+import type { GpuEstimate } from './result-schema.ts';
 
 export interface GpuWorkload {
   /** The number of completions of a prompt, which are trained on together. */
@@ -15,16 +16,6 @@ export interface GpuWorkload {
   readonly adapters: boolean;
   /** Whether the KL divergence from the initial model is measured, which needs a second copy of it if it has no adapters. */
   readonly reference: boolean;
-}
-
-export interface GpuEstimate {
-  readonly gpu: string;
-  /** The memory of the GPU, and the memory that training needs, in bytes. */
-  readonly memory: number;
-  readonly needed: number;
-  readonly fits: boolean;
-  /** The largest number of completions per prompt that fits; 0 if not even the weights fit. */
-  readonly largest_num_generations: number;
 }
 
 const GIBIBYTE = 2 ** 30;

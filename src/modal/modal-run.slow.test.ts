@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import { type TrainOptions, train } from '../launch/train.ts';
-import type { LeavingFolder } from '../leaving/code-files.ts';
+import type { LeavingFolder } from '../leaving/leaving-folder.ts';
 
 const folder = temporaryFolder('modal-run');
 const { PATH: path } = process.env;

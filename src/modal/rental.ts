@@ -4,21 +4,11 @@ import { call, option } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import type { LeavingFolder } from '../leaving/code-files.ts';
-import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
+import { gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
+import type { GpuCost } from '../machine/result-schema.ts';
 import type { LoadedTraining } from '../training/resolved-run.ts';
 import { modalApp } from './modal-app.ts';
-
-export interface Rental extends GpuCost {
-  /** The name of the Modal volume that keeps models and runs. */
-  readonly volume: string;
-  /** The names of the Modal secrets that the machine gets. */
-  readonly secrets: readonly string[];
-  /** The paths of the user's files and folders that are uploaded. */
-  readonly uploads: readonly string[];
-  /** Every file of them, by folder. */
-  readonly files: readonly LeavingFolder[];
-}
+import type { Rental } from './rental-schema.ts';
 
 export interface RentalWork {
   readonly steps: number;

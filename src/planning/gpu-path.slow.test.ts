@@ -7,7 +7,8 @@ import { stringify } from 'yaml';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import { GradusError } from '../errors.ts';
-import { explainGpuPath, type GpuPathResult } from './gpu-path.ts';
+import { explainGpuPath } from './gpu-path.ts';
+import type { GpuPathResult } from './result-schema.ts';
 
 const folder = temporaryFolder('gpu');
 process.env.HOME = folder;

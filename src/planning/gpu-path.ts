@@ -6,41 +6,12 @@ import type { Config } from '../config/schema.ts';
 import { assertSupported } from '../config/support.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { type HandoffSystem, handoffTargets } from '../handoff/handoff-targets.ts';
-import { type CheckResult, notReady, requirements } from '../machine/doctor.ts';
+import { notReady, requirements } from '../machine/doctor.ts';
 import type { CheckSubject, Finding } from '../machine/finding.ts';
-import type { GpuCost } from '../machine/gpu-cost.ts';
-import type { GpuEstimate } from '../machine/gpu-memory.ts';
 import { type CheckId, findOut } from '../machine/machine-checks.ts';
 import { assertRentable, runCost } from '../modal/rental.ts';
-import { type Plan, planTraining } from './plan.ts';
-
-export interface GpuPlace {
-  readonly id: PlaceId;
-  /** A description of what would run where. */
-  readonly description: string;
-  /** The changes to the configuration that choose this place, in the form of `--set`. */
-  readonly settings: readonly string[];
-  readonly command: string;
-  readonly ready: boolean;
-  readonly missing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[];
-  /** Why the configuration cannot be trained there even if nothing is missing; absent if it can. */
-  readonly refused?: string;
-  /** Estimates for a rented GPU; absent if the GPU is unknown or the run cannot be planned on this machine. */
-  readonly memory?: GpuEstimate;
-  readonly cost?: GpuCost;
-}
-
-export interface GpuPathResult {
-  readonly ok: boolean;
-  readonly model: string;
-  readonly data: string;
-  /** The place that the configuration chooses, or `trl-local` if it does not choose a GPU. */
-  readonly chosen: PlaceId;
-  readonly places: readonly GpuPlace[];
-  readonly note: string;
-  /** Present if `chosen` is not ready. */
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-}
+import { planTraining } from './plan.ts';
+import type { GpuPathResult, GpuPlace, Plan } from './result-schema.ts';
 
 type PlaceId = keyof typeof places;
 

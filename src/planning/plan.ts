@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
-import type { ModelPlace } from '../backends/model-files/find-model.ts';
 import { option } from '../common/words.ts';
-import type { LoadedConfig, Origin } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { promptLengths } from '../data/length-distribution.ts';
@@ -14,77 +13,14 @@ import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
 import { countStageSteps } from '../data/stage-steps.ts';
 import { RENTAL_START } from '../machine/gpu-cost.ts';
-import { type GpuEstimate, gpuEstimate } from '../machine/gpu-memory.ts';
-import { type Rental, rentalOf } from '../modal/rental.ts';
+import { gpuEstimate } from '../machine/gpu-memory.ts';
+import type { GpuEstimate } from '../machine/result-schema.ts';
+import { rentalOf } from '../modal/rental.ts';
+import type { Rental } from '../modal/rental-schema.ts';
 import { assertMetricExists } from '../setup/setup.ts';
 import { openings, openStageTask, openTask } from '../setup/task.ts';
 import { assertGoals, type RunPlace, resolveRun } from '../training/resolved-run.ts';
-
-export interface Plan {
-  /** The configuration with a value for every key. */
-  readonly config: Config;
-  /** Where each value comes from; keys are paths with dots. */
-  readonly origins: Readonly<Record<string, Origin>>;
-  readonly backend: string;
-  readonly compute: string;
-  readonly device: string;
-  /** The path of the model, or what would be downloaded first; absent if there is no model, or if another machine would read it. */
-  readonly model?: ModelPlace;
-  readonly parameters: { readonly total: number; readonly trainable: number };
-  /** The type of the weights that completions would be sampled with here, adapters aside: what `native.rollout_dtype: auto` stands for. */
-  readonly rollout_dtype?: string;
-  readonly problems: { readonly train: number; readonly eval: number };
-  readonly run: { readonly dir: string; readonly exists: boolean };
-  readonly steps: number;
-  readonly per_step: StepPlan;
-  /** Absent if the run has no stages. */
-  readonly stages?: readonly StagePlan[];
-  readonly memory: MemoryNeed;
-  readonly time: TimePlan;
-  readonly spend: { readonly usd: number; readonly note: string };
-  /** The machine that would be rented; absent if none would be. */
-  readonly rental?: Rental;
-  /** An estimate for TRL on the GPU that the configuration names; absent if the backend has no language model. */
-  readonly gpu?: GpuEstimate;
-  readonly note: string;
-}
-
-export interface StagePlan {
-  readonly name: string;
-  readonly method: 'grpo' | 'sft';
-  readonly steps: number;
-  readonly keep_optimizer: boolean;
-  /** The keys that the stage changes. */
-  readonly changes: Readonly<Record<string, unknown>>;
-}
-
-export interface StepPlan {
-  readonly prompts: number;
-  /** prompts × num_generations */
-  readonly completions: number;
-  /** Optimiser updates per step. */
-  readonly updates: number;
-  /** Prompt lengths with the chat template applied. */
-  readonly prompt_tokens: { readonly mean: number; readonly max: number };
-  /** Tokens read and sampled if every completion has its full length, with average prompts and with the longest prompts. */
-  readonly tokens: { readonly mean: number; readonly worst: number };
-}
-
-/** Memory in bytes. */
-export interface MemoryNeed {
-  readonly estimate: number;
-  readonly parts: Readonly<Record<string, number>>;
-  readonly available: number;
-  readonly fits: boolean;
-}
-
-/** Times in seconds, estimated within a factor of three. Completions that end early take less. */
-export interface TimePlan {
-  readonly estimate: number;
-  readonly start: number;
-  readonly per_step: number;
-  readonly evaluations: number;
-}
+import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 
 export interface PlanOptions extends RunPlace {
   /** Conditions on the results, which are only read. */

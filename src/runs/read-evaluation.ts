@@ -7,29 +7,9 @@ import { codeOf, GradusError, isObject } from '../errors.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
 import { damaged, eachLine, type Fields, readJson } from './read-lines.ts';
 import { assertPlace } from './read-run.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, EvaluationRecord, Verdict } from './records.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, KeptEvaluation } from './records.ts';
 
-/** An evaluation whose completions were kept. */
-export interface KeptEvaluation {
-  /** `step_000010` of an evaluation during training, followed by `-` and the hash of its settings if `gradus eval` made it. */
-  readonly name: string;
-  /** The step of the checkpoint. */
-  readonly step: number;
-  readonly command: 'train' | 'eval';
-  readonly status: 'finished' | 'interrupted';
-  /** Where its problems are. */
-  readonly path: string;
-  /** What `gradus eval` found; absent for evaluations during training and unfinished ones. */
-  readonly result?: EvaluationResult;
-}
-
-/** What `gradus eval` found of a run. */
-interface EvaluationResult {
-  readonly split: 'eval' | 'train';
-  readonly evaluation: EvaluationRecord;
-  readonly baseline?: EvaluationRecord;
-  readonly verdict?: Verdict;
-}
+type EvaluationResult = NonNullable<KeptEvaluation['result']>;
 
 /** The evaluations of a run, in order of their steps, without results. One that is being made counts as interrupted. */
 export function listKeptEvaluations(directory: string): KeptEvaluation[] {

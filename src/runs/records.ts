@@ -1,12 +1,10 @@
 // The lines and files of a run directory, and what is told of them: each a schema, from which its type is inferred. Who imports the type alone loads nothing.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
+import { call, describedAs, option, verb } from '../common/words.ts';
 import { type Message, roles, type ToolCall } from '../message.ts';
 import { agentApis, branchReasons, type Example, type GroupFate, type GroupReason, stopReasons } from '../rl.ts';
 import { runStatuses } from './run-status.ts';
-
-/** What a schema describes, as its readers have it: nothing of a record is changed. */
-export type Recorded<S extends z.ZodType> = DeepReadonly<z.infer<S>>;
-type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** Numbers by name. */
 export const numbers = z.record(z.string(), z.number());
@@ -321,6 +319,32 @@ export const evaluatedProblem = z.strictObject({
   samples: z.array(evaluatedCompletion),
 });
 export type EvaluatedProblem = Recorded<typeof evaluatedProblem>;
+
+/** An evaluation whose completions were kept. */
+export const keptEvaluation = z.strictObject({
+  name: z.string().meta(describedAs(() => `its step, with a hash of its settings if ${call('evaluate')} made it`)),
+  step: z.int().describe('the step of the checkpoint'),
+  command: z.enum(['train', 'eval']).describe('what made it'),
+  status: z
+    .enum(['finished', 'interrupted'])
+    .meta(
+      describedAs(
+        () =>
+          `interrupted: the same ${call('evaluate')}, or ${verb('train')} ${option('resume', true)}, goes on; or it is being made`,
+      ),
+    ),
+  path: z.string().describe('a file with one line per problem, once it is finished'),
+  result: z
+    .strictObject({
+      split: z.enum(['eval', 'train']),
+      evaluation: evaluationRecord,
+      baseline: evaluationRecord.exactOptional(),
+      verdict: verdict.exactOptional(),
+    })
+    .exactOptional()
+    .meta(describedAs(() => `what ${call('evaluate')} found`)),
+});
+export type KeptEvaluation = Recorded<typeof keptEvaluation>;
 
 /** The completions of a problem in an evaluation: one that always takes the likeliest token, and those that were sampled. */
 export type EvaluationPass = 'greedy' | 'samples';

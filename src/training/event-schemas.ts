@@ -1,14 +1,8 @@
 // The events of training: lines of events.jsonl. A key has one type in all of them, since readers of tables want that.
 import { z } from 'zod';
 import { check } from '../checks/checks.ts';
-import {
-  alert as alertRecord,
-  endedBy,
-  evaluationRecord,
-  numbers,
-  type Recorded,
-  sampleRecord,
-} from '../runs/records.ts';
+import type { Recorded } from '../common/recorded.ts';
+import { alert as alertRecord, endedBy, evaluationRecord, numbers, sampleRecord } from '../runs/records.ts';
 import { changedFiles, damagedCheckpoints } from './result-schema.ts';
 
 const time = z.iso.datetime();

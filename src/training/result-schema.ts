@@ -1,7 +1,8 @@
 // What a training run results in: schemas, from which its types are inferred.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import { checkedRequirement } from '../goals/requirements.ts';
-import { diagnosedAlert, endedBy, evaluationRecord, numbers, type Recorded, status, verdict } from '../runs/records.ts';
+import { diagnosedAlert, endedBy, evaluationRecord, numbers, status, verdict } from '../runs/records.ts';
 
 const preflightWarning = z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() });
 export type PreflightWarning = Recorded<typeof preflightWarning>;

@@ -3,7 +3,8 @@
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { assertNoOtherSystem, backendNames } from '../../config/backend-table.ts';
-import type { CheckResult, DoctorOptions, DoctorResult } from '../../machine/doctor.ts';
+import type { DoctorOptions } from '../../machine/doctor.ts';
+import type { CheckResult, DoctorResult } from '../../machine/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';

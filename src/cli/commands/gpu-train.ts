@@ -1,7 +1,7 @@
 // gradus gpu-train: explains the ways to train a configuration on a GPU; it starts and spends nothing.
 
 import { Command } from 'commander';
-import type { GpuPathResult, GpuPlace } from '../../planning/gpu-path.ts';
+import type { GpuPathResult, GpuPlace } from '../../planning/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';

@@ -3,11 +3,13 @@
 import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
-import type { HandoffResult } from '../../handoff/handoff.ts';
+import { shellWord } from '../../common/shell-word.ts';
 import type { HandoffSystem } from '../../handoff/handoff-targets.ts';
+import type { HandoffResult } from '../../handoff/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import { command } from '../command-words.ts';
 import { leavingLines } from '../leaving-text.ts';
 
 const EXAMPLES = `Examples:
@@ -47,12 +49,24 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
   const { handOff } = await import('../../handoff/handoff.ts');
   // Another engine will train, so keys that our engines refuse are not errors.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
-  const result = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });
-  output.result(storedResult('handoff.result/1', 'handoff', result), summary(output.suggested(result)));
+  const { commands, trained, ...result } = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });
+  const next = [
+    ...commands.map((line) => `cd ${shellWord(out)} && ${line}`),
+    ...(trained ? [command('evaluate', file, { settings: trained })] : []),
+  ];
+  output.result(
+    storedResult('handoff.result/1', 'handoff', { ...result, next }),
+    summary(result, output.suggested(next)),
+  );
   return undefined;
 }
 
-function summary({ to, dir, dry_run, files, code, problems, steps, differences, next }: HandoffResult): string {
+type Told = Omit<HandoffResult, 'commands' | 'trained'>;
+
+function summary(
+  { to, dir, dry_run, files, code, problems, steps, differences }: Told,
+  next: readonly string[],
+): string {
   return [
     dry_run ? `${dir}: nothing was written` : `${dir}: ${files.join(', ')}`,
     ...code.flatMap((folder) =>
@@ -62,6 +76,6 @@ function summary({ to, dir, dry_run, files, code, problems, steps, differences, 
     'where it differs:',
     ...differences.map((difference) => `  ${difference}`),
     dry_run ? 'next, once it is written:' : 'next:',
-    ...next.map((command) => `  ${command}`),
+    ...next.map((line) => `  ${line}`),
   ].join('\n');
 }

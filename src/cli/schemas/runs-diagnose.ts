@@ -1,9 +1,9 @@
 // runs.diagnose.result/1: what the rules of run health find.
 import { z } from 'zod';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
 import { diagnosedAlert, verdict } from '../../runs/records.ts';
 import { preflightWarnings } from '../../training/result-schema.ts';
 import { outcomeSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
 
 export const runsDiagnoseSchema = outcomeSchema(
   'runs.diagnose.result/1',

@@ -1,8 +1,16 @@
 // runs.show.result/1: the results of a run, or its progress.
 import { z } from 'zod';
-import { diagnosedAlert, evaluatedProblem, evaluationRecord, numbers, pace, verdict } from '../../runs/records.ts';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
+import {
+  diagnosedAlert,
+  evaluatedProblem,
+  evaluationRecord,
+  keptEvaluation,
+  numbers,
+  pace,
+  verdict,
+} from '../../runs/records.ts';
 import { resultSchema } from './envelope.ts';
-import { keptEvaluation, runWithDirectory } from './records.ts';
 
 export const runsShowSchema = resultSchema(
   'runs.show.result/1',

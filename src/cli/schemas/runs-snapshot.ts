@@ -1,8 +1,8 @@
 // runs.snapshot.result/1: what happened around a step.
 import { z } from 'zod';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
 import { alert, evaluationRecord, message, rolloutCompletion, sampleRecord, stepRecord } from '../../runs/records.ts';
 import { resultSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
 
 const completion = rolloutCompletion
   .omit({ opening: true, token_ids: true, logprobs: true })

@@ -1,7 +1,7 @@
 // runs.stop.result/1: the state of a run that was asked to stop.
 import { z } from 'zod';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
 import { outcomeSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
 
 export const runsStopSchema = outcomeSchema(
   'runs.stop.result/1',

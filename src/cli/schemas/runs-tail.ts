@@ -1,8 +1,8 @@
 // runs.tail.result/1: the steps after a given one.
 import { z } from 'zod';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
 import { alert, evaluationRecord, pace, stepRecord } from '../../runs/records.ts';
 import { outcomeSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
 
 export const runsTailSchema = outcomeSchema(
   'runs.tail.result/1',

@@ -1,8 +1,8 @@
 // runs.wait.result/1: how a run ended, or that it is still running.
 import { z } from 'zod';
+import { runWithDirectory } from '../../finished-runs/comparison-schema.ts';
 import { pace } from '../../runs/records.ts';
 import { outcomeSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
 import { trainSchema } from './train.ts';
 
 export const runsWaitSchema = outcomeSchema(

@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
-import { codeFiles, type LeavingFolder } from '../../leaving/code-files.ts';
+import { codeFiles } from '../../leaving/code-files.ts';
+import type { LeavingFolder } from '../../leaving/leaving-folder.ts';
 
 /** The folders of a hand-off's code: the first becomes `code/0`. */
 export type CodeFolders = readonly LeavingFolder[];

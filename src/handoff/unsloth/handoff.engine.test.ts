@@ -15,7 +15,8 @@ import { readParquet } from '../../formats/parquet.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
 import { learningRateSchedule } from '../../grpo/schedules.ts';
 import { serveRewards } from '../../user-code/rewards/serve-rewards.ts';
-import { type HandoffResult, handOff } from '../handoff.ts';
+import { handOff } from '../handoff.ts';
+import type { HandoffResult } from '../result-schema.ts';
 import { TRL_VERSION, UNSLOTH_VERSION } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

@@ -10,6 +10,7 @@ import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { readParquet } from '../../formats/parquet.ts';
 import { handOff } from '../handoff.ts';
+import { handoffResult } from '../result-schema.ts';
 
 const folder = temporaryFolder('unsloth');
 writeHandoffInputs(folder);
@@ -20,6 +21,7 @@ async function handedOver(changes: ConfigInput = {}) {
   const out = join(folder, `out ${count++}`);
   const config = loadConfigObject({ ...handoffConfig, ...changes } as ConfigInput, [], folder);
   const result = await handOff(config, { to: 'unsloth', out });
+  assert.deepEqual(handoffResult.parse(result), result);
   const settings = JSON.parse(readFileSync(join(out, 'settings.json'), 'utf8'));
   return { out, result, settings };
 }
@@ -47,10 +49,7 @@ test('a folder holds data, rewards, settings, a script and how to run it', async
   assert.equal(loadConfigFile(join(out, 'gradus.json')).config.model, join(folder, 'chat'));
   assert.deepEqual(Object.keys(settings).toSorted(), ['GRPOConfig', 'from_pretrained', 'get_peft_model', 'tokenizer']);
   execFileSync('bash', ['-n', join(out, 'run.sh')]);
-  assert.deepEqual(result.next, [
-    `cd '${out}' && ./run.sh`,
-    `evaluate(CONFIG, { settings: ['adapter=${join(out, 'trained')}'] })`,
-  ]);
+  assert.deepEqual([result.commands, result.trained], [['./run.sh'], [`adapter=${join(out, 'trained')}`]]);
 });
 
 test('keys become arguments of Unsloth and fields of GRPOConfig', async () => {
@@ -108,7 +107,7 @@ test('without adapters there are none to make, and without evaluations nothing t
   assert.equal(settings.from_pretrained.full_finetuning, true);
   assert.equal(settings.GRPOConfig.eval_strategy, 'no');
   assert.ok(!existsSync(join(out, 'eval.parquet')));
-  assert.equal(result.next.length, 1);
+  assert.deepEqual([result.commands.length, result.trained], [1, undefined]);
 });
 
 test('a task set has the rows of the run, in their order', async () => {

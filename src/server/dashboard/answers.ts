@@ -2,11 +2,11 @@
 import type { Interval } from '../../common/intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';
-import type { KeptEvaluation } from '../../runs/read-evaluation.ts';
 import type {
   Alert,
   DiagnosedAlert,
   EvaluatedCompletion,
+  KeptEvaluation,
   Learning,
   RolloutCompletion,
   RunRecord,

@@ -2,9 +2,10 @@
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { GradusError } from '../../../errors.ts';
-import type { Comparison } from '../../../finished-runs/compare-runs.ts';
+import type { Comparison, Rejudging } from '../../../finished-runs/comparison-schema.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Cli } from '../../cli.ts';
+import { command } from '../../command-words.ts';
 import { duration, interval95, oneLine, table } from '../../formatting.ts';
 
 const EXAMPLES = `Examples:
@@ -28,18 +29,27 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const { findRun } = await import('../../../runs/read-run.ts');
   const { inspectRun } = await import('../../../finished-runs/inspect-run.ts');
   const { compareRuns } = await import('../../../finished-runs/compare-runs.ts');
-  const comparison = compareRuns(names.map((name) => inspectRun(findRun(name))));
+  const directories = names.map((name) => findRun(name));
+  const { rejudging, ...comparison } = compareRuns(directories.map(inspectRun));
+  const next = rejudging && [command('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
   output.result(
-    { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison },
-    text(output.suggested(comparison)),
+    { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison, ...(next && { next }) },
+    text(comparison, output.suggested(next)),
   );
   return undefined;
+}
+
+function commandsOf({ config, settings, export: exported }: Rejudging): string[] {
+  return [
+    ...(exported ? [command('export', exported.run, { out: exported.out })] : []),
+    command('evaluate', config, { settings }),
+  ];
 }
 
 /** More runs than this stand below each other, one a line. */
 const MOST_BESIDE = 3;
 
-function text({ runs, config, held_out, next = [] }: Comparison): string {
+function text({ runs, config, held_out }: Comparison, next: readonly string[] = []): string {
   const cell = (value: unknown) =>
     oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
   const shown = ['reward', 'kl', 'entropy', 'completions/mean_length'].filter((name) => runs[0]!.metrics[name]);
@@ -72,6 +82,6 @@ function text({ runs, config, held_out, next = [] }: Comparison): string {
       const why = caveat === undefined ? '' : ` (${caveat})`;
       return `${run} against ${against}: ${conclusion}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
     }),
-    ...next.map((command) => `next: ${command}`),
+    ...next.map((line) => `next: ${line}`),
   ].join('\n');
 }

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { messageOf } from '../../../errors.ts';
-import type { RunSummary } from '../../../finished-runs/inspect-run.ts';
+import type { RunSummary } from '../../../finished-runs/comparison-schema.ts';
 import type { Cli } from '../../cli.ts';
 import { oneLine, table } from '../../formatting.ts';
 

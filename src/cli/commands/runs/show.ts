@@ -1,7 +1,6 @@
 // gradus runs show: shows the results of a run, or its card.
 import { Command } from 'commander';
-import type { KeptEvaluation } from '../../../runs/read-evaluation.ts';
-import type { RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
+import type { KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';

@@ -1,5 +1,6 @@
-// A folder whose files leave this machine: part of the results of commands that hand over or upload.
+// A folder whose files leave this machine: a schema, from which its types are inferred.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 
 const count = z.int().nonnegative();
 
@@ -17,3 +18,8 @@ export const leavingFolder = z.strictObject({
     })
     .describe('how many files and folders stay, by why'),
 });
+
+/** The files are sorted by path, with `/`. */
+export type LeavingFolder = Recorded<typeof leavingFolder>;
+export type LeavingFile = LeavingFolder['files'][number];
+export type LeftOut = LeavingFolder['left_out'];

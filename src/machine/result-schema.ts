@@ -1,0 +1,57 @@
+// What is told of this machine and of GPUs: schemas, from which their types are inferred.
+import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
+import { describedAs, option } from '../common/words.ts';
+
+const checkResult = z.strictObject({
+  id: z.string(),
+  ok: z.boolean(),
+  required: z.boolean().describe('whether the backend or the configuration needs it'),
+  detail: z.string(),
+  fix: z.string().exactOptional().describe('how to make it ok'),
+  fixed: z
+    .literal(true)
+    .exactOptional()
+    .meta(describedAs(() => `present if ${option('fix', true)} made it ok`)),
+});
+export type CheckResult = Recorded<typeof checkResult>;
+
+/** What a check that failed says. */
+export const missingCheck = checkResult.pick({ id: true, detail: true, fix: true });
+export type MissingCheck = Recorded<typeof missingCheck>;
+
+export const doctorFields = {
+  backend: z.string(),
+  compute: z.enum(['local', 'modal']),
+  checks: z.array(checkResult),
+};
+
+const doctorResult = z.strictObject({
+  ok: z.boolean(),
+  ...doctorFields,
+  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
+});
+export type DoctorResult = Recorded<typeof doctorResult>;
+
+const dollars = z.number().nonnegative();
+
+export const gpuCost = z.strictObject({
+  gpu: z.string(),
+  hours: z.number().nonnegative(),
+  usd: dollars,
+  usd_at_most: dollars.describe('the most that it can cost within modal.timeout'),
+  usd_per_hour: dollars,
+});
+/** Estimates for a whole run, in US dollars. */
+export type GpuCost = Recorded<typeof gpuCost>;
+
+const bytes = z.number().nonnegative();
+
+export const gpuEstimate = z.strictObject({
+  gpu: z.string(),
+  memory: bytes.describe('of the GPU, in bytes'),
+  needed: bytes.describe('by training, in bytes'),
+  fits: z.boolean(),
+  largest_num_generations: z.int().describe('the largest that fits; 0 if not even the weights fit'),
+});
+export type GpuEstimate = Recorded<typeof gpuEstimate>;
