@@ -25,7 +25,8 @@ export interface CachedAttentionInputs {
   readonly twins?: Tensor;
 }
 
-export interface DeltaRuleInputs {
+/** What rows do with a state. */
+export interface DeltaRows {
   /** [R, keyHeads·K] */
   readonly query: Tensor;
   /** [R, keyHeads·K] */
@@ -36,8 +37,16 @@ export interface DeltaRuleInputs {
   readonly decay: Tensor;
   /** [R, valueHeads] */
   readonly beta: Tensor;
+}
+
+export interface DeltaRuleInputs extends DeltaRows {
   /** int64 [S, 3] */
   readonly segments: Tensor;
+}
+
+export interface CachedDeltaRuleInputs extends DeltaRows {
+  /** [B, valueHeads, K, V] */
+  readonly state: Tensor;
 }
 
 export interface SegmentAttentionInputs {

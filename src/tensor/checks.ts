@@ -1,11 +1,13 @@
 // Checks of the shapes and types of operands, with messages that say what does not fit.
 import type {
   CachedAttentionInputs,
+  CachedDeltaRuleInputs,
+  DeltaRows,
   DeltaRuleInputs,
   RotaryTables,
   SegmentAttentionInputs,
 } from './attention-inputs.ts';
-import type { Operators, Tensor } from './graph.ts';
+import type { DeltaHeads, Operators, Tensor } from './graph.ts';
 import { formatShape, sameDimension, sameShape, times } from './shape.ts';
 
 export function check(condition: boolean, message: string): asserts condition {
@@ -129,26 +131,47 @@ export function checkCausalConvolution(x: Tensor, weight: Tensor, taps: Tensor):
   );
 }
 
-export function checkDeltaRule(
-  { query, key, value, decay, beta, segments }: DeltaRuleInputs,
-  { keyHeads, valueHeads }: Operators['deltaRule'],
-): void {
-  checkFloat('deltaRule', query, key, value, decay, beta);
+export function checkDeltaRule(inputs: DeltaRuleInputs, heads: DeltaHeads): void {
+  const { segments } = inputs;
   check(segments.type === 'int64', `deltaRule takes int64 segments, got ${segments.type}`);
-  check(valueHeads % keyHeads === 0, `deltaRule: ${valueHeads} value heads cannot share ${keyHeads} key heads`);
+  const fits = rowsFit('deltaRule', inputs, heads) && segments.shape.length === 2 && segments.shape[1] === 3;
+  checkShapes('deltaRule', fits, heads, { ...inputs });
+}
+
+export function checkCachedDeltaRule(inputs: CachedDeltaRuleInputs, heads: Operators['cachedDeltaRule']): void {
+  const { query, value, state } = inputs;
+  checkFloat('cachedDeltaRule', state);
+  const [batch, , keySize, valueSize] = state.shape;
+  const fits =
+    rowsFit('cachedDeltaRule', inputs, heads) &&
+    state.shape.length === 4 &&
+    sameShape(state.shape, [batch!, heads.valueHeads, keySize!, valueSize!]) &&
+    sameShape(query.shape, [times(batch!, heads.steps), times(heads.keyHeads, keySize!)]) &&
+    sameDimension(value.shape[1]!, times(heads.valueHeads, valueSize!));
+  checkShapes('cachedDeltaRule', fits, heads, { ...inputs });
+}
+
+function rowsFit(op: string, { query, key, value, decay, beta }: DeltaRows, { keyHeads, valueHeads }: DeltaHeads) {
+  checkFloat(op, query, key, value, decay, beta);
+  check(valueHeads % keyHeads === 0, `${op}: ${valueHeads} value heads cannot share ${keyHeads} key heads`);
   const isMatrix = ({ shape }: Tensor, heads: number) =>
     shape.length === 2 && sameDimension(shape[0]!, query.shape[0]!) && Number(shape[1]) % heads === 0;
-  const fits =
+  return (
     isMatrix(query, keyHeads) &&
     sameShape(key.shape, query.shape) &&
     isMatrix(value, valueHeads) &&
-    [decay, beta].every(({ shape }) => sameShape(shape, [query.shape[0]!, valueHeads])) &&
-    segments.shape.length === 2 &&
-    segments.shape[1] === 3;
-  const found = Object.entries({ query, key, value, decay, beta, segments }).map(
-    ([name, { shape }]) => `${name} ${formatShape(shape)}`,
+    [decay, beta].every(({ shape }) => sameShape(shape, [query.shape[0]!, valueHeads]))
   );
-  check(fits, `deltaRule with ${keyHeads}/${valueHeads} heads: ${found.join(', ')} do not fit`);
+}
+
+function checkShapes(
+  op: string,
+  fits: boolean,
+  { keyHeads, valueHeads }: DeltaHeads,
+  inputs: Readonly<Record<string, Tensor>>,
+): void {
+  const found = Object.entries(inputs).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
+  check(fits, `${op} with ${keyHeads}/${valueHeads} heads: ${found.join(', ')} do not fit`);
 }
 
 export function checkTokenScores(hidden: Tensor, weight: Tensor, targets: Tensor): void {

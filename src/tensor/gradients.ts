@@ -211,6 +211,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     const inputs = { query: query!, key: key!, value: value!, decay: decay!, beta: beta!, segments: segments! };
     return deltaRuleGradient(inputs, dy, attributes);
   },
+  cachedDeltaRule: decodingOnly,
   deltaRuleGradient: () => {
     throw new Error('the gradients of the delta rule have no gradient themselves');
   },
@@ -229,10 +230,8 @@ function ofScores(node: TensorOf<'tokenScores'>, index: number, dy: Tensor): Ten
   return mul(dy, sub(mul(gatherRows(weight!, targets!), node.attributes.alpha), ofTotal));
 }
 
-function decodingOnly(): never {
-  throw new Error(
-    'cachedAttention has no gradient: it is for decoding; train with attention built from matmul and softmax',
-  );
+function decodingOnly({ op }: Tensor): never {
+  throw new Error(`${op} has no gradient: it is for decoding`);
 }
 
 /** Sums a gradient over the axes along which an operand was broadcast. */

@@ -164,6 +164,12 @@ export interface Operators {
    * key head are adjacent. Decays are at most 0.
    */
   deltaRule: DeltaHeads;
+  /**
+   * (query [B·S, keyHeads·K], key, value [B·S, valueHeads·V], decay [B·S, valueHeads], beta, state [B, valueHeads, K, V]) → `deltaRule` over the S
+   * rows, `steps`, of each of B texts, from a state on. Parts: 0 output [B·S, valueHeads·V], 1 the state after the last row. For decoding only: it
+   * has no gradient.
+   */
+  cachedDeltaRule: DeltaHeads & { readonly steps: Dimension };
   /** The operands of `deltaRule` and the gradient of its output. Parts: the gradients of its first five operands. */
   deltaRuleGradient: DeltaHeads;
   /**

@@ -12,6 +12,25 @@ export function interpretDeltaRule(heads: DeltaHeads, operands: readonly Value[]
   return output;
 }
 
+export function interpretCachedDeltaRule(heads: DeltaHeads, operands: readonly Value[]): Value[] {
+  const [value, state] = [operands[2]!, operands[5]!];
+  const output = { shape: value.shape, data: new Float64Array(value.data.length) };
+  const next = { shape: state.shape, data: state.data.slice() };
+  const texts = state.shape[0]!;
+  const steps = value.shape[0]! / texts;
+  for (const [index, head] of valueHeads(heads, operands).entries())
+    for (let text = 0; text < texts; text++) {
+      const place = (text * heads.valueHeads + index) * head.size;
+      const own = next.data.subarray(place, place + head.size);
+      for (let row = text * steps; row < (text + 1) * steps; row++) {
+        own.set(head.step(own, row).after);
+        for (let v = 0; v < head.values; v++)
+          output.data[head.value(row) + v] = sumOf(head.keys, (k) => own[k * head.values + v]! * head.q(row, k));
+      }
+    }
+  return [output, next];
+}
+
 /** The reverse of each row's step, from the last row of the last segment to the first row of the first. */
 export function interpretDeltaRuleGradient(heads: DeltaHeads, operands: readonly Value[]): Value[] {
   const gradient = operands[6]!;

@@ -7,7 +7,7 @@ import {
   rotate,
 } from './interpret-attention.ts';
 import { interpretCausalConvolution, interpretCausalConvolutionGradient } from './interpret-convolution.ts';
-import { interpretDeltaRule, interpretDeltaRuleGradient } from './interpret-delta-rule.ts';
+import { interpretCachedDeltaRule, interpretDeltaRule, interpretDeltaRuleGradient } from './interpret-delta-rule.ts';
 import { evaluateDimension, evaluateShape, type Sizes } from './shape.ts';
 import {
   broadcast,
@@ -210,6 +210,7 @@ const kernels: Kernel = {
   causalConvolution: (_, operands) => interpretCausalConvolution(operands),
   causalConvolutionGradient: (_, operands) => interpretCausalConvolutionGradient(operands),
   deltaRule: ({ attributes }, operands) => interpretDeltaRule(attributes, operands),
+  cachedDeltaRule: ({ attributes }, operands) => interpretCachedDeltaRule(attributes, operands),
   deltaRuleGradient: ({ attributes }, operands) => interpretDeltaRuleGradient(attributes, operands),
   tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
     const size = hidden!.shape[1]!;

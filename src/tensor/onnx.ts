@@ -232,6 +232,17 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   causalConvolution: lowerCausalConvolution,
   causalConvolutionGradient: lowerCausalConvolutionGradient,
   deltaRule: customOperator('DeltaRule'),
+  cachedDeltaRule: ({ inputs, attributes: { keyHeads, valueHeads, steps } }, operands, emit) => {
+    const batch = inputs[5]!.shape[0]!;
+    const perText = operands.slice(0, 5).map((operand, i) => {
+      return emit.node('Reshape', [operand, emit.shape([batch, steps, inputs[i]!.shape[1]!])]);
+    });
+    const [query, key, value, decay, beta] = perText as [string, string, string, string, string];
+    const sizes = { q_num_heads: keyHeads, kv_num_heads: valueHeads, update_rule: 'gated_delta', scale: { float: 1 } };
+    const rule = [query, key, value, operands[5]!, decay, beta];
+    const [output, state] = emit.nodeWithResults(2, 'LinearAttention', rule, sizes, MICROSOFT);
+    return [emit.node('Reshape', [output!, emit.shape(inputs[2]!.shape)]), state!];
+  },
   deltaRuleGradient: customOperator('DeltaRuleGradient', 5),
   tokenScores: customOperator('TokenScores', 2),
   part: ({ attributes: { index } }, parts) => parts[index]!,

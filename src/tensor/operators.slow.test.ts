@@ -13,6 +13,7 @@ import {
   add,
   and,
   cachedAttention,
+  cachedDeltaRule,
   cast,
   causalConvolution,
   checkpoint,
@@ -318,6 +319,31 @@ const cases: Record<string, [operands: Given[], call: Call]> = {
   'rotary, batch': [[floats(2, 3, 12), ids(9, 2, 3)], (x, positions) => rotary(x, positions, tables(9, 3), 2)],
 };
 
+/** The gated delta rule from states on: outputs of one step and of several, and the states after them. */
+function deltaCases(): typeof cases {
+  const heads = { keyHeads: 2, valueHeads: 4 };
+  const fraction = (...shape: number[]) => given('float32', shape, () => Math.fround(random.uniform()));
+  const named = (texts: number, steps: number, result: 'output' | 'state'): (typeof cases)[string] => [
+    [
+      ...[2, 2, 4].map((count) => fraction(texts * steps, count * 8)),
+      ...[fraction(texts * steps, 4), fraction(texts * steps, 4)],
+      floats(texts, 4, 8, 8),
+    ],
+    (query, key, value, ...[decay, beta, state]) => {
+      const inputs = { query, key: mul(key, 0.3), value, decay: neg(decay!), beta: beta!, state: state! };
+      return cachedDeltaRule(inputs, { ...heads, steps })[result];
+    },
+  ];
+  return Object.fromEntries(
+    [1, 5].flatMap((steps) =>
+      (['output', 'state'] as const).map((result) => [
+        `cachedDeltaRule, ${result} of ${steps}`,
+        named(3, steps, result),
+      ]),
+    ),
+  );
+}
+
 const forwardOnly: typeof cases = {
   'cachedAttention, one step': [
     [floats(2, 64), floats(2, 32), floats(2, 32), floats(2, 2, 8, 16), floats(2, 2, 8, 16), ids(8, 2)],
@@ -326,6 +352,7 @@ const forwardOnly: typeof cases = {
       return cachedAttention(operands, { heads: 4, keyValueHeads: 2, scale: 0.25, steps: 1 }).output;
     },
   ],
+  ...deltaCases(),
 };
 
 /** An operator's output, and the gradients of Σ output · outputGradient for each float operand. */

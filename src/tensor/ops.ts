@@ -1,6 +1,7 @@
 // The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is built.
 import type {
   CachedAttentionInputs,
+  CachedDeltaRuleInputs,
   DeltaRuleInputs,
   RotaryTables,
   SegmentAttentionInputs,
@@ -8,6 +9,7 @@ import type {
 import {
   check,
   checkCachedAttention,
+  checkCachedDeltaRule,
   checkCausalConvolution,
   checkDeltaRule,
   checkFloat,
@@ -385,6 +387,17 @@ export function deltaRule(inputs: DeltaRuleInputs, attributes: Operators['deltaR
   const { query, key, value, decay, beta, segments } = inputs;
   checkDeltaRule(inputs, attributes);
   return make('deltaRule', [query, key, value, decay, beta, segments], attributes, value.shape, 'float32');
+}
+
+/** The gated delta rule from a state on; see `Operators.cachedDeltaRule`. */
+export function cachedDeltaRule(inputs: CachedDeltaRuleInputs, attributes: Operators['cachedDeltaRule']) {
+  const { query, key, value, decay, beta, state } = inputs;
+  checkCachedDeltaRule(inputs, attributes);
+  const node = make('cachedDeltaRule', [query, key, value, decay, beta, state], attributes, value.shape, 'float32');
+  return {
+    output: make('part', [node], { index: 0 }, value.shape, 'float32'),
+    state: make('part', [node], { index: 1 }, state.shape, 'float32'),
+  };
 }
 
 /** The gradients of all operands but the segments, given the gradient of the rule's output. */
