@@ -3,6 +3,7 @@ import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import { decodingConvolution } from './convolution.ts';
+import { decodingDeltaRule } from './delta-rule.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
@@ -46,7 +47,8 @@ export interface DecodingGraphOptions {
  * - `scored` int64 [N]: the indices in [B·S] of the tokens after which the next one is scored, such as each row's last;
  * - `inverse_temperature` [];
  * - with custom operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`;
- * - with convolutions, `taps` int64 [B·S, L] and `kept` int64 [B, L−1]: see `decodingTaps`.
+ * - with convolutions, `taps` int64 [B·S, L] and `kept` int64 [B, L−1]: see `decodingTaps`;
+ * - with the delta rule, `is_token` and `forgets` [B·S, 1]: see `decodingGates`.
  *
  * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches and states.
  */
@@ -78,6 +80,9 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
       outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
       return attended.output;
     },
+    deltaRule: decodingDeltaRule(config, [B, S], (state, value) => {
+      outputs[nextCacheName(state)] = value;
+    }),
     convolution: decodingConvolution(config, [B, S], (state, value) => {
       outputs[nextCacheName(state)] = value;
     }),

@@ -1,6 +1,7 @@
 // The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies, so
 // that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache. The same goes
-// for convolutions.
+// for convolutions and the delta rule.
+import type { DeltaRows } from '../tensor/attention-inputs.ts';
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -15,6 +16,9 @@ export type Attention = (layer: number, query: Tensor, key: Tensor, value: Tenso
 /** Causal depthwise convolution over each text: x [rows, channels], weight [length, channels] → [rows, channels]. */
 export type Convolution = (layer: number, x: Tensor, weight: Tensor) => Tensor;
 
+/** The gated delta rule over each text: see `DeltaRows`. Returns [rows, valueHeads·V]. */
+export type DeltaRule = (layer: number, rows: DeltaRows) => Tensor;
+
 export interface Layers {
   /** The graph input for the parameter `name`. */
   parameter(name: string, shape: Shape): Tensor;
@@ -24,6 +28,7 @@ export interface Layers {
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
   readonly convolution: Convolution;
+  readonly deltaRule: DeltaRule;
   /** Marks the input of a block, from which the backward pass can recompute the block. */
   checkpoint(x: Tensor): Tensor;
 }
@@ -40,6 +45,7 @@ export const dropoutColumns = (layer: string) => `${layer}.dropout`;
 export interface LayerOptions {
   readonly attention: Attention;
   readonly convolution: Convolution;
+  readonly deltaRule: DeltaRule;
   readonly adapters?: LoraAdapters;
   /** The format of quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
   readonly quantization?: Quantization;
@@ -66,6 +72,7 @@ export interface ModelFamily {
 export function createLayers({
   attention,
   convolution,
+  deltaRule,
   adapters,
   quantization,
   exact,
@@ -110,6 +117,7 @@ export function createLayers({
     },
     attention,
     convolution,
+    deltaRule,
     checkpoint: (x) => checkpoint(x, recompute ? 'all' : 'cheap'),
   };
 }

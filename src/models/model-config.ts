@@ -1,5 +1,5 @@
 // The part of config.json that all families share, and the names of a model's parameters.
-import type { AttentionHeads, StorageFormat } from '../tensor/graph.ts';
+import type { AttentionHeads, DeltaHeads, StorageFormat } from '../tensor/graph.ts';
 import { volume } from '../tensor/shape.ts';
 import type { RopeSettings } from './rope-settings.ts';
 
@@ -25,6 +25,8 @@ export interface ModelConfig {
   readonly attends?: readonly boolean[] | undefined;
   /** How many weights each channel of causal convolutions has; all layers that have one agree. @default no layer has one */
   readonly convolutionLength?: number | undefined;
+  /** The heads of the gated delta rule. @default no layer has one */
+  readonly deltaRule?: DeltaSizes | undefined;
   /** What layers keep of a row while sampling besides keys and values. @default nothing */
   readonly states?: readonly RowState[] | undefined;
   /** Whether the output layer uses the embedding table as its weight. */
@@ -41,6 +43,14 @@ export interface SlidingLayers {
   readonly rope?: RopeSettings;
   /** For each layer of the model, whether it is such a layer. */
   readonly layers: readonly boolean[];
+}
+
+/** The heads of layers whose states are matrices: see `Operators.deltaRule`. */
+export interface DeltaSizes extends DeltaHeads {
+  /** The rows of a state: numbers in a head of queries and keys. */
+  readonly keySize: number;
+  /** Its columns: numbers in a head of values. */
+  readonly valueSize: number;
 }
 
 /** What a layer keeps of a row instead of tokens: float32 numbers, as many after a long row as after a short one. */

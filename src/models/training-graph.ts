@@ -18,14 +18,16 @@ import {
   tokenScores,
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
+import { chunkedDeltaRule } from './chunked-delta-rule.ts';
 import { trainingConvolution } from './convolution.ts';
+import { segmentedDeltaRule } from './delta-rule.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
 import { EMBEDDING, outputName } from './model-config.ts';
 import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
 import { rotaryInputs } from './rotary-tables.ts';
-import { SEGMENT_ROWS, segmentedAttention } from './segment-attention.ts';
+import { SEGMENT_ROWS, segmentedAttention, segmentInput } from './segment-attention.ts';
 
 /** The number of tokens that are trained on, in all completions. */
 const T = size('T');
@@ -62,16 +64,24 @@ export interface TrainingGraphOptions {
  * - `targets` int64 [T]: the trained tokens;
  * - `places` int64 [U, G, C]: for each completion token its index among the trained tokens; T for tokens that are not trained on;
  * - with convolutions, `taps` int64 [U·P + U·G·C, L]: see `segmentTaps`;
+ * - with the delta rule and without custom operators, those of chunked-delta-rule.ts;
  * - with dropout, `dropout_rows` [U·P + U·G·C, 1], and `dropoutColumns(layer)` [1, in] for each adapter.
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
   const { dropout = 0 } = options;
   const tables = rotaryInputs(config, options.positions);
-  const { rows, attention } = options.customOperators
-    ? { rows: SEGMENT_ROWS, attention: segmentedAttention(config, tables) }
-    : { rows: ROWS, attention: prefixAttention(config, prefixMasks(), tables) };
+  const rows = options.customOperators ? SEGMENT_ROWS : ROWS;
+  const segments = segmentInput();
   const layers = createLayers({
-    attention,
+    ...(options.customOperators
+      ? {
+          attention: segmentedAttention(config, tables, segments),
+          deltaRule: segmentedDeltaRule(config, segments),
+        }
+      : {
+          attention: prefixAttention(config, prefixMasks(), tables),
+          deltaRule: chunkedDeltaRule(config, rows, options.positions),
+        }),
     convolution: trainingConvolution(config, rows),
     ...(options.adapters && { adapters: options.adapters }),
     ...(options.recompute && { recompute: true }),

@@ -2,6 +2,7 @@
 
 import { decodingTaps } from '../../../models/convolution.ts';
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../../models/decoding-graph.ts';
+import { decodingGates } from '../../../models/delta-rule.ts';
 import type { Architecture } from '../../../models/families.ts';
 import type { CacheType } from '../../../models/model-config.ts';
 import type { Binding } from '../../../runtime/binding.ts';
@@ -45,6 +46,7 @@ export class DecodingSession {
   readonly vocabularySize: number;
   /** See `ModelConfig`. */
   readonly convolutionLength: number | undefined;
+  readonly hasDeltaRule: boolean;
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
@@ -56,6 +58,7 @@ export class DecodingSession {
     const outputs = decodingGraph(architecture, { ...graph, customOperators: hasCustomOperators(session) });
     this.vocabularySize = architecture.config.vocabularySize;
     this.convolutionLength = architecture.config.convolutionLength;
+    this.hasDeltaRule = architecture.config.deltaRule !== undefined;
     this.#graph = compileGraph(outputs, frozen, {
       ...session,
       name: 'sampling',
@@ -85,6 +88,8 @@ export class DecodingSession {
   }
 }
 
+type DecodingTraits = Pick<DecodingSession, 'vocabularySize' | 'readsTwins' | 'convolutionLength' | 'hasDeltaRule'>;
+
 /**
  * Successive runs over one batch. Whatever stays the same stays bound: the parameters, the caches until they are released (a model has dozens),
  * and the small inputs and the scores as long as steps have the same size.
@@ -94,16 +99,18 @@ export class Decoding implements Disposable {
   readonly #vocabularySize: number;
   readonly #usesTwins: boolean;
   readonly #convolutionLength: number | undefined;
+  readonly #hasDeltaRule: boolean;
   readonly #scores = new ScoreBuffers();
   #tensors: StepTensors | undefined;
   /** The caches that are bound. */
   #caches: DecodingStep['caches'] = new Map();
 
-  constructor(binding: Binding, session: Pick<DecodingSession, 'vocabularySize' | 'readsTwins' | 'convolutionLength'>) {
+  constructor(binding: Binding, session: DecodingTraits) {
     this.#binding = binding;
     this.#usesTwins = session.readsTwins;
     this.#vocabularySize = session.vocabularySize;
     this.#convolutionLength = session.convolutionLength;
+    this.#hasDeltaRule = session.hasDeltaRule;
   }
 
   /** Runs one step and calls `consume` for each scored position. The scores are valid only during that call. */
@@ -115,6 +122,11 @@ export class Decoding implements Disposable {
     write(tensors.lastPositions, last);
     write(tensors.scored, scored);
     write(tensors.twins, twins.flat());
+    if (tensors.gates) {
+      const { isToken, forgets } = decodingGates(last, width);
+      tensors.gates.isToken.buffer.data.set(isToken);
+      tensors.gates.forgets.buffer.data.set(forgets);
+    }
     if (tensors.convolution) {
       const { taps, kept } = decodingTaps(last, width, this.#convolutionLength!);
       write(tensors.convolution.taps, taps);
@@ -150,6 +162,10 @@ export class Decoding implements Disposable {
       taps: memory.create('int64', [rows * width, length]),
       kept: memory.create('int64', [rows, length - 1]),
     };
+    const gates = this.#hasDeltaRule && {
+      isToken: memory.create('float32', [rows * width, 1]),
+      forgets: memory.create('float32', [rows * width, 1]),
+    };
     const tensors = {
       memory,
       ids: memory.create('int64', [rows, width]),
@@ -161,6 +177,7 @@ export class Decoding implements Disposable {
       probabilities: memory.view(this.#scores.probabilities.slice(0, positions * size), [positions, size]),
       logTotals: memory.create('float32', [positions, 1]),
       ...(convolution && { convolution }),
+      ...(gates && { gates }),
     };
     this.#binding
       .input('ids', tensors.ids)
@@ -172,6 +189,7 @@ export class Decoding implements Disposable {
       .output('log_total', tensors.logTotals);
     if (this.#usesTwins) this.#binding.input('twins', tensors.twins);
     if (convolution) this.#binding.input('taps', convolution.taps).input('kept', convolution.kept);
+    if (gates) this.#binding.input('is_token', gates.isToken).input('forgets', gates.forgets);
     this.#tensors = tensors;
     return tensors;
   }
@@ -214,6 +232,8 @@ interface StepTensors {
   readonly twins: HostTensor<'int64'>;
   /** The inputs of `decodingConvolution`, if the model has convolutions. */
   readonly convolution?: { readonly taps: HostTensor<'int64'>; readonly kept: HostTensor<'int64'> };
+  /** The inputs of `decodingDeltaRule`, if the model has states of it. */
+  readonly gates?: { readonly isToken: HostTensor<'float32'>; readonly forgets: HostTensor<'float32'> };
   readonly inverseTemperature: HostTensor<'float32'>;
   /** [positions, vocabulary] */
   readonly logits: HostTensor<'float32'>;

@@ -1,8 +1,10 @@
 // The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
 import { randomStream, streamSeed } from '../../../common/random.ts';
+import { chunkInputs } from '../../../models/chunked-delta-rule.ts';
 import { segmentTaps } from '../../../models/convolution.ts';
 import { dropoutColumns } from '../../../models/layers.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
+import type { ModelConfig } from '../../../models/model-config.ts';
 import { HIDDEN } from '../../../models/prefix-attention.ts';
 import type { HostTensor } from '../../../runtime/tensor.ts';
 import { countRollouts, type TrainingSequence, trainedCount } from '../../../training-model.ts';
@@ -20,11 +22,19 @@ export interface StepInputs {
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 
+/** How rows lie, and what the model reads besides. */
+interface Placement {
+  readonly layout: Layout;
+  readonly config: Pick<ModelConfig, 'convolutionLength' | 'deltaRule'>;
+  /** The most tokens of a text. */
+  readonly positions: number;
+}
+
 /** The inputs of models/training-graph.ts, models/prefix-attention.ts, models/segment-attention.ts and models/convolution.ts. */
 export function layoutInputs(
   part: MicroBatch,
   sequences: readonly TrainingSequence[],
-  { layout, convolutionLength }: { readonly layout: Layout; readonly convolutionLength: number | undefined },
+  { layout, config, positions: most }: Placement,
   run: RunTensors,
 ): [string, HostTensor][] {
   const { U, G, C } = part.sizes;
@@ -37,7 +47,8 @@ export function layoutInputs(
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([U, G, C], places)],
     ...(layout === 'packed' ? segmentInputs(part, sequences, run) : maskInputs(part, run)),
-    ...(convolutionLength === undefined ? [] : tapInputs(part, sequences, convolutionLength, run)),
+    ...(config.convolutionLength === undefined ? [] : tapInputs(part, sequences, config.convolutionLength, run)),
+    ...(config.deltaRule && layout === 'padded' ? deltaInputs(part, sequences, most, run) : []),
   ];
 }
 
@@ -72,6 +83,25 @@ function tapInputs(
 ): [string, HostTensor][] {
   const { count } = part.rows;
   return [['taps', run.integers([count, length], segmentTaps(segmentsOf(part, sequences), count, length))]];
+}
+
+/** The chunks of the delta rule, where it is no operator. */
+function deltaInputs(
+  part: MicroBatch,
+  sequences: readonly TrainingSequence[],
+  positions: number,
+  run: RunTensors,
+): [string, HostTensor][] {
+  const { chunks, count, length, places, ancestors } = chunkInputs(
+    segmentsOf(part, sequences),
+    part.rows.count,
+    positions,
+  );
+  return [
+    ['chunks', run.integers([count, length], chunks)],
+    ['chunk_places', run.integers([places.length], places)],
+    ['chunk_ancestors', run.integers([ancestors.length, count], ancestors.flat())],
+  ];
 }
 
 function segmentInputs(

@@ -206,9 +206,10 @@ const graphOptions = <O extends Pick<LearnerOptions, 'session'>>(options: O) => 
 const layoutOf = ({ session }: Pick<LearnerOptions, 'session'>): Layout =>
   hasCustomOperators(session) ? 'packed' : 'padded';
 
-const placementOf = (options: Pick<LearnerOptions, 'session' | 'architecture'>) => ({
+const placementOf = (options: Pick<LearnerOptions, 'session' | 'architecture' | 'positions'>) => ({
   layout: layoutOf(options),
-  convolutionLength: options.architecture.config.convolutionLength,
+  config: options.architecture.config,
+  positions: options.positions,
 });
 
 function compile(
