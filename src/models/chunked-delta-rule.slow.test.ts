@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
 import { runOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../common/random.ts';
+import { deltaRule } from '../tensor/delta-ops.ts';
 import { gradients } from '../tensor/gradients.ts';
 import type { Tensor } from '../tensor/graph.ts';
 import { interpret } from '../tensor/interpret.ts';
-import { deltaRule, input, mul, reduceSum } from '../tensor/ops.ts';
+import { input, mul, reduceSum } from '../tensor/ops.ts';
 import { type Value, value } from '../tensor/value.ts';
 import { chunkedDeltaRule, chunkInputs } from './chunked-delta-rule.ts';
 

@@ -1,6 +1,8 @@
 // The gated delta rule in the graphs of models: see `Operators.deltaRule`.
+
+import { cachedDeltaRule, deltaRule } from '../tensor/delta-ops.ts';
 import type { Tensor } from '../tensor/graph.ts';
-import { add, cachedDeltaRule, deltaRule, input, mul } from '../tensor/ops.ts';
+import { add, input, mul } from '../tensor/ops.ts';
 import { type Dimension, times } from '../tensor/shape.ts';
 import type { DeltaRule } from './layers.ts';
 import { type ModelConfig, stateName } from './model-config.ts';
@@ -8,7 +10,7 @@ import { type ModelConfig, stateName } from './model-config.ts';
 type DeltaConfig = Pick<ModelConfig, 'deltaRule'>;
 
 /** The name of a layer's states, [valueHeads, keySize, valueSize]. */
-export const deltaState = (layer: number) => stateName(layer, 'delta');
+const deltaState = (layer: number) => stateName(layer, 'delta');
 
 /** As one custom operator, over the segments of a micro-batch. */
 export function segmentedDeltaRule({ deltaRule: sizes }: DeltaConfig, segments: Tensor): DeltaRule {

@@ -5,9 +5,10 @@ import { assertClose } from '../../test/assert-close.ts';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../common/random.ts';
+import { deltaRule, deltaRuleGradient } from './delta-ops.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
-import { deltaRule, deltaRuleGradient, input } from './ops.ts';
+import { input } from './ops.ts';
 import { type Value, value } from './value.ts';
 
 type Segment = readonly [first: number, count: number, prefix: number];

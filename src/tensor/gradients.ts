@@ -1,11 +1,12 @@
 // Reverse-mode differentiation by one table of rules. Gradients are expressions in the same language.
+
+import { deltaRuleGradient } from './delta-ops.ts';
 import { applyRow, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import {
   add,
   cast,
   causalConvolutionGradient,
   concat,
-  deltaRuleGradient,
   dimensionAt,
   equal,
   exp,

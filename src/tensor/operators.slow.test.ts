@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
 import { runOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../common/random.ts';
+import { cachedDeltaRule, deltaRule } from './delta-ops.ts';
 import { gradients } from './gradients.ts';
 import { type ElementType, type Tensor, topologicalOrder } from './graph.ts';
 import { interpret, operatorNames } from './interpret.ts';
@@ -13,14 +14,12 @@ import {
   add,
   and,
   cachedAttention,
-  cachedDeltaRule,
   cast,
   causalConvolution,
   checkpoint,
   clip,
   concat,
   constant,
-  deltaRule,
   div,
   equal,
   exp,

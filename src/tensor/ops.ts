@@ -1,17 +1,9 @@
 // The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is built.
-import type {
-  CachedAttentionInputs,
-  CachedDeltaRuleInputs,
-  DeltaRuleInputs,
-  RotaryTables,
-  SegmentAttentionInputs,
-} from './attention-inputs.ts';
+import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './attention-inputs.ts';
 import {
   check,
   checkCachedAttention,
-  checkCachedDeltaRule,
   checkCausalConvolution,
-  checkDeltaRule,
   checkFloat,
   checkNumeric,
   checkQuantizedMatmul,
@@ -382,41 +374,6 @@ export function causalConvolutionGradient(x: Tensor, weight: Tensor, taps: Tenso
   };
 }
 
-/** The gated delta rule within segments of rows, each of which continues its prefix; see `Operators.deltaRule`. */
-export function deltaRule(inputs: DeltaRuleInputs, attributes: Operators['deltaRule']): Tensor {
-  const { query, key, value, decay, beta, segments } = inputs;
-  checkDeltaRule(inputs, attributes);
-  return make('deltaRule', [query, key, value, decay, beta, segments], attributes, value.shape, 'float32');
-}
-
-/** The gated delta rule from a state on; see `Operators.cachedDeltaRule`. */
-export function cachedDeltaRule(inputs: CachedDeltaRuleInputs, attributes: Operators['cachedDeltaRule']) {
-  const { query, key, value, decay, beta, state } = inputs;
-  checkCachedDeltaRule(inputs, attributes);
-  const node = make('cachedDeltaRule', [query, key, value, decay, beta, state], attributes, value.shape, 'float32');
-  return {
-    output: make('part', [node], { index: 0 }, value.shape, 'float32'),
-    state: make('part', [node], { index: 1 }, state.shape, 'float32'),
-  };
-}
-
-/** The gradients of all operands but the segments, given the gradient of the rule's output. */
-export function deltaRuleGradient(
-  inputs: DeltaRuleInputs,
-  gradient: Tensor,
-  attributes: Operators['deltaRuleGradient'],
-) {
-  const { query, key, value, decay, beta, segments } = inputs;
-  checkDeltaRule(inputs, attributes);
-  check(
-    sameShape(gradient.shape, value.shape),
-    `deltaRuleGradient: ${formatShape(gradient.shape)} for ${formatShape(value.shape)}`,
-  );
-  const operands = [query, key, value, decay, beta];
-  const node = make('deltaRuleGradient', [...operands, segments, gradient], attributes, query.shape, 'float32');
-  return operands.map(({ shape }, index) => make('part', [node], { index }, shape, 'float32'));
-}
-
 /** Log-probabilities and entropies [T, 1], without logits in memory; see `Operators.tokenScores`. */
 export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1) {
   checkTokenScores(hidden, weight, targets);
@@ -447,7 +404,8 @@ export function reducedCount(x: Tensor, axes: readonly number[]): Dimension {
   return axes.reduce<Dimension>((product, axis) => times(product, dimensionAt(x, axis)), 1);
 }
 
-function make<Name extends OperatorName>(
+/** A node, whose operands have been checked. */
+export function make<Name extends OperatorName>(
   op: Name,
   inputs: readonly Tensor[],
   attributes: Operators[Name],
