@@ -6,6 +6,7 @@ const types: Readonly<Record<ApiError['status'], string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   404: 'not_found_error',
+  409: 'conflict_error',
   413: 'request_too_large',
   500: 'api_error',
 };

@@ -5,7 +5,7 @@ import type { SampledToken, TokenLogprob } from '../../policy.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import { argumentsJson } from '../../tools/call-arguments.ts';
 import type { SamplingRequest } from './requests.ts';
-import type { ScoredToken, ServedCompletion, ServedModel } from './served-model.ts';
+import type { AnsweringModel, ScoredToken, ServedCompletion } from './served-model.ts';
 import { type TextBegin, TokenTexts } from './token-texts.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls';
@@ -24,7 +24,7 @@ export function usageOf(prompts: readonly (readonly number[])[], completions: re
 }
 
 /** The fields with which all answers to one request begin. */
-export function headOf({ id }: ServedModel, kind: 'chat.completion' | 'chat.completion.chunk' | 'text_completion') {
+export function headOf({ id }: AnsweringModel, kind: 'chat.completion' | 'chat.completion.chunk' | 'text_completion') {
   const prefix = kind === 'text_completion' ? 'cmpl' : 'chatcmpl';
   return { id: `${prefix}-${randomUUID()}`, object: kind, created: Math.floor(Date.now() / 1000), model: id };
 }
@@ -47,9 +47,10 @@ export interface ToolCallAnswer {
 /** Nine letters and digits, as the templates of Mistral's models want the ids of calls that come back to them. */
 const callIdOf = (uuid: string) => uuid.replaceAll('-', '').slice(0, 9);
 
-export function toolCallsOf(calls: readonly ToolCall[]): ToolCallAnswer[] {
-  return calls.map((call) => ({
-    id: callIdOf(randomUUID()),
+/** @param answer the index of the answer that makes them */
+export function toolCallsOf(calls: readonly ToolCall[], model: AnsweringModel, answer: number): ToolCallAnswer[] {
+  return calls.map((call, i) => ({
+    id: model.callId?.(answer, i) ?? callIdOf(randomUUID()),
     type: 'function',
     function: { name: call.name, arguments: argumentsJson(call) },
   }));

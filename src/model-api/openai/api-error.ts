@@ -3,7 +3,7 @@ import type { z } from 'zod';
 
 /** A request that cannot be answered. `param` names the field that is to blame. */
 export class ApiError extends Error {
-  readonly status: 400 | 401 | 404 | 413 | 500;
+  readonly status: 400 | 401 | 404 | 409 | 413 | 500;
   readonly code: string;
   readonly param: string | null;
 

@@ -20,22 +20,26 @@ import {
 import { ApiError } from './api-error.ts';
 import { charactersIn } from './request-size.ts';
 import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
-import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
+import type { AnsweringModel, Piece, SamplingJob, ServedCompletion } from './served-model.ts';
 
-export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
+export async function chatCompletion(
+  model: AnsweringModel,
+  request: ChatRequest,
+  signal: AbortSignal,
+): Promise<object> {
   const prompt = promptOf(model, request);
   const completions = await model.complete(jobOf(model, prompt, request, signal));
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
-      const { content, toolCalls = [] } = answerOf(model, request, prompt, completion);
+      const { content, toolCalls = [] } = told(model, index, answerOf(model, request, prompt, completion));
       return {
         index,
         message: {
           role: 'assistant',
           content: toolCalls.length > 0 && content === '' ? null : content,
           refusal: null,
-          ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls) }),
+          ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls, model, index) }),
         },
         logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
         finish_reason: finishReason(completion, toolCalls),
@@ -72,7 +76,7 @@ export interface ChatChunk {
 
 /** Sends the answer of `chatCompletion` in pieces: text as it grows, calls of tools when they are complete. */
 export async function chatCompletionChunks(
-  model: ServedModel,
+  model: AnsweringModel,
   request: ChatRequest,
   signal: AbortSignal,
   send: (chunk: ChatChunk) => void,
@@ -119,13 +123,13 @@ export async function chatCompletionChunks(
   });
   begin();
   for (const [index, completion] of completions.entries()) {
-    const { content, toolCalls = [] } = answerOf(model, request, prompt, completion);
+    const { content, toolCalls = [] } = told(model, index, answerOf(model, request, prompt, completion));
     // The text around calls is trimmed.
     const text = toolCalls.length > 0 ? content.slice(sent[index]!.trimStart().length) : completion.unsent.text;
     const rest = { text, tokens: completion.unsent.tokens };
     const tellsTokens = request.logprobs || request.return_token_ids;
     if (rest.text !== '' || (tellsTokens && rest.tokens.length > 0)) tellPiece(index, rest);
-    const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
+    const calls = toolCallsOf(toolCalls, model, index).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
     piece(
       index,
@@ -143,12 +147,17 @@ function stopReason({ stopText }: ServedCompletion): { readonly stop_reason?: st
   return stopText === undefined ? {} : { stop_reason: stopText };
 }
 
+function told(model: AnsweringModel, index: number, message: Message): Message {
+  model.onAnswer?.(index, message);
+  return message;
+}
+
 /**
  * The message of a completion. Without a call that can be read it is all text, which a stop text may have cut: the client sees a call that cannot be
  * read.
  */
 function answerOf(
-  model: ServedModel,
+  model: AnsweringModel,
   request: ChatRequest,
   { opening }: RenderedPrompt,
   { spokenIds, text }: ServedCompletion,
@@ -165,7 +174,7 @@ function answerOf(
   return { ...message, content: upToStop(message.content, model.stopsOf(request), shown).trimEnd() };
 }
 
-function jobOf(model: ServedModel, prompt: RenderedPrompt, request: ChatRequest, signal: AbortSignal): SamplingJob {
+function jobOf(model: AnsweringModel, prompt: RenderedPrompt, request: ChatRequest, signal: AbortSignal): SamplingJob {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
   const tools = toolsOf(request);
@@ -182,7 +191,7 @@ function jobOf(model: ServedModel, prompt: RenderedPrompt, request: ChatRequest,
 }
 
 /** The prompt that a request's messages make. Throws an `ApiError` where the model's chat template does not take them. */
-export function promptOf(model: ServedModel, request: ChatRequest): RenderedPrompt {
+export function promptOf(model: AnsweringModel, request: ChatRequest): RenderedPrompt {
   model.assertIs(request.model);
   model.assertChats();
   const tools = toolsOf(request);
@@ -196,7 +205,7 @@ export function promptOf(model: ServedModel, request: ChatRequest): RenderedProm
 }
 
 /** The model's renderer, with the variables that the request gives its chat template. */
-function rendererOf({ renderer }: ServedModel, { chat_template_kwargs, reasoning_effort }: ChatRequest): Renderer {
+function rendererOf({ renderer }: AnsweringModel, { chat_template_kwargs, reasoning_effort }: ChatRequest): Renderer {
   const effort = reasoning_effort
     ? { reasoning_effort, ...(reasoning_effort === 'none' && { enable_thinking: false }) }
     : {};

@@ -4,7 +4,7 @@ import { textForm } from './answer-form.ts';
 import { completionLogprobs, finishReason, headOf, tokenForm, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
-import type { Piece, SamplingJob, ScoredToken, ServedCompletion, ServedModel } from './served-model.ts';
+import type { AnsweringModel, Piece, SamplingJob, ScoredToken, ServedCompletion } from './served-model.ts';
 import { charactersIn } from './token-texts.ts';
 
 /** OpenAI's default of `max_tokens`. */
@@ -17,10 +17,15 @@ interface Echo {
   readonly tokens?: readonly ScoredToken[];
 }
 
-export async function completion(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<object> {
+export async function completion(
+  model: AnsweringModel,
+  request: CompletionRequest,
+  signal: AbortSignal,
+): Promise<object> {
   const job = await jobOf(model, request, signal);
   const echoes = await echoesOf(model, request, job);
   const completions = await model.complete(job);
+  tellAnswers(model, completions);
   return {
     ...headOf(model, 'text_completion'),
     choices: completions.map((each, index) => {
@@ -40,7 +45,7 @@ export async function completion(model: ServedModel, request: CompletionRequest,
 
 /** Sends the answer of `completion` in pieces, as it grows. */
 export async function completionChunks(
-  model: ServedModel,
+  model: AnsweringModel,
   request: CompletionRequest,
   signal: AbortSignal,
   send: (chunk: object) => void,
@@ -72,6 +77,7 @@ export async function completionChunks(
     ...job,
     onPiece: (index: number, { text, tokens }: Piece) => piece(index, text, tokens),
   });
+  tellAnswers(model, completions);
   for (const [index, each] of completions.entries()) {
     const { text, tokens } = each.unsent;
     piece(index, text, tokens, tokens, each);
@@ -81,12 +87,16 @@ export async function completionChunks(
   }
 }
 
+function tellAnswers(model: AnsweringModel, completions: readonly ServedCompletion[]): void {
+  for (const [index, { text }] of completions.entries()) model.onAnswer?.(index, { role: 'assistant', content: text });
+}
+
 /**
  * The prompt to tell before a completion, and a function that writes the log-probabilities of its tokens, in order; it gives null unless they are
  * asked for.
  */
 function placeOf(
-  { tokenizer }: ServedModel,
+  { tokenizer }: AnsweringModel,
   request: CompletionRequest,
   { prompts }: SamplingJob,
   echoes: readonly Echo[] | undefined,
@@ -108,7 +118,11 @@ function promptOf({ n }: CompletionRequest, { prompts }: SamplingJob, index: num
 }
 
 /** Prompts that were given as text are returned unchanged, without the tokens that the tokenizer puts before them. */
-async function echoesOf(model: ServedModel, request: CompletionRequest, job: SamplingJob): Promise<Echo[] | undefined> {
+async function echoesOf(
+  model: AnsweringModel,
+  request: CompletionRequest,
+  job: SamplingJob,
+): Promise<Echo[] | undefined> {
   if (!request.echo) return undefined;
   const given = givenPrompts(request);
   const texts = job.prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
@@ -122,7 +136,7 @@ function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }
 
-async function jobOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<SamplingJob> {
+async function jobOf(model: AnsweringModel, request: CompletionRequest, signal: AbortSignal): Promise<SamplingJob> {
   model.assertIs(request.model);
   const { max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? DEFAULT_TOKENS;
@@ -146,7 +160,11 @@ function givenPrompts({ prompt }: CompletionRequest): readonly (string | readonl
   return prompts as readonly (string | readonly number[])[];
 }
 
-function idsOf(model: ServedModel, prompt: string | readonly number[], addSpecialTokens: boolean): readonly number[] {
+function idsOf(
+  model: AnsweringModel,
+  prompt: string | readonly number[],
+  addSpecialTokens: boolean,
+): readonly number[] {
   const { tokenizer } = model;
   if (typeof prompt === 'string') {
     model.assertMayFit(prompt.length);

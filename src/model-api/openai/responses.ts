@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { AnswerToken, ToolCallAnswer } from './answers.ts';
 import { chatCompletionChunks } from './chat-completions.ts';
 import { chatRequestOf, type ResponsesRequest } from './response-requests.ts';
-import type { ServedModel } from './served-model.ts';
+import type { AnsweringModel } from './served-model.ts';
 
 type Status = 'completed' | 'incomplete';
 
@@ -17,7 +17,7 @@ interface ResponseEvent {
 type SendEvent = (type: string, fields: object) => void;
 
 /** The answer as a whole, which the last of its events holds. */
-export async function response(model: ServedModel, request: ResponsesRequest, signal: AbortSignal): Promise<object> {
+export async function response(model: AnsweringModel, request: ResponsesRequest, signal: AbortSignal): Promise<object> {
   let last: object = {};
   await responseEvents(model, request, signal, (event) => {
     last = event;
@@ -27,7 +27,7 @@ export async function response(model: ServedModel, request: ResponsesRequest, si
 
 /** Sends the answer as it grows, in events. */
 export async function responseEvents(
-  model: ServedModel,
+  model: AnsweringModel,
   request: ResponsesRequest,
   signal: AbortSignal,
   send: (event: ResponseEvent) => void,
@@ -86,7 +86,7 @@ export async function responseEvents(
 }
 
 /** The fields that every state of the response has. */
-function headOf({ id }: ServedModel, request: ResponsesRequest): object {
+function headOf({ id }: AnsweringModel, request: ResponsesRequest): object {
   return {
     id: `resp_${randomUUID()}`,
     object: 'response',

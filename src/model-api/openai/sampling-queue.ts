@@ -3,7 +3,7 @@ import { converse } from '../../loop/dialogue.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingFilters, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
-export interface SharedOptions extends SamplingFilters, Pick<SamplingOptions, 'temperature'> {
+export interface SharedOptions extends SamplingFilters, Pick<SamplingOptions, 'temperature' | 'stopTexts'> {
   /** Whether the model's end tokens end nothing. @default false */
   readonly ignoresEnds?: boolean;
 }
@@ -29,7 +29,15 @@ export interface SamplingQueueOptions {
   readonly largestBatch?: number;
 }
 
-export class SamplingQueue {
+/** Samples requests as they come. */
+export interface Sampler {
+  /** Completions in the order of the requests; those sampled so far if the client goes. Throws what the policy throws. */
+  sample(request: QueuedRequest): Promise<Completion[]>;
+  /** Returns when nothing is sampled any more. */
+  idle(): Promise<void>;
+}
+
+export class SamplingQueue implements Sampler {
   readonly #options: Required<SamplingQueueOptions>;
   /** The waiting requests, in the order of their arrival. */
   readonly #waiting: Waiting[] = [];
@@ -39,7 +47,6 @@ export class SamplingQueue {
     this.#options = { largestBatch: 32, ...options };
   }
 
-  /** Completions in the order of the requests; those sampled so far if the client goes. Throws what the policy throws. */
   sample(request: QueuedRequest): Promise<Completion[]> {
     const answer = Promise.withResolvers<Completion[]>();
     this.#waiting.push({ ...request, answer, completions: [], open: request.requests.length });
@@ -49,7 +56,6 @@ export class SamplingQueue {
     return answer.promise;
   }
 
-  /** Returns when nothing is sampled any more. */
   async idle(): Promise<void> {
     await this.#sampling;
   }

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { streamSeed } from '../../common/random.ts';
 import { firstStop, stopTexts, upToStop } from '../../common/stop-texts.ts';
-import type { ToolSpec } from '../../message.ts';
+import type { Message, ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import type { Renderer } from '../../rendering.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
@@ -12,7 +12,7 @@ import { ApiError } from './api-error.ts';
 import { heldToGrammar } from './held-to-grammar.ts';
 import { adjustingField, logitAdjustment } from './logit-adjustment.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
-import { SamplingQueue } from './sampling-queue.ts';
+import { type Sampler, SamplingQueue } from './sampling-queue.ts';
 
 /** The first token of a prompt has no log-probability: nothing is before it. */
 export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
@@ -24,6 +24,8 @@ export interface ServedModelOptions {
   readonly policy: Policy;
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
+  /** What samples from the policy. @default a queue of its own */
+  readonly sampler?: Sampler;
   /** Whether the model answers messages, not only prompts. @default true */
   readonly chats?: boolean;
 }
@@ -67,6 +69,29 @@ export interface SamplingJob {
   readonly onPiece?: (index: number, piece: Piece) => void;
 }
 
+/** What the answers to requests need of a model. */
+export interface AnsweringModel
+  extends Pick<
+    ServedModel,
+    | 'id'
+    | 'created'
+    | 'renderer'
+    | 'tokenizer'
+    | 'stopsOf'
+    | 'assertIs'
+    | 'assertChats'
+    | 'assertFits'
+    | 'assertFew'
+    | 'assertMayFit'
+    | 'complete'
+    | 'read'
+  > {
+  /** The id of a call in the answer with an index. @default random */
+  callId?(answer: number, call: number): string;
+  /** Hears the message of each answer, before the end of it is sent. @default nobody does */
+  onAnswer?(index: number, message: Message): void;
+}
+
 export class ServedModel {
   readonly id: string;
   /** When the model began to be served, in seconds since 1970. */
@@ -75,18 +100,18 @@ export class ServedModel {
   readonly tokenizer: Tokenizer;
   readonly #chats: boolean;
   readonly #policy: Policy;
-  readonly #queue: SamplingQueue;
+  readonly #queue: Sampler;
   /** Settles when the last prompt has been read. */
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor({ id, policy, renderer, tokenizer, chats = true }: ServedModelOptions) {
+  constructor({ id, policy, renderer, tokenizer, sampler, chats = true }: ServedModelOptions) {
     this.id = id;
     this.#chats = chats;
     this.renderer = renderer;
     this.tokenizer = tokenizer;
     this.#policy = policy;
     const { stopIds } = renderer;
-    this.#queue = new SamplingQueue({ policy, stopIds });
+    this.#queue = sampler ?? new SamplingQueue({ policy, stopIds });
   }
 
   /** The texts that end a completion: those of the model's turns, and those of the request. */

@@ -1,0 +1,92 @@
+// Answers one request: reads it, checks it, and sends what its route makes of it, whole or as a stream of events. Errors are told as its clients read them.
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { GradusError, messageOf } from '../errors.ts';
+import { errorBody } from './anthropic/error-body.ts';
+import { ApiError, parsed } from './openai/api-error.ts';
+import { Buffered } from './openai/buffered.ts';
+import { assertFewValues } from './openai/request-size.ts';
+import type { AnsweringModel } from './openai/served-model.ts';
+import type { Chunk, Route, Streamable } from './routes.ts';
+
+/** The most bytes of a request. */
+export const MOST_BYTES = 16 * 2 ** 20;
+
+/** The body of a request, read as JSON. Throws an `ApiError`. */
+export async function bodyOf(c: Context): Promise<unknown> {
+  try {
+    return JSON.parse(await c.req.text());
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, 'invalid_json', `The request is not JSON: ${messageOf(error)}`);
+  }
+}
+
+/** Throws an `ApiError` for a request that cannot be answered. Once a stream has begun, failures are its last event. */
+export async function answer<R extends Streamable>(
+  c: Context,
+  model: AnsweringModel,
+  { schema, whole, pieces, end }: Route<R>,
+  body: unknown,
+  onError: (error: unknown) => void,
+): Promise<Response> {
+  assertFewValues(body);
+  const request = parsed(schema, body);
+  const { signal } = c.req.raw;
+  if (!request.stream) return c.json(await whole(model, request, signal));
+  const chunks = new Buffered<Chunk>();
+  pieces(model, request, signal, (chunk) => chunks.push(chunk)).then(
+    () => chunks.end(),
+    (error) => chunks.end(error),
+  );
+  const reader = chunks[Symbol.asyncIterator]();
+  // Until something has been sent, the status can still report an error.
+  const first = await reader.next();
+  return streamSSE(c, async (stream) => {
+    const send = (chunk: Chunk) =>
+      stream.writeSSE({ data: JSON.stringify(chunk), ...(chunk.type !== undefined && { event: chunk.type }) });
+    try {
+      for (let next = first; !next.done; next = await reader.next()) await send(next.value);
+      if (end !== undefined) await stream.writeSSE({ data: end });
+    } catch (error) {
+      if (signal.aborted) return;
+      onError(error);
+      await send({
+        ...(end === undefined && { type: 'error' }),
+        ...bodyFor(c, new ApiError(500, 'internal_error', messageOf(error))),
+      });
+    }
+  });
+}
+
+/** The answer to a request that failed. */
+export function faultAnswer(c: Context, error: unknown, onError: (error: unknown) => void): Response {
+  // The client has gone, so the response is never read.
+  if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
+  const refusal = refusalOf(error);
+  if (!refusal) onError(error);
+  const told = refusal ?? new ApiError(500, 'internal_error', messageOf(error));
+  return c.json(bodyFor(c, told), told.status);
+}
+
+/** The keys that a request carries, in either of the ways that clients send one. */
+export function keysOf(c: Context): string[] {
+  const [scheme = '', given = ''] = (c.req.header('authorization') ?? '').split(' ');
+  return [scheme.toLowerCase() === 'bearer' ? given : '', c.req.header('x-api-key') ?? ''];
+}
+
+/** What is wrong with a request; undefined if the failure is not the client's. */
+function refusalOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error;
+  if (error instanceof GradusError && error.kind === 'invalid')
+    return new ApiError(400, error.code.toLowerCase(), error.message);
+  // The request is nested so deeply that no function can walk it.
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return new ApiError(400, 'invalid_value', 'The request is nested too deeply');
+  return undefined;
+}
+
+/** An error as the clients of the interface that was asked read it. */
+function bodyFor(c: Context, error: ApiError): object {
+  return /\/v1\/messages(\/|$)/.test(c.req.path) ? errorBody(error) : error.body;
+}
