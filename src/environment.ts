@@ -1,4 +1,5 @@
 // The environment that a configuration names: a builder of episodes that may also have problems, scores and right answers of its own.
+import type { Agent } from './agent.ts';
 import type { Message } from './message.ts';
 import type { EnvBuilder, EpisodeScore, Example, Trajectory } from './rl.ts';
 
@@ -9,6 +10,8 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
    * @default none: the configured rewards judge
    */
   readonly scores?: readonly string[];
+  /** Plays the episodes by itself, calling the policy over HTTP; `build` is then not called. @default the environment plays, turn by turn */
+  readonly agent?: Agent<E>;
   /** Scores that compare the episodes of a group: one record for each trajectory, in order. */
   scoreGroup?(
     example: E,

@@ -52,11 +52,13 @@ export { learningVerdict } from './runs/verdict.ts';
 
 // Environments, their problems and their tools.
 
+export type { Agent, AgentCall, AgentConnection, AgentEpisode, AgentTask, AnsweredAgentCall } from './agent.ts';
 export { type Configurable, configurable } from './common/configurable.ts';
 export { type RandomStream, randomStream, streamSeed } from './common/random.ts';
 export { loadRows, splitRows } from './data/data-files.ts';
 export { saveRows } from './data/save-rows.ts';
 export type { Dataset, Environment } from './environment.ts';
+export { type AgentAnswer, type AgentEnvironmentOptions, agentEnvironment } from './envs/agent-environment.ts';
 export { environmentByColumn } from './envs/by-column.ts';
 export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from './envs/final-question.ts';
 export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from './envs/multi-turn.ts';

@@ -81,14 +81,29 @@ export interface TurnTokens {
   readonly logprobs: readonly number[];
 }
 
-/** Checks that the next prompt begins with the tokens of this turn. Throws `RENDERING_CHANGED_PREFIX`. */
-export function assertContinues({ promptIds, completionIds }: TurnTokens, next: readonly number[]): void {
+/** Whether a prompt begins with what a turn had read and written. */
+export function goesOn(prompt: readonly number[], { promptIds, completionIds }: TurnTokens): boolean {
   const read = promptIds.length;
-  const kept =
-    next.length >= read + completionIds.length &&
-    promptIds.every((id, i) => next[i] === id) &&
-    completionIds.every((id, i) => next[read + i] === id);
-  if (kept) return;
+  return (
+    prompt.length >= read + completionIds.length &&
+    promptIds.every((id, i) => prompt[i] === id) &&
+    completionIds.every((id, i) => prompt[read + i] === id)
+  );
+}
+
+/** An order of turns by all of their tokens, which unlike that of the clock is the same in every run. */
+export function compareTokens(a: TurnTokens, b: TurnTokens): number {
+  const [left, right] = [
+    [...a.promptIds, ...a.completionIds],
+    [...b.promptIds, ...b.completionIds],
+  ];
+  const at = left.findIndex((id, i) => id !== right[i]);
+  return at < 0 ? left.length - right.length : left[at]! - (right[at] ?? -1);
+}
+
+/** Checks that the next prompt begins with the tokens of this turn. Throws `RENDERING_CHANGED_PREFIX`. */
+export function assertContinues(tokens: TurnTokens, next: readonly number[]): void {
+  if (goesOn(next, tokens)) return;
   throw new GradusError(
     'RENDERING_CHANGED_PREFIX',
     'a later turn does not begin with what the model had read and written',

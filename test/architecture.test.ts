@@ -28,6 +28,7 @@ const allowedImports: Record<string, string[]> = {
   runs: ['formats', 'core'],
   http: [],
   'model-api': ['json-schema', 'tokenizers', 'core', 'loop', 'tools', 'config', 'http'],
+  gateway: ['tokenizers', 'core', 'loop', 'http', 'model-api'],
   hub: ['formats', 'runs'],
   workers: [],
   trackers: ['formats', 'core', 'workers'],

@@ -1,10 +1,12 @@
 // gradus/environments: what makes environments, their problems and their tools.
 
+export type { Agent, AgentCall, AgentConnection, AgentEpisode, AgentTask, AnsweredAgentCall } from '../agent.ts';
 export { type Configurable, configurable } from '../common/configurable.ts';
 export { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
 export { loadRows, splitRows } from '../data/data-files.ts';
 export { saveRows } from '../data/save-rows.ts';
 export type { Dataset, Environment } from '../environment.ts';
+export { type AgentAnswer, type AgentEnvironmentOptions, agentEnvironment } from '../envs/agent-environment.ts';
 export { environmentByColumn } from '../envs/by-column.ts';
 export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from '../envs/final-question.ts';
 export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from '../envs/multi-turn.ts';
@@ -19,6 +21,8 @@ export {
 export type { Message, Role, ToolCall, ToolSpec } from '../message.ts';
 export {
   type Action,
+  type AgentApi,
+  type BranchReason,
   type End,
   type Env,
   type EnvBuilder,
@@ -29,6 +33,7 @@ export {
   type StopReason,
   type Trajectory,
   type Turn,
+  type TurnCall,
   type TurnTokens,
   wasPlayed,
 } from '../rl.ts';

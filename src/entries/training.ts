@@ -13,6 +13,7 @@ export type { Phase } from '../common/stopwatch.ts';
 export { type DataLoader, shuffledExamples } from '../data-loader.ts';
 export { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
 export type { EvaluationLog, EvaluationOptions } from '../evaluation/evaluation-options.ts';
+export { type AgentModel, AgentRollouts } from '../gateway/agent-rollouts.ts';
 export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
 export type { GroupPolicy } from '../grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from '../grpo/loss-settings.ts';

@@ -13,6 +13,8 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0 chooses any free port. */
   readonly port: number;
+  /** Whether the server keeps the process running. @default true */
+  readonly keepsRunning?: boolean;
 }
 
 export interface Listening {
@@ -24,13 +26,20 @@ export interface Listening {
 }
 
 /** Throws `PORT_TAKEN`, `ADDRESS_INVALID`. */
-export async function listen(app: Hono, { host = '127.0.0.1', port }: ListenOptions): Promise<Listening> {
+export async function listen(
+  app: Hono,
+  { host = '127.0.0.1', port, keepsRunning = true }: ListenOptions,
+): Promise<Listening> {
   const server = createServer(getRequestListener(app.fetch));
   server.on('clientError', answerUnread);
   server.listen(port, host);
   await once(server, 'listening').catch((error) => {
     throw addressError(host, port, error);
   });
+  if (!keepsRunning) {
+    server.unref();
+    server.on('connection', (socket) => socket.unref());
+  }
   const { port: taken, address } = server.address() as AddressInfo;
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${taken}`;
   return { url, isLocal: /^(::ffff:)?127\.|^::1$/.test(address), close: () => close(server) };

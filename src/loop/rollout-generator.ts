@@ -146,7 +146,8 @@ export class RolloutGenerator<E extends Example = Example> implements RolloutSou
   }
 }
 
-function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
+/** The error of `failFast`. */
+export function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
   return new GradusError('EPISODE_FAILED', `an episode failed: ${message}`, {
     hint: `fix the environment (test it with ${call('checkEnvironment')}), or set rollout.strategy to retry or min_viable`,
     path: 'rollout.strategy',
@@ -171,7 +172,9 @@ function turnEnds(
 }
 
 /** The options that are passed on to the policy. */
-function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'stopTexts' | 'stopWhen' | 'signal'> {
+export function samplingOf(
+  options: RolloutOptions,
+): Omit<SamplingOptions, 'stopIds' | 'stopTexts' | 'stopWhen' | 'signal'> {
   const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, stopWhen, ...sampling } = options;
   return sampling;
 }

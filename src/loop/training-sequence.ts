@@ -1,6 +1,6 @@
 // Turns a trajectory into the sequences of tokens that a model is trained on, one for each branch.
 import { GradusError } from '../errors.ts';
-import { assertContinues, continued, pathTo, type Trajectory, type Turn } from '../rl.ts';
+import { assertContinues, compareTokens, continued, pathTo, type Trajectory, type Turn } from '../rl.ts';
 import { type TrainingSequence, trainedCount } from '../training-model.ts';
 
 /**
@@ -50,17 +50,8 @@ function trainedPaths(turns: readonly Turn[]): (readonly Turn[])[] {
     for (const index of pathTo(turns, i).slice(0, -1)) before.add(index);
   }
   const paths = ends.map((end) => pathTo(turns, end).map((index) => turns[index]!));
-  return paths.sort((a, b) => compareTokens(a.at(-1)!, b.at(-1)!));
-}
-
-/** The order of calls is that of the clock where an agent makes several at once, so branches are ordered by what is in them. */
-function compareTokens({ tokens: a }: Turn, { tokens: b }: Turn): number {
-  const [left, right] = [a, b].map(({ promptIds, completionIds }) => [...promptIds, ...completionIds]) as [
-    number[],
-    number[],
-  ];
-  const at = left.findIndex((id, i) => id !== right[i]);
-  return at < 0 ? left.length - right.length : left[at]! - (right[at] ?? -1);
+  // The order of calls is that of the clock where an agent makes several at once.
+  return paths.sort((a, b) => compareTokens(a.at(-1)!.tokens, b.at(-1)!.tokens));
 }
 
 /** @param own the turns that this sequence may train on */

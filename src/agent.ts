@@ -1,0 +1,65 @@
+// Agents: programs that play an episode by themselves and call the policy over HTTP. What they are given, and what is known of them afterwards.
+import type { Message, ToolSpec } from './message.ts';
+import type { AgentApi, EpisodeScore, Example } from './rl.ts';
+
+/** How a program calls the policy in one rollout. The address and the key each say which rollout it is; no other may use them. */
+export interface AgentConnection {
+  /** For OpenAI's clients: chat completions, completions and responses. It ends in `/v1`. */
+  readonly baseURL: string;
+  /** For Anthropic's clients, which add `/v1` themselves. */
+  readonly anthropicBaseURL: string;
+  readonly apiKey: string;
+  /** The name of the model. Calls may name any: the policy answers, and what was asked is recorded. */
+  readonly model: string;
+  /** For programs that can set neither an address nor a key: headers that say which rollout it is. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What an agent is given to play an episode. */
+export interface AgentTask<E extends Example = Example> extends AgentConnection {
+  readonly example: E;
+  /** Aborted when a limit of the rollout is reached, or the run is stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** A call that an agent makes, before it is answered. */
+export interface AgentCall {
+  readonly api: AgentApi;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  /** What it asks of sampling, by the names of OpenAI's fields: `model`, `temperature`, `max_tokens`, `response_format`, … */
+  readonly asked: Readonly<Record<string, unknown>>;
+}
+
+/** A call that was answered. */
+export interface AnsweredAgentCall extends AgentCall {
+  readonly message: Message;
+  /** The index of the call that it goes on from; `null` if it begins a conversation. */
+  readonly continues: number | null;
+  readonly trained: boolean;
+}
+
+/** An episode that an agent has played. */
+export interface AgentEpisode<E extends Example = Example, R = unknown> {
+  readonly example: E;
+  /** What it returned. */
+  readonly result: R;
+  /** In the order in which they were answered. */
+  readonly calls: readonly AnsweredAgentCall[];
+  /** The conversation of the last call, with its answer. */
+  readonly messages: readonly Message[];
+}
+
+/** Plays episodes by itself. Its functions keep nothing between calls, so that each may run in another process. */
+export interface Agent<E extends Example = Example> {
+  /** Plays one episode. Returns JSON, which is kept with the rollout. It has ended by itself once this settles. */
+  run(task: AgentTask<E>): Promise<unknown>;
+  /** Whether the answer to a call is trained on. @default all are */
+  trains?(call: AgentCall): boolean | Promise<boolean>;
+  /** Scores an episode; `result` is absent if a limit ended it. @default the configured rewards judge */
+  score?(
+    episode: Omit<AgentEpisode<E>, 'result'> & { readonly result?: unknown },
+  ): EpisodeScore | Promise<EpisodeScore>;
+  /** Metrics of an episode, to be logged. @default none */
+  metrics?(episode: AgentEpisode<E>): Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>;
+}

@@ -1,0 +1,56 @@
+// Makes an environment of an agent that there is already: a program that calls a model over HTTP, and is trained as it is.
+import type { AgentCall, AgentEpisode, AgentTask } from '../agent.ts';
+import type { Environment } from '../environment.ts';
+import { GradusError } from '../errors.ts';
+import type { EpisodeScore, Example } from '../rl.ts';
+import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
+
+/** What most agents return: the text of their answer. */
+export interface AgentAnswer {
+  readonly text: string;
+}
+
+export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentAnswer>
+  extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
+  /** Runs the agent for one example. What it returns, which must be JSON, is what scores and rewards see beside the recorded calls. */
+  readonly run: (task: AgentTask<E>) => R | Promise<R>;
+  /** Whether the answer to a call is trained on: not that to a request for a title, for instance. @default all are */
+  readonly train?: (call: AgentCall) => boolean | Promise<boolean>;
+  /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
+  readonly scores?: ScoreFunctions<AgentEpisode<E, R>>;
+  /** The result of an agent that a limit on its calls or tokens ended before it returned. @default none: all of its scores are 0 */
+  readonly unfinished?: (episode: Omit<AgentEpisode<E, R>, 'result'>) => R | Promise<R>;
+  /** Metrics of an episode, to be logged. @default none */
+  readonly metrics?: (episode: AgentEpisode<E, R>) => Readonly<Record<string, number>>;
+}
+
+/** An environment whose episodes an agent plays: every call of it is answered by the policy, and its outcome is the reward. */
+export function agentEnvironment<E extends Example = Example, R = AgentAnswer>(
+  options: AgentEnvironmentOptions<E, R>,
+): Environment<E> {
+  const { run, train, scores = {}, unfinished, metrics, buildDataset, scoreGroup, gold } = options;
+  const names = Object.keys(scores);
+  const score = async (episode: Omit<AgentEpisode<E>, 'result'> & { readonly result?: unknown }) => {
+    const hasResult = 'result' in episode;
+    if (!hasResult && !unfinished) return Object.fromEntries(names.map((name) => [name, 0])) satisfies EpisodeScore;
+    const result = (hasResult ? episode.result : await unfinished!(episode)) as R;
+    return episodeScores(scores, { ...episode, result });
+  };
+  return {
+    build() {
+      throw new GradusError('AGENT_PLAYS_ITSELF', 'an agent plays this environment: it has no turns of its own', {
+        hint: 'AgentRollouts plays it, and so do train, evaluate and sample',
+      });
+    },
+    agent: {
+      run: async (task) => run(task),
+      ...(train && { trains: train }),
+      ...(names.length > 0 && { score }),
+      ...(metrics && { metrics: (episode) => metrics(episode as AgentEpisode<E, R>) }),
+    },
+    scores: names,
+    ...(buildDataset && { buildDataset }),
+    ...(scoreGroup && { scoreGroup }),
+    ...(gold && { gold }),
+  };
+}

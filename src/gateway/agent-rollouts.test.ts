@@ -1,0 +1,57 @@
+// Agents that call a scripted policy over HTTP: what is recorded of them, whatever interface and whatever client they use.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OpenAI from 'openai';
+import { scriptedModel } from '../../test/scripted-model.ts';
+import type { AgentTask } from '../agent.ts';
+import { type AgentEnvironmentOptions, agentEnvironment } from '../envs/agent-environment.ts';
+import type { RolloutOptions } from '../loop/rollout-generator.ts';
+import { trainingSequences } from '../loop/training-sequence.ts';
+import type { Trajectory } from '../rl.ts';
+import { AgentRollouts } from './agent-rollouts.ts';
+
+export async function play<R>(
+  options: Omit<AgentEnvironmentOptions<Record<string, unknown>, R>, 'scores'>,
+  say: (prompt: string) => string,
+  limits: Partial<RolloutOptions> = {},
+): Promise<Trajectory> {
+  const { policy, renderer, tokenizer } = scriptedModel(say);
+  const { agent } = agentEnvironment(options);
+  const rollouts = new AgentRollouts(agent!, { renderer, tokenizer }, { maxTokens: 200, maxTurns: 8, ...limits });
+  const groups = await rollouts.generate([{ n: 1 }], policy, { samplesPerExample: 1, seed: 3 });
+  return groups[0]![0]!;
+}
+
+const chat = ({ baseURL, apiKey }: AgentTask) => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+
+test('an agent that goes on with its conversation makes one sequence of what was sampled', async () => {
+  const trajectory = await play(
+    {
+      async run(task) {
+        const client = chat(task);
+        const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'one' }];
+        for (const next of ['two', 'three', undefined]) {
+          const { choices } = await client.chat.completions.create({ model: 'gpt-9', messages, temperature: 0.1 });
+          messages.push(choices[0]!.message);
+          if (next) messages.push({ role: 'user', content: next });
+        }
+        return { text: String(messages.at(-1)!.content) };
+      },
+    },
+    (prompt) => `said ${prompt.length}`,
+  );
+  assert.equal(trajectory.error, undefined);
+  assert.deepEqual([trajectory.stopReason, trajectory.turns.length], ['completed', 3]);
+  assert.deepEqual(
+    trajectory.turns.map(({ continues }) => continues),
+    [null, 0, 1],
+  );
+  const { asked } = trajectory.turns[0]!.call!;
+  assert.deepEqual([asked.model, asked.temperature], ['gpt-9', 0.1]);
+  const sequences = trainingSequences(trajectory, 1);
+  assert.equal(sequences.length, 1);
+  const last = trajectory.turns[2]!.tokens;
+  const { promptIds, completionIds } = sequences[0]!;
+  assert.deepEqual([...promptIds, ...completionIds], [...last.promptIds, ...last.completionIds]);
+  assert.deepEqual(trajectory.result, { text: trajectory.turns[2]!.action.message.content });
+});

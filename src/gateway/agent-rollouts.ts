@@ -1,0 +1,254 @@
+// Rollouts that agents play: each agent runs on its own and calls the policy through the gateway. The door of this room.
+import type { Agent, AgentEpisode } from '../agent.ts';
+import { faultMessage } from '../common/fault-message.ts';
+import { frozenCopy } from '../common/frozen-copy.ts';
+import { streamSeed } from '../common/random.ts';
+import { TimeLimitError, withinTime } from '../common/time-limits.ts';
+import { GradusError, messageOf, stackOf } from '../errors.ts';
+import { checkedMetrics, checkedScore } from '../loop/environment-answers.ts';
+import {
+  episodeFailed,
+  type GenerateOptions,
+  type RolloutOptions,
+  type RolloutSource,
+  samplingOf,
+} from '../loop/rollout-generator.ts';
+import { SamplingQueue } from '../model-api/openai/sampling-queue.ts';
+import type { Policy } from '../policy.ts';
+import type { Renderer } from '../rendering.ts';
+import { type Example, type StopReason, type Trajectory, type Turn, wasPlayed } from '../rl.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import { agentMetrics } from './agent-metrics.ts';
+import type { Gateway } from './gateway.ts';
+import { Rollout } from './rollout.ts';
+import type { RolloutSettings } from './rollout-settings.ts';
+import { RunningTime } from './running-time.ts';
+
+/** Agents at once: each may hold memory and connections of its own. What is sampled does not depend on it. */
+const MOST_AT_ONCE = 64;
+
+export interface AgentModel {
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+}
+
+/** Why an agent was ended before it had a result. */
+type Ending = Extract<StopReason, 'timeout' | 'max_turns' | 'context_overflow' | 'cancelled'>;
+
+/**
+ * Plays episodes by an agent. `maxTurns` limits its calls, `maxTokens` each answer, `maxEpisodeTokens` each conversation, `episodeTimeout` the time that it
+ * runs while no call waits for the model, and `stepTimeout` what it may still do once a limit has refused a call.
+ */
+export class AgentRollouts<E extends Example = Example> implements RolloutSource<E> {
+  readonly #agent: Agent<E>;
+  readonly #model: AgentModel;
+  readonly #options: RolloutOptions;
+
+  constructor(agent: Agent<E>, model: AgentModel, options: RolloutOptions) {
+    this.#agent = agent;
+    this.#model = model;
+    this.#options = options;
+  }
+
+  async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
+    const { samplesPerExample, seed, numbers, onGroup } = options;
+    const failure = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, failure.signal]) : failure.signal;
+    const settings = this.#settings(policy, (error) => failure.abort(error));
+    // Imported here, so that programs that play no agents need not load the HTTP libraries.
+    const gateway = await (await import('./gateway.ts')).Gateway.shared();
+    const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
+    const missing = examples.map(() => samplesPerExample);
+    let reported = 0;
+    const places = examples.flatMap((example, problem) =>
+      Array.from({ length: samplesPerExample }, (_, sample) => ({ example: frozenCopy(example), problem, sample })),
+    );
+    const playNext = async (): Promise<void> => {
+      for (let place = places.shift(); place; place = places.shift()) {
+        const { example, problem, sample } = place;
+        const own = streamSeed(seed, numbers?.[problem] ?? problem, sample);
+        groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal });
+        missing[problem]!--;
+        for (; missing[reported] === 0; reported++) onGroup?.(reported, groups[reported]!);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, places.length) }, playNext));
+    } finally {
+      await settings.sampler.idle();
+    }
+    if (failure.signal.aborted) throw failure.signal.reason;
+    return groups;
+  }
+
+  #settings(policy: Policy, onFault: (error: unknown) => void): RolloutSettings {
+    const { renderer, tokenizer } = this.#model;
+    const { maxTurns = 1, maxEpisodeTokens = policy.contextLength } = this.#options;
+    const { maxTokens, ...sampling } = samplingOf(this.#options);
+    const { stopIds, stopTexts } = renderer;
+    const variants = new Map<Renderer, Map<string, Renderer>>();
+    return {
+      policy,
+      sampler: new SamplingQueue({ policy, stopIds, largestBatch: Number.POSITIVE_INFINITY }),
+      tokenizer,
+      renderer,
+      variant(given, variables) {
+        const known = variants.get(given) ?? new Map<string, Renderer>();
+        variants.set(given, known);
+        const key = JSON.stringify(variables);
+        const variant = known.get(key) ?? given.withVariables!(variables);
+        known.set(key, variant);
+        return variant;
+      },
+      sampling: { ...sampling, ...(stopTexts && { stopTexts }) },
+      maxTokens,
+      limit: Math.min(policy.contextLength, maxEpisodeTokens),
+      maxTurns,
+      onFault,
+      trains: (call) => this.#agent.trains?.(call) ?? true,
+    };
+  }
+
+  /** Plays an episode, and plays it again with other seeds if it fails and retries are left. */
+  async #untilPlayed(example: E, seed: number, shared: Shared): Promise<Trajectory> {
+    const { retries = 0, failFast } = this.#options;
+    for (let attempt = 0; ; attempt++) {
+      const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
+      const trajectory = await this.#play(example, attempted, shared);
+      const hasFailed = trajectory.stopReason === 'error' || trajectory.stopReason === 'timeout';
+      if (hasFailed && failFast) throw episodeFailed(trajectory.error!);
+      const again = hasFailed && attempt < retries && !shared.signal.aborted;
+      if (!again) return retries > 0 ? { ...trajectory, retries: attempt } : trajectory;
+    }
+  }
+
+  async #play(example: E, seed: number, { settings, gateway, signal }: Shared): Promise<Trajectory> {
+    const { stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
+    const abort = new AbortController();
+    const ending = Promise.withResolvers<Ending>();
+    const end = (reason: Ending) => {
+      ending.resolve(reason);
+      abort.abort(new Error(`the rollout has ended: ${reason}`));
+    };
+    const time = new RunningTime(episodeTimeout, () => end('timeout'));
+    let wrapUp: ReturnType<typeof setTimeout> | undefined;
+    const rollout = new Rollout(settings, seed, {
+      waiting: (waits) => (waits ? time.stop() : time.start()),
+      refused: () => {
+        wrapUp ??= setTimeout(() => end(rollout.refused!), stepTimeout);
+      },
+    });
+    const cancel = () => end('cancelled');
+    signal.addEventListener('abort', cancel);
+    if (signal.aborted) cancel();
+    const { connection, close } = gateway.open(rollout);
+    time.start();
+    const outcome = await Promise.race([
+      this.#run({ ...connection, example, signal: abort.signal }),
+      ending.promise.then((ended) => ({ ended })),
+    ]);
+    time.stop();
+    clearTimeout(wrapUp);
+    signal.removeEventListener('abort', cancel);
+    close();
+    // What it still does cannot reach the model, and may stop.
+    abort.abort(new Error('the rollout has ended'));
+    return this.#judged(example, rollout, outcome, stepTimeout);
+  }
+
+  async #run(task: Parameters<Agent<E>['run']>[0]): Promise<Outcome> {
+    try {
+      return { result: asJson(await this.#agent.run(task)) };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  /** The trajectory of an episode that is over, with its scores. */
+  async #judged(example: E, rollout: Rollout, outcome: Outcome, timeLimit: number): Promise<Trajectory> {
+    const turns = rollout.turns();
+    const ended = endOf(outcome, rollout, turns);
+    const result = 'result' in outcome ? { result: outcome.result } : {};
+    const own = agentMetrics(rollout, turns);
+    const trajectory: Trajectory = { turns, ...ended, metrics: own, ...result };
+    if (!wasPlayed(trajectory)) return trajectory;
+    const calls = turns.map(({ state, action, call, continues = null }) => ({
+      api: call!.api,
+      asked: call!.asked,
+      messages: state.messages,
+      tools: state.tools ?? [],
+      message: action.message,
+      continues,
+      trained: state.trained ?? true,
+    }));
+    const last = calls.at(-1)!;
+    const episode = { example, calls, messages: [...last.messages, last.message], ...result };
+    const { score, metrics } = this.#agent;
+    try {
+      const [scores, logged] = await Promise.all([
+        score && withinTime(async () => checkedScore(await this.#agent.score!(episode)), timeLimit, 'score'),
+        metrics &&
+          'result' in outcome &&
+          withinTime(
+            async () => checkedMetrics(await this.#agent.metrics!(episode as AgentEpisode<E>)),
+            timeLimit,
+            'metrics',
+          ),
+      ]);
+      return { ...trajectory, ...(scores && { scores }), metrics: { ...(logged || {}), ...own } };
+    } catch (error) {
+      return { ...trajectory, ...failed(error) };
+    }
+  }
+}
+
+interface Shared {
+  readonly settings: RolloutSettings;
+  readonly gateway: Gateway;
+  readonly signal: AbortSignal;
+}
+
+/** What came of an agent's run. */
+type Outcome = { readonly result: unknown } | { readonly error: unknown } | { readonly ended: Ending };
+
+function endOf(
+  outcome: Outcome,
+  { refused, isCut }: Rollout,
+  turns: readonly Turn[],
+): Pick<Trajectory, 'stopReason' | 'error'> {
+  if ('ended' in outcome) {
+    if (outcome.ended !== 'timeout') return { stopReason: outcome.ended };
+    return failed(new TimeLimitError('the agent ran longer than rollout.episode_timeout while no call waited'));
+  }
+  // An agent that a limit refused a call throws, and so do libraries on their own.
+  if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);
+  if (turns.length === 0) return failed(noCall());
+  if (refused === 'max_turns') return { stopReason: refused };
+  return { stopReason: isCut ? 'max_tokens' : 'completed' };
+}
+
+function failed(error: unknown): Pick<Trajectory, 'stopReason' | 'error'> {
+  const stack = stackOf(error);
+  return {
+    stopReason: error instanceof TimeLimitError ? 'timeout' : 'error',
+    error: { message: faultMessage(error), ...(stack !== undefined && { stack }) },
+  };
+}
+
+function noCall(): GradusError {
+  return new GradusError('AGENT_MADE_NO_CALL', 'the agent ended without a call of the model', {
+    hint: 'let it call the address and the key that run is given',
+  });
+}
+
+/** What an agent returned, as its record will have it. Throws `AGENT_RESULT_INVALID`. */
+function asJson(result: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(result ?? null));
+  } catch (cause) {
+    throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned is not JSON: ${messageOf(cause)}`, {
+      hint: 'return texts, numbers, lists and plain objects',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,216 @@
+// The address at which agents call the policy: one server for all rollouts of this process, on this machine alone.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { AgentConnection } from '../agent.ts';
+import { messageOf } from '../errors.ts';
+import { listen } from '../http/listen.ts';
+import { answer, faultAnswer, keysOf, MOST_BYTES } from '../model-api/answer-request.ts';
+import { countRequest } from '../model-api/anthropic/message-requests.ts';
+import { countTokens } from '../model-api/anthropic/messages.ts';
+import { ApiError, parsed } from '../model-api/openai/api-error.ts';
+import { ServedModel } from '../model-api/openai/served-model.ts';
+import { type Chunk, type Route, routes, type Streamable } from '../model-api/routes.ts';
+import type { AgentApi } from '../rl.ts';
+import { callModel } from './call-model.ts';
+import { ended, OpenCall } from './open-call.ts';
+import type { Rollout } from './rollout.ts';
+
+/** The header by which programs say their rollout if they can set neither an address nor a key. */
+const ROLLOUT_HEADER = 'x-gradus-rollout';
+
+/** The name of the model, for agents that ask for one. */
+const MODEL = 'policy';
+
+export class Gateway {
+  readonly #secret = randomBytes(32);
+  readonly #live = new Map<number, Rollout>();
+  #opened = 0;
+  #url = '';
+
+  /** The gateway of this process. It does not keep the process running. */
+  static shared(): Promise<Gateway> {
+    shared ??= Gateway.#start();
+    return shared;
+  }
+
+  static async #start(): Promise<Gateway> {
+    const gateway = new Gateway();
+    gateway.#url = (await listen(gateway.#app(), { port: 0, keepsRunning: false })).url;
+    return gateway;
+  }
+
+  /** Answers the calls of a rollout until it is closed. */
+  open(rollout: Rollout): { readonly connection: AgentConnection; readonly close: () => void } {
+    const number = this.#opened++;
+    this.#live.set(number, rollout);
+    const base = `${this.#url}/rollouts/${this.#token('path', number)}`;
+    const apiKey = this.#token('key', number);
+    return {
+      connection: {
+        baseURL: `${base}/v1`,
+        anthropicBaseURL: base,
+        apiKey,
+        model: MODEL,
+        headers: { [ROLLOUT_HEADER]: apiKey },
+      },
+      close: () => {
+        this.#live.delete(number);
+        rollout.end();
+      },
+    };
+  }
+
+  #app(): Hono {
+    const app = new Hono();
+    const tooLarge = () => {
+      throw new ApiError(413, 'request_too_large', `A request may have ${MOST_BYTES} bytes`);
+    };
+    app.use(bodyLimit({ maxSize: MOST_BYTES, onError: tooLarge }));
+    for (const base of ['/v1', '/rollouts/:path/v1']) {
+      app.get(`${base}/models`, (c) => {
+        this.#rolloutOf(c);
+        return c.json({ object: 'list', data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'gradus' }] });
+      });
+      app.post(`${base}${routes.chat.path}`, (c) => this.#answer(c, 'chat', routes.chat));
+      app.post(`${base}${routes.completions.path}`, (c) => this.#answer(c, 'completions', routes.completions));
+      app.post(`${base}${routes.responses.path}`, (c) => this.#answerResponse(c));
+      app.post(`${base}${routes.messages.path}`, (c) => this.#answer(c, 'messages', routes.messages));
+      app.post(`${base}${routes.messages.path}/count_tokens`, (c) => this.#count(c));
+    }
+    app.notFound((c) => {
+      const known = Object.values(routes).map(({ path }) => `POST /v1${path}`);
+      return faultAnswer(
+        c,
+        new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known.join(', ')}`),
+        report,
+      );
+    });
+    app.onError((error, c) => faultAnswer(c, error, report));
+    return app;
+  }
+
+  async #answer<R extends Streamable>(
+    c: Context,
+    api: AgentApi,
+    route: Route<R>,
+    resolve: (body: unknown) => unknown = (body) => body,
+  ): Promise<Response> {
+    const rollout = this.#rolloutOf(c);
+    const text = await c.req.text();
+    const isRetry = Number(c.req.header('x-stainless-retry-count') ?? 0) > 0;
+    const { call, isNew } = rollout.callOf(`${api} ${text}`, api, isRetry);
+    const leave = call.attach();
+    onceClosed(c, leave);
+    rollout.waits();
+    call.served.then(
+      () => rollout.goesOn(),
+      () => rollout.goesOn(),
+    );
+    try {
+      const body = resolve(bodyIn(text));
+      const model = callModel({ served: servedModel(rollout), call, isNew, settings: rollout.settings });
+      return await answer(c, model, route, body, report);
+    } catch (error) {
+      call.fail(error);
+      throw error;
+    }
+  }
+
+  /** Responses refer to those before them, and to their items. */
+  #answerResponse(c: Context): Promise<Response> {
+    const { responses } = this.#rolloutOf(c);
+    let body: unknown;
+    let previous: unknown = null;
+    const told = (event: Chunk): Chunk => {
+      const { response, type } = event as Chunk & { readonly response?: Parameters<typeof responses.keep>[1] };
+      if (!response) return event;
+      if (type === 'response.completed' || type === 'response.incomplete') responses.keep(body, response);
+      const kept: object = { ...event, response: { ...response, store: true, previous_response_id: previous } };
+      return kept;
+    };
+    const { schema, path, pieces } = routes.responses;
+    const route: Route<Parameters<typeof pieces>[1]> = {
+      path,
+      schema,
+      async whole(model, request, signal) {
+        let last: object = {};
+        await pieces(model, request, signal, (event) => {
+          last = told(event);
+        });
+        return (last as { response: object }).response;
+      },
+      pieces: (model, request, signal, send) => pieces(model, request, signal, (event) => send(told(event))),
+    };
+    return this.#answer(c, 'responses', route, (given) => {
+      previous = (given as { previous_response_id?: unknown } | null)?.previous_response_id ?? null;
+      body = responses.resolved(given);
+      return body;
+    });
+  }
+
+  /** Counts the tokens of a request in its place, without a call. */
+  async #count(c: Context): Promise<Response> {
+    const rollout = this.#rolloutOf(c);
+    const request = parsed(countRequest, bodyIn(await c.req.text()));
+    const call = new OpenCall(rollout, 'messages');
+    const { settings } = rollout;
+    return c.json(countTokens(callModel({ served: servedModel(rollout), call, isNew: true, settings }), request));
+  }
+
+  /** The rollout that a request belongs to, by its address or its key. Throws an `ApiError`. */
+  #rolloutOf(c: Context): Rollout {
+    const path = c.req.param('path');
+    const byPath = path === undefined ? undefined : this.#numberIn('path', path);
+    if (path !== undefined && byPath === undefined) throw new ApiError(404, 'not_found', 'There is no such rollout');
+    const keys = [...keysOf(c), c.req.header(ROLLOUT_HEADER) ?? ''];
+    const byKey = keys.flatMap((key) => this.#numberIn('key', key) ?? []);
+    const numbers = new Set([...(byPath === undefined ? [] : [byPath]), ...byKey]);
+    const [number] = numbers;
+    if (number === undefined || numbers.size > 1) {
+      const fault = numbers.size > 1 ? 'is that of another rollout' : 'is missing or wrong';
+      throw new ApiError(401, 'invalid_api_key', `The key ${fault}`);
+    }
+    const rollout = this.#live.get(number);
+    if (!rollout) throw ended();
+    return rollout;
+  }
+
+  /** Names a rollout so that nobody can guess the name of another. */
+  #token(use: 'path' | 'key', number: number): string {
+    return `${number}-${createHmac('sha256', this.#secret).update(`${use} ${number}`).digest('hex').slice(0, 40)}`;
+  }
+
+  #numberIn(use: 'path' | 'key', token: string): number | undefined {
+    const number = Number(/^(\d{1,15})-/.exec(token)?.[1] ?? -1);
+    if (number < 0 || number >= this.#opened) return undefined;
+    const [given, right] = [token, this.#token(use, number)].map((text) => Buffer.from(text)) as [Buffer, Buffer];
+    return given.length === right.length && timingSafeEqual(given, right) ? number : undefined;
+  }
+}
+
+let shared: Promise<Gateway> | undefined;
+
+/** What answers a rollout's requests but for what belongs to a call. */
+function servedModel({ settings: { policy, renderer, tokenizer, limit, sampler } }: Rollout): ServedModel {
+  const limited = { contextLength: limit, sample: policy.sample.bind(policy) };
+  return new ServedModel({ id: MODEL, policy: limited, renderer, tokenizer, sampler });
+}
+
+/** Calls `leave` when an answer is at its end: with true if its client could read all of it. */
+function onceClosed(c: Context, leave: (couldRead: boolean) => void): void {
+  const { outgoing } = c.env as { readonly outgoing: ServerResponse };
+  outgoing.once('close', () => leave(outgoing.writableFinished));
+}
+
+function bodyIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ApiError(400, 'invalid_json', `The request is not JSON: ${messageOf(error)}`);
+  }
+}
+
+/** Failures of sampling end the step that samples; others are told to the agent, and its rollout shows what came of them. */
+function report(): void {}

@@ -1,0 +1,67 @@
+// What the rollouts of a step share, and what a call knows of its rollout.
+import type { AgentCall } from '../agent.ts';
+import type { Sampler, SharedOptions } from '../model-api/openai/sampling-queue.ts';
+import type { Policy } from '../policy.ts';
+import type { Renderer } from '../rendering.ts';
+import type { BranchReason, StopReason, TurnCall } from '../rl.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import type { AnsweredCall, CallTree } from './call-tree.ts';
+
+/** What the rollouts of a step share. */
+export interface RolloutSettings {
+  readonly policy: Policy;
+  readonly sampler: Sampler;
+  readonly tokenizer: Tokenizer;
+  readonly renderer: Renderer;
+  /** The same renderer with variables for its template, made once for each set of them. */
+  readonly variant: (renderer: Renderer, variables: Readonly<Record<string, unknown>>) => Renderer;
+  /** How all completions are sampled, whatever an agent asks. */
+  readonly sampling: SharedOptions;
+  /** Maximum tokens of a completion. */
+  readonly maxTokens: number;
+  /** Maximum tokens of a conversation, prompt and completion together. */
+  readonly limit: number;
+  readonly maxTurns: number;
+  /** Hears that the policy has failed, which no agent can mend. */
+  readonly onFault: (error: unknown) => void;
+  /** Whether the answer to a call is trained on. */
+  readonly trains: (call: AgentCall) => boolean | Promise<boolean>;
+}
+
+/** An answer, and how it came about. */
+export interface RecordedAnswer extends AnsweredCall {
+  readonly call: Omit<TurnCall, 'branch'>;
+  readonly continues: RecordedAnswer | null;
+  readonly reason: BranchReason | undefined;
+  readonly parseErrors: readonly string[] | undefined;
+  /** Whether the configuration's limit cut it off. */
+  readonly isCut: boolean;
+}
+
+/** The limits for which calls are refused. */
+export type Refusal = Extract<StopReason, 'max_turns' | 'context_overflow'>;
+
+/** The random numbers of one completion. */
+export interface CallStream {
+  readonly seed: number;
+  /** Leaves its place to another completion of the same prompt. */
+  release(): void;
+  /** Takes it again. */
+  keep(): void;
+}
+
+export interface RolloutOfCalls {
+  readonly settings: RolloutSettings;
+  readonly tree: CallTree<RecordedAnswer>;
+  readonly counts: { retried: number; abandoned: number };
+  readonly isOver: boolean;
+  /** Counts calls that are to be sampled. Throws an `ApiError` if there have been as many as there may be. */
+  take(count: number): void;
+  /** A limit was reached. */
+  refuse(reason: Refusal): void;
+  /**
+   * The random numbers of a completion. They depend on the tokens before it and on how many others there are of the same, not on the clock. What is taken
+   * back leaves its place to the next.
+   */
+  takeStream(promptIds: readonly number[]): CallStream;
+}

@@ -1,0 +1,125 @@
+// One rollout of an agent, as the gateway sees it: its calls, its limits, and what is recorded of it.
+import { streamSeed } from '../common/random.ts';
+import { ApiError } from '../model-api/openai/api-error.ts';
+import type { Turn, TurnCall } from '../rl.ts';
+import { CallTree } from './call-tree.ts';
+import { ended, OpenCall } from './open-call.ts';
+import { ResponseStore } from './response-store.ts';
+import type { CallStream, RecordedAnswer, Refusal, RolloutOfCalls, RolloutSettings } from './rollout-settings.ts';
+
+export class Rollout implements RolloutOfCalls {
+  readonly settings: RolloutSettings;
+  readonly seed: number;
+  readonly tree = new CallTree<RecordedAnswer>();
+  readonly responses = new ResponseStore();
+  /** The limit for which a call was refused, first of all. */
+  refused: Refusal | undefined;
+  readonly counts = { retried: 0, abandoned: 0 };
+  /** Called when the first call begins to wait for the model, and when none waits any more. */
+  readonly #onWaiting: (waits: boolean) => void;
+  readonly #onRefused: () => void;
+  #waiting = 0;
+  #calls = 0;
+  #ended = false;
+  /** The streams of random numbers in use, by the seed of their prompts. */
+  readonly #streams = new Map<number, Set<number>>();
+  /** The latest call for each request, byte for byte. */
+  readonly #requests = new Map<string, OpenCall>();
+
+  constructor(
+    settings: RolloutSettings,
+    seed: number,
+    on: { readonly waiting: (waits: boolean) => void; readonly refused: () => void },
+  ) {
+    this.settings = settings;
+    this.seed = seed;
+    this.#onWaiting = on.waiting;
+    this.#onRefused = on.refused;
+  }
+
+  /**
+   * The call that a request makes: a new one, or one that was made before, if its client did not get the answer or says that it tries again.
+   * @param request its address and body, byte for byte
+   */
+  callOf(request: string, api: TurnCall['api'], isRetry: boolean): { call: OpenCall; isNew: boolean } {
+    if (this.#ended) throw ended();
+    const known = this.#requests.get(request);
+    if (known?.mayRepeat(isRetry)) {
+      this.counts.retried++;
+      return { call: known, isNew: false };
+    }
+    const call = new OpenCall(this, api);
+    this.#requests.set(request, call);
+    return { call, isNew: true };
+  }
+
+  take(count: number): void {
+    if (this.#ended) throw ended();
+    const { maxTurns } = this.settings;
+    this.#calls += count;
+    if (this.#calls <= maxTurns) return;
+    this.#calls -= count;
+    this.refuse('max_turns');
+    throw new ApiError(400, 'max_turns', `This rollout may make ${maxTurns} calls, as max_turns says`);
+  }
+
+  refuse(reason: Refusal): void {
+    this.refused ??= reason;
+    this.#onRefused();
+  }
+
+  waits(): void {
+    if (this.#waiting++ === 0) this.#onWaiting(true);
+  }
+
+  goesOn(): void {
+    if (--this.#waiting === 0) this.#onWaiting(false);
+  }
+
+  takeStream(promptIds: readonly number[]): CallStream {
+    const place = promptIds.reduce((hash, id) => streamSeed(hash, id), this.seed);
+    const taken = this.#streams.get(place) ?? new Set<number>();
+    this.#streams.set(place, taken);
+    let number = 0;
+    while (taken.has(number)) number++;
+    taken.add(number);
+    return {
+      seed: streamSeed(place, number),
+      release: () => taken.delete(number),
+      keep: () => taken.add(number),
+    };
+  }
+
+  get isOver(): boolean {
+    return this.#ended;
+  }
+
+  /** Answers no more calls, and ends those under way. */
+  end(): void {
+    this.#ended = true;
+    for (const call of this.#requests.values()) call.abort();
+    this.#requests.clear();
+  }
+
+  /** Whether the configuration's limit cut off the last answer. */
+  get isCut(): boolean {
+    return this.tree.calls.at(-1)?.isCut ?? false;
+  }
+
+  turns(): Turn[] {
+    const { calls } = this.tree;
+    const left = new Set<RecordedAnswer>();
+    return calls.map(({ state, message, tokens, opening, call, continues, reason, parseErrors }): Turn => {
+      const branch = continues && left.has(continues) ? 'forked' : reason;
+      if (continues) left.add(continues);
+      return {
+        state,
+        action: { message, ...(parseErrors && { parseErrors }) },
+        tokens,
+        ...(opening && { opening }),
+        continues: continues && calls.indexOf(continues),
+        call: { ...call, ...(branch && { branch }) },
+      };
+    });
+  }
+}

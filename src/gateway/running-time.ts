@@ -1,0 +1,28 @@
+// The time that an agent may run on its own: it stands still while a call of it waits for the model.
+import { afterTime } from '../common/time-limits.ts';
+
+export class RunningTime {
+  #left: number;
+  readonly #late: () => void;
+  #since: number | undefined;
+  #cancel = () => {};
+
+  /** @param limit milliseconds, after which `late` is called once */
+  constructor(limit: number, late: () => void) {
+    this.#left = limit;
+    this.#late = late;
+  }
+
+  start(): void {
+    if (this.#since !== undefined) return;
+    this.#since = performance.now();
+    this.#cancel = afterTime(Math.max(0, this.#left), this.#late);
+  }
+
+  stop(): void {
+    if (this.#since === undefined) return;
+    this.#left -= performance.now() - this.#since;
+    this.#since = undefined;
+    this.#cancel();
+  }
+}
