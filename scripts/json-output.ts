@@ -1,8 +1,10 @@
 // Writes docs/json-output.md from the published schemas: what every command prints under --json.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { z } from 'zod';
+import { loadSchemas } from '../src/cli/command-table.ts';
 import { exitCodes } from '../src/cli/exit-codes.ts';
-import { jsonSchemaOf, publishedSchemas } from '../src/cli/schemas/published.ts';
+import { jsonSchemaOf } from '../src/cli/schemas/envelope.ts';
 
 /** The parts of a JSON Schema that ours are made of. */
 interface Schema {
@@ -43,12 +45,12 @@ ${exitCodes.map(({ code, meaning }) => `| ${code} | ${meaning} |`).join('\n')}
 `;
 
 /** The whole document. */
-export function jsonOutputDocument(): string {
-  return [introduction, ...Object.keys(publishedSchemas).map(section)].join('\n');
+export async function jsonOutputDocument(): Promise<string> {
+  return [introduction, ...Object.entries(await loadSchemas()).map(section)].join('\n');
 }
 
-function section(name: string): string {
-  const schema = jsonSchemaOf(name) as Schema;
+function section([name, of]: readonly [string, z.ZodType]): string {
+  const schema = jsonSchemaOf(name, of) as Schema;
   const variants = schema.anyOf ?? [schema];
   const tables = variants.map((variant) => {
     const rows = rowsOf(variant)
@@ -85,5 +87,5 @@ function typeOf(schema: Schema): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(join(import.meta.dirname, '..', 'docs', 'json-output.md'), jsonOutputDocument());
+  writeFileSync(join(import.meta.dirname, '..', 'docs', 'json-output.md'), await jsonOutputDocument());
 }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { z } from 'zod';
-import { publishedSchemas } from '../src/cli/schemas/published.ts';
+import { loadSchemas } from '../src/cli/command-table.ts';
 import { gradus, onlyObject } from './gradus.ts';
+
+const schemas = await loadSchemas();
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-session-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,7 +35,7 @@ async function ask<T>(expectedCode: number, ...args: readonly string[]): Promise
   const { code, stdout, stderr } = await gradus([...args, '--json'], { cwd });
   const answer = onlyObject(stdout);
   assert.equal(code, expectedCode, `${args.join(' ')}: ${stderr}`);
-  const { error } = publishedSchemas[answer.schema as string]!.safeParse(answer);
+  const { error } = schemas[answer.schema as string]!.safeParse(answer);
   assert.equal(error && z.prettifyError(error), undefined, stdout);
   return answer as T;
 }

@@ -8,12 +8,14 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { jsonOutputDocument } from '../scripts/json-output.ts';
 import type { ListedCommand } from '../src/cli/command-list.ts';
+import { loadSchemas } from '../src/cli/command-table.ts';
 import { main } from '../src/cli/main.ts';
-import { publishedSchemas } from '../src/cli/schemas/published.ts';
 import { kindOf } from '../src/errors.ts';
 import { onlyObject } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
+
+const schemas = await loadSchemas();
 
 const folder = temporaryFolder('json');
 process.chdir(folder);
@@ -313,7 +315,7 @@ async function run(line: string, isTTY: boolean): Promise<Answer> {
 /** Throws unless the object follows the schema that it names. */
 function assertPublished(object: Record<string, unknown>, schema: string): void {
   assert.equal(object.schema, schema, JSON.stringify(object));
-  const { error } = publishedSchemas[schema]!.safeParse(object);
+  const { error } = schemas[schema]!.safeParse(object);
   assert.equal(error && z.prettifyError(error), undefined, JSON.stringify(object));
 }
 
@@ -355,7 +357,7 @@ describe('one object on stdout', () => {
   test('every kind of object was seen', () => {
     const seen = new Set([...Object.values(cases).flatMap((lines) => lines.map(([, , schema]) => schema))]);
     assert.deepEqual(
-      Object.keys(publishedSchemas).filter((name) => !laterLines.includes(name)),
+      Object.keys(schemas).filter((name) => !laterLines.includes(name)),
       [...seen].toSorted(),
     );
   });
@@ -369,7 +371,7 @@ test('every line of --events follows train.event/2', async () => {
     .split('\n')
     .map((line) => {
       const event = JSON.parse(line);
-      const { error } = publishedSchemas['train.event/2']!.safeParse(event);
+      const { error } = schemas['train.event/2']!.safeParse(event);
       assert.equal(error && z.prettifyError(error), undefined, line);
       return event.type;
     });
@@ -387,7 +389,7 @@ test('every line of --events follows train.event/2', async () => {
 
   const failed = await run('train unknown-key.yaml --events', true);
   assert.equal(failed.code, 2);
-  assert.equal(publishedSchemas['train.event/2']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
+  assert.equal(schemas['train.event/2']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
 });
 
 test('help leads with examples, of every command', async () => {
@@ -404,7 +406,7 @@ test('`gradus` alone is short', async () => {
   assert.ok(stdout.split('\n').length < 12);
 });
 
-test('docs/json-output.md is as the schemas say', () => {
+test('docs/json-output.md is as the schemas say', async () => {
   const path = join(import.meta.dirname, '..', 'docs', 'json-output.md');
-  assert.equal(readFileSync(path, 'utf8'), jsonOutputDocument(), 'node scripts/json-output.ts writes it anew');
+  assert.equal(readFileSync(path, 'utf8'), await jsonOutputDocument(), 'node scripts/json-output.ts writes it anew');
 });

@@ -6,6 +6,7 @@ import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { GradusError } from '../errors.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
+import { commands } from './command-table.ts';
 import { commandWords } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -20,35 +21,6 @@ export interface Streams {
   readonly stdout: Stream;
   readonly stderr: Stream;
 }
-
-/** The functions that make the commands, in the order of the help. Each loads its module when it is called. */
-const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
-  train: async (cli) => (await import('./commands/train.ts')).trainCommand(cli),
-  eval: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
-  sample: async (cli) => (await import('./commands/sample.ts')).sampleCommand(cli),
-  serve: async (cli) => (await import('./commands/serve.ts')).serveCommand(cli),
-  export: async (cli) => (await import('./commands/export.ts')).exportCommand(cli),
-  runs: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
-  dashboard: async (cli) => (await import('./commands/dashboard.ts')).dashboardCommand(cli),
-  demo: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),
-  doctor: async (cli) => (await import('./commands/doctor.ts')).doctorCommand(cli),
-  'gpu-train': async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),
-  handoff: async (cli) => (await import('./commands/handoff.ts')).handoffCommand(cli),
-  init: async (cli) => (await import('./commands/init.ts')).initCommand(cli),
-  'agent-docs': async (cli) => (await import('./commands/agent-docs.ts')).agentDocsCommand(cli),
-  skills: async (cli) => (await import('./commands/skills.ts')).skillsCommand(cli),
-  rewards: async (cli) => (await import('./commands/rewards.ts')).rewardsCommand(cli),
-  replay: async (cli) => (await import('./commands/replay.ts')).replayCommand(cli),
-  conformance: async (cli) => (await import('./commands/conformance.ts')).conformanceCommand(cli),
-  presets: async (cli) => (await import('./commands/presets.ts')).presetsCommand(cli),
-  data: async (cli) => (await import('./commands/data.ts')).dataCommand(cli),
-  env: async (cli) => (await import('./commands/env.ts')).envCommand(cli),
-  preflight: async (cli) => (await import('./commands/preflight.ts')).preflightCommand(cli),
-  'config-schema': async (cli) => (await import('./commands/config-schema.ts')).configSchemaCommand(cli),
-  schema: async (cli) => (await import('./commands/schema.ts')).schemaCommand(cli),
-  version: async (cli) => (await import('./commands/version.ts')).versionCommand(cli),
-  help: async (cli) => (await import('./commands/help.ts')).helpCommand(cli),
-};
 
 const EXAMPLES = `Examples:
   gradus demo                                  train a tiny transformer with GRPO, here and now
@@ -139,10 +111,10 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     });
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
-  const makes = isKnown ? [commands[name]!] : Object.values(commands);
+  const rows = isKnown ? [commands[name]!] : Object.values(commands);
   // An unknown command is the error, not its options.
   program.allowUnknownOption(name !== null && !isKnown);
-  for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
+  for (const command of await Promise.all(rows.map(({ make }) => make(cli)))) program.addCommand(command);
   catchOutput(program, help);
   return program;
 }

@@ -1,4 +1,4 @@
-// The fields that the results of all commands share: whether the command succeeded, the schema, and the command.
+// What the schemas of all results share: whether the command succeeded, the schema's name, and the command.
 import { z } from 'zod';
 
 /** What went wrong: a stable code, one line, and what to do about it. */
@@ -43,4 +43,9 @@ export function outcomeSchema<const N extends string, const C extends string, S 
       exit_code: z.int().exactOptional().describe('present if ok is false'),
     })
     .describe(description);
+}
+
+/** The JSON Schema (draft 2020-12) of a kind of output. */
+export function jsonSchemaOf(name: string, schema: z.ZodType): Record<string, unknown> {
+  return { title: name, ...z.toJSONSchema(schema) };
 }

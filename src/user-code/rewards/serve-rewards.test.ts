@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { loadSchemas } from '../../cli/command-table.ts';
 import { main } from '../../cli/main.ts';
-import { publishedSchemas } from '../../cli/schemas/published.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import { answerLines, type RewardAnswer, serveRewards } from './serve-rewards.ts';
+
+const schemas = await loadSchemas();
 
 const folder = temporaryFolder('serve-rewards');
 writeFileSync(
@@ -104,9 +106,9 @@ test('the command first says that it is ready, then answers, as its schemas say'
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  publishedSchemas['rewards.serve.result/1']!.parse(ready);
+  schemas['rewards.serve.result/1']!.parse(ready);
   assert.deepEqual(ready.rewards, ['numeric_match', 'slow']);
-  for (const line of told) publishedSchemas['rewards.score/1']!.parse(line);
+  for (const line of told) schemas['rewards.score/1']!.parse(line);
   assert.equal(told.length, 2);
 });
 

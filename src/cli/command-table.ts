@@ -1,0 +1,186 @@
+// The commands: the function that makes each, and the schemas of what it prints under --json. Modules are loaded when they are needed.
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { Cli } from './cli.ts';
+
+interface CommandRow {
+  readonly make: (cli: Cli) => Promise<Command>;
+  /** By the name in the object's `schema`. Adding a key keeps the number of a schema; removing or changing one raises it. */
+  readonly prints: Readonly<Record<string, () => Promise<z.ZodType>>>;
+}
+
+/** In the order of the help. */
+export const commands: Readonly<Record<string, CommandRow>> = {
+  train: {
+    make: async (cli) => (await import('./commands/train.ts')).trainCommand(cli),
+    prints: {
+      'train.detached/1': async () => (await import('./schemas/train-detached.ts')).trainDetachedSchema,
+      'train.event/2': async () => (await import('./schemas/train-event.ts')).trainEventSchema,
+      'train.plan/1': async () => (await import('./schemas/train-plan.ts')).trainPlanSchema,
+      'train.result/1': async () => (await import('./schemas/train.ts')).trainSchema,
+    },
+  },
+  eval: {
+    make: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
+    prints: {
+      'eval.result/1': async () => (await import('./schemas/eval.ts')).evalSchema,
+    },
+  },
+  sample: {
+    make: async (cli) => (await import('./commands/sample.ts')).sampleCommand(cli),
+    prints: {
+      'sample.result/1': async () => (await import('./schemas/sample.ts')).sampleSchema,
+    },
+  },
+  serve: {
+    make: async (cli) => (await import('./commands/serve.ts')).serveCommand(cli),
+    prints: {
+      'serve.result/1': async () => (await import('./schemas/serve.ts')).serveSchema,
+    },
+  },
+  export: {
+    make: async (cli) => (await import('./commands/export.ts')).exportCommand(cli),
+    prints: {
+      'export.result/1': async () => (await import('./schemas/export.ts')).exportSchema,
+    },
+  },
+  runs: {
+    make: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
+    prints: {
+      'runs.compare.result/1': async () => (await import('./schemas/runs-compare.ts')).runsCompareSchema,
+      'runs.diagnose.result/1': async () => (await import('./schemas/runs-diagnose.ts')).runsDiagnoseSchema,
+      'runs.list.result/1': async () => (await import('./schemas/runs-list.ts')).runsListSchema,
+      'runs.show.result/1': async () => (await import('./schemas/runs-show.ts')).runsShowSchema,
+      'runs.snapshot.result/1': async () => (await import('./schemas/runs-snapshot.ts')).runsSnapshotSchema,
+      'runs.stop.result/1': async () => (await import('./schemas/runs-stop.ts')).runsStopSchema,
+      'runs.tail.result/1': async () => (await import('./schemas/runs-tail.ts')).runsTailSchema,
+      'runs.wait.result/1': async () => (await import('./schemas/runs-wait.ts')).runsWaitSchema,
+    },
+  },
+  dashboard: {
+    make: async (cli) => (await import('./commands/dashboard.ts')).dashboardCommand(cli),
+    prints: {
+      'dashboard.result/1': async () => (await import('./schemas/dashboard.ts')).dashboardSchema,
+    },
+  },
+  demo: {
+    make: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),
+    prints: {
+      'demo.result/1': async () => (await import('./schemas/demo.ts')).demoSchema,
+    },
+  },
+  doctor: {
+    make: async (cli) => (await import('./commands/doctor.ts')).doctorCommand(cli),
+    prints: {
+      'doctor.result/1': async () => (await import('./schemas/doctor.ts')).doctorSchema,
+    },
+  },
+  'gpu-train': {
+    make: async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),
+    prints: {
+      'gpu-train.result/1': async () => (await import('./schemas/gpu-train.ts')).gpuTrainSchema,
+    },
+  },
+  handoff: {
+    make: async (cli) => (await import('./commands/handoff.ts')).handoffCommand(cli),
+    prints: {
+      'handoff.result/1': async () => (await import('./schemas/handoff.ts')).handoffSchema,
+    },
+  },
+  init: {
+    make: async (cli) => (await import('./commands/init.ts')).initCommand(cli),
+    prints: {
+      'init.result/1': async () => (await import('./schemas/init.ts')).initSchema,
+    },
+  },
+  'agent-docs': {
+    make: async (cli) => (await import('./commands/agent-docs.ts')).agentDocsCommand(cli),
+    prints: {
+      'agent-docs.result/1': async () => (await import('./schemas/agent-docs.ts')).agentDocsSchema,
+    },
+  },
+  skills: {
+    make: async (cli) => (await import('./commands/skills.ts')).skillsCommand(cli),
+    prints: {
+      'skills.install.result/1': async () => (await import('./schemas/skills-install.ts')).skillsInstallSchema,
+    },
+  },
+  rewards: {
+    make: async (cli) => (await import('./commands/rewards.ts')).rewardsCommand(cli),
+    prints: {
+      'rewards.list.result/1': async () => (await import('./schemas/rewards-list.ts')).rewardsListSchema,
+      'rewards.score/1': async () => (await import('./schemas/rewards-serve.ts')).rewardsScoreSchema,
+      'rewards.serve.result/1': async () => (await import('./schemas/rewards-serve.ts')).rewardsServeSchema,
+      'rewards.test.result/1': async () => (await import('./schemas/rewards-test.ts')).rewardsTestSchema,
+    },
+  },
+  replay: {
+    make: async (cli) => (await import('./commands/replay.ts')).replayCommand(cli),
+    prints: {
+      'replay.result/1': async () => (await import('./schemas/replay.ts')).replaySchema,
+    },
+  },
+  conformance: {
+    make: async (cli) => (await import('./commands/conformance.ts')).conformanceCommand(cli),
+    prints: {
+      'conformance.result/1': async () => (await import('./schemas/conformance.ts')).conformanceSchema,
+    },
+  },
+  presets: {
+    make: async (cli) => (await import('./commands/presets.ts')).presetsCommand(cli),
+    prints: {
+      'presets.result/1': async () => (await import('./schemas/presets.ts')).presetsSchema,
+    },
+  },
+  data: {
+    make: async (cli) => (await import('./commands/data.ts')).dataCommand(cli),
+    prints: {
+      'data.check.result/1': async () => (await import('./schemas/data-check.ts')).dataCheckSchema,
+    },
+  },
+  env: {
+    make: async (cli) => (await import('./commands/env.ts')).envCommand(cli),
+    prints: {
+      'env.check.result/1': async () => (await import('./schemas/env-check.ts')).envCheckSchema,
+    },
+  },
+  preflight: {
+    make: async (cli) => (await import('./commands/preflight.ts')).preflightCommand(cli),
+    prints: {
+      'preflight.result/1': async () => (await import('./schemas/preflight.ts')).preflightSchema,
+    },
+  },
+  'config-schema': {
+    make: async (cli) => (await import('./commands/config-schema.ts')).configSchemaCommand(cli),
+    prints: {
+      'config-schema.result/1': async () => (await import('./schemas/config-schema.ts')).configSchemaSchema,
+    },
+  },
+  schema: {
+    make: async (cli) => (await import('./commands/schema.ts')).schemaCommand(cli, loadSchemas),
+    prints: {
+      'schema.result/1': async () => (await import('./schemas/schema.ts')).schemaSchema,
+    },
+  },
+  version: {
+    make: async (cli) => (await import('./commands/version.ts')).versionCommand(cli),
+    prints: {
+      'version.result/1': async () => (await import('./schemas/version.ts')).versionSchema,
+    },
+  },
+  help: {
+    make: async (cli) => (await import('./commands/help.ts')).helpCommand(cli),
+    prints: {
+      'help.result/1': async () => (await import('./schemas/help.ts')).helpSchema,
+    },
+  },
+};
+
+/** The schemas of all objects that the command prints, by name, in alphabetical order. */
+export async function loadSchemas(): Promise<Readonly<Record<string, z.ZodType>>> {
+  const { errorSchema } = await import('./schemas/error.ts');
+  const ofCommands = Object.values(commands).flatMap(({ prints }) => Object.entries(prints));
+  const loaded = await Promise.all(ofCommands.map(async ([name, load]) => [name, await load()] as const));
+  const all = [['error/1', errorSchema] as const, ...loaded];
+  return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
