@@ -24,7 +24,7 @@ function shown(isTTY: boolean, steps: readonly number[]): { stdout: string; stde
   return texts;
 }
 
-test('elsewhere than on a terminal there is a line at the start and for each tenth, on stderr', () => {
+test('without a terminal, stderr gets a line at the start and for each tenth', () => {
   const { stdout, stderr } = shown(false, [0, 1e6, 5e6, 6e6, 50e6]);
   assert.equal(stdout, '');
   assert.deepEqual(stderr.split('\n'), [

@@ -1,4 +1,4 @@
-// Shows the progress of downloads on stderr: on a terminal as one line that is rewritten, elsewhere as a line at the start and at every tenth;
+// Shows the progress of downloads on stderr: on a terminal as one line that is rewritten, elsewhere as a line at the start and after every tenth;
 // and as events on stdout, with --events.
 import { counted } from '../common/counted.ts';
 import { type DownloadProgress, onDownload } from '../hub/downloads.ts';

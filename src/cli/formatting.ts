@@ -52,7 +52,7 @@ function flattened(text: string): string {
   return withoutControls(text.trim().replaceAll(/\s+/g, ' '));
 }
 
-/** Longer cells do not widen their column, but shift the rest of their own row to the right. */
+/** Cells longer than this do not widen their column; they shift the rest of their row. */
 const WIDEST_COLUMN = 48;
 
 /** Rows of cells in aligned columns. */

@@ -6,7 +6,7 @@ const gone: readonly (string | undefined)[] = ['EPIPE', 'EIO'];
 
 /**
  * Returns the only stream to stdout. Everything else that is written there from now on, for example by a user's environment or reward, goes to
- * stderr. A reader that has exited does not end the command; a result that cannot be written, as on a full disk, leads to exit code 1.
+ * stderr. If the reader has exited, the command goes on; a result that cannot be written, as on a full disk, leads to exit code 1.
  */
 export function ownStdout(): Stream {
   const { stdout, stderr } = process;
@@ -22,7 +22,7 @@ export function ownStdout(): Stream {
     });
   });
   stdout.write = stderr.write.bind(stderr);
-  // Nor may others end the streams: the result is still to come.
+  // Nobody else may end the streams either: the result is still to come.
   stdout.end = () => stdout;
   stderr.end = () => stderr;
   return { write: (text) => write(text), isTTY: stdout.isTTY, columns: stdout.columns };

@@ -71,7 +71,7 @@ test('without a terminal: a plain line every few steps', () => {
   );
 });
 
-test('an evaluation says how many completions could be judged where not all could', () => {
+test('an evaluation says how many completions could be judged, if not all', () => {
   assert.doesNotMatch(shown([start, { ...evaluation, judged: 64, judged_samples: 64 }]), /judged/);
   assert.match(
     shown([start, { ...evaluation, judged: 60, judged_samples: 64 }]),
@@ -120,7 +120,7 @@ test('two of the samples of a step are shown in a line each: on a terminal no wi
   assert.equal(next, 'step 20: What is 17 + 25, and how did you come to it? → 4');
 });
 
-test('a terminal that cannot write a line anew gets plain lines', () => {
+test('a terminal that cannot rewrite a line gets plain lines', () => {
   const events = [start, step(1), step(2), evaluation];
   assert.equal(shown(events, { isTTY: true }, { TERM: 'dumb' }), shown(events));
 });

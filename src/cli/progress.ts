@@ -137,7 +137,7 @@ export class ProgressLine {
 }
 
 /**
- * `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) at temperature 1; n = 128`, and how many could be judged where not all could.
+ * `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) at temperature 1; n = 128`, and how many could be judged, if not all.
  * @param asked which problems @default held-out ones
  */
 export function evaluationLine(

@@ -3,14 +3,14 @@ import type { SampleRecord } from '../runs/records.ts';
 import { conversationLine } from './conversation-line.ts';
 import { oneLine, oneLineToEnd } from './formatting.ts';
 
-/** The share of a line's width that the prompt may have, besides what the completion leaves. */
+/** The share of a line's width that the prompt may take, in addition to what the completion leaves free. */
 const PROMPT_SHARE = 0.4;
 
 type Shown = Pick<SampleRecord, 'prompt' | 'completion' | 'messages' | 'reward'>;
 
 /**
  * `[1.00] What is 2 + 3? → 5`
- * @param width that the line may have; of a completion that is too long for it the end is shown, where answers are. @default enough for most
+ * @param width of the line; a completion that is too long is shown from its end, where answers are. @default enough for most
  */
 export function sampleLine({ prompt, completion, messages, reward }: Shown, width?: number): string {
   const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;

@@ -1,9 +1,9 @@
-// A thread that ends the process where the main thread computes so long that it does not hear a signal. It runs on Linux, in a worker of `signals.ts`.
+// A thread that ends the process if the main thread is too busy to notice a signal. It runs on Linux, in a worker of `signals.ts`.
 import { readdirSync, readlinkSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { watcherStates as states } from './watcher-states.ts';
 
-/** Milliseconds between two looks, and after which a signal that nobody has heard ends the process. */
+/** Milliseconds between two checks, and after which an unnoticed signal ends the process. */
 const [PAUSE, PATIENCE] = [500, 5000];
 const FIONREAD = 0x541b;
 /** Node's handler of signals writes messages of a pointer and a number to a pipe, from which the main thread reads. */
@@ -11,7 +11,7 @@ const MESSAGE_BYTES = 16;
 
 const { state }: { readonly state: Int32Array } = workerData;
 
-// A thread that is ended while it loads a native library takes the process with it.
+// Ending a thread while it loads a native library crashes the process.
 if (Atomics.compareExchange(state, 0, states.waiting, states.loading) !== states.waiting) process.exit();
 const { default: koffi } = await import('../runtime/koffi.ts');
 
@@ -23,13 +23,13 @@ const send = system.func('int kill(int process, int number)');
 Atomics.store(state, 0, states.loaded);
 Atomics.notify(state, 0);
 
-/** Bytes in a pipe that were not read yet. */
+/** Unread bytes in a pipe. */
 function bytesIn(file: number): number {
   const bytes = [0];
   return unread(file, FIONREAD, bytes) === 0 ? bytes[0]! : 0;
 }
 
-/** The pipes of which this process holds both ends, by the lower file, which is the one to read from. */
+/** The pipes of which this process holds both ends, by their lower file descriptor, the one to read from. */
 function ownPipes(): number[] {
   const files = new Map<string, number[]>();
   for (const file of readdirSync('/proc/self/fd')) {
@@ -37,13 +37,13 @@ function ownPipes(): number[] {
       const target = readlinkSync(`/proc/self/fd/${file}`);
       if (target.startsWith('pipe:')) files.set(target, [...(files.get(target) ?? []), Number(file)]);
     } catch {
-      // The file of the folder itself is closed by now.
+      // The descriptor of the folder itself has been closed by now.
     }
   }
   return [...files.values()].filter((ends) => ends.length === 2).map((ends) => Math.min(...ends));
 }
 
-// Another pipe of Node's, a lock, always holds a byte. A signal may have come already.
+// Another of Node's pipes, a lock, always holds a byte. A signal may have arrived already.
 const pipes = ownPipes().filter((file) => bytesIn(file) % MESSAGE_BYTES === 0);
 const since = new Map<number, number>();
 
@@ -60,7 +60,7 @@ setInterval(() => {
   }
 }, PAUSE);
 
-/** Ends the process as the signal does by itself. */
+/** Ends the process as the signal would by default. */
 function end(file: number): void {
   const memory = Buffer.alloc(MESSAGE_BYTES);
   if (read(file, memory, MESSAGE_BYTES) !== MESSAGE_BYTES) return;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 
-/** Says when it works and when it hears SIGTERM; works until SIGUSR1. */
+/** Says when it is working and when it gets SIGTERM; works until SIGUSR1. */
 const script = `
 import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
 process.on('SIGTERM', () => console.log('heard'));
@@ -34,18 +34,18 @@ async function told(...signals: readonly NodeJS.Signals[]) {
   return { lines, code: (await ended)[0] };
 }
 
-test('what is asked to stop twice, as by `runs stop`, still stops in good order', async () => {
+test('a process that is asked to stop twice, as `runs stop` does, still stops gracefully', async () => {
   assert.deepEqual(await told('SIGTERM', 'SIGTERM', 'SIGUSR1'), {
     lines: ['working', 'heard', 'heard', 'stopped by SIGTERM'],
     code: 0,
   });
 });
 
-test('Ctrl-C while it stops leaves at once', async () => {
+test('Ctrl-C while it is stopping exits at once', async () => {
   assert.deepEqual(await told('SIGTERM', 'SIGINT'), { lines: ['working', 'heard'], code: 130 });
 });
 
-test('what never comes back to hear a signal is ended by it within seconds', { timeout: 30_000 }, async () => {
+test('a process too busy to notice a signal is ended by it within seconds', { timeout: 30_000 }, async () => {
   for (const [signal, before] of [
     ['SIGTERM', 'await new Promise((done) => setTimeout(done, 1500));'],
     ['SIGINT', ''], // whatever it does first

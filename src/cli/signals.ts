@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 import { watcherStates as states } from './watcher-states.ts';
 
-/** Milliseconds in which the watcher has loaded its library, however busy the machine is. */
+/** Milliseconds within which the watcher has loaded its library, however busy the machine. */
 const MOST_LOADING = 10_000;
 
 /** Runs work with an AbortSignal, whose reason is the name of the signal that stopped it. */
@@ -27,21 +27,21 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
   }
 }
 
-/** Milliseconds in which most commands end, without a native library for this. */
+/** Most commands end within these milliseconds, and need no native library for this. */
 const DELAY = 1000;
 
-/** In JavaScript: Node would take the types out of a TypeScript file anew for each thread, which takes longer than starting the thread. */
+/** In JavaScript: stripping the types of a TypeScript file for each thread would take longer than starting the thread. */
 const WATCHER = `
 const { workerData } = require('node:worker_threads');
 setTimeout(() => import(workerData.watcher), ${DELAY});`;
 
-/** What is computed on this thread keeps it from hearing signals; another thread then ends the process. */
+/** While this thread computes, it cannot handle signals; another thread then ends the process. */
 function startWatcher(): { end(): Promise<void> } | undefined {
   if (process.platform !== 'linux' || isAddressSpaceLimited()) return undefined;
   const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const file = new URL(`signal-watcher${extname(import.meta.filename)}`, import.meta.url).href;
   const watcher = new Worker(WATCHER, { eval: true, execArgv: [], workerData: { state, watcher: file } });
-  // Without it, signals are heard when the computation ends.
+  // Without it, signals are handled when the computation ends.
   watcher.on('error', () => {
     Atomics.store(state, 0, states.ended);
     Atomics.notify(state, 0);
@@ -57,7 +57,7 @@ function startWatcher(): { end(): Promise<void> } | undefined {
   };
 }
 
-/** Where it is (`ulimit -v`), V8 ends the process instead of starting a thread that it has no addresses for. */
+/** Where it is (`ulimit -v`), V8 ends the process if it has no address space left for a thread. */
 function isAddressSpaceLimited(): boolean {
   return !/^Max address space +unlimited/m.test(readFileSync('/proc/self/limits', 'utf8'));
 }

@@ -1,4 +1,4 @@
-// The time that a run still takes, as the end of a line about its step.
+// The time that is left of a run, as the end of a line about its step.
 import type { Pace } from '../runs/records.ts';
 import { duration } from './formatting.ts';
 

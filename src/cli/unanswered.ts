@@ -35,7 +35,7 @@ export function watchForNoAnswer(answer: (error: unknown) => number): () => void
     process.exit(answer(codeOf(error) === 'UNEXPECTED' ? uncaught(error) : error));
   };
   const left = (code: number) => {
-    // A second Ctrl-C wants no answer.
+    // After a second Ctrl-C nobody waits for an answer.
     if (code <= 128) process.exitCode = answer(exited());
   };
   const end = () => {

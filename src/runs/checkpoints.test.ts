@@ -83,7 +83,7 @@ for (const [what, harm, damage] of [
   ['with no rewards', amended({ rewards: null }), /state\.json has rewards that are no object/],
   ['with no metric', amended({ metric: null }), /state\.json has a metric that is no number/],
 ] as const) {
-  test(`a checkpoint ${what} is found out, and the one before it is the last good one`, () => {
+  test(`a checkpoint ${what} is detected, and the one before it is the last good one`, () => {
     harm();
     for (const which of ['latest', '4']) {
       assert.throws(() => findCheckpoint(run, which), {
@@ -96,7 +96,7 @@ for (const [what, harm, damage] of [
   });
 }
 
-test('one that was being written when the process was killed is not there', () => {
+test('one that was being written when the process was killed does not count', () => {
   cpSync(join(run, 'checkpoints', 'step_000004'), join(run, 'checkpoints', 'step_000006.tmp'), { recursive: true });
   assert.deepEqual(checkpointSteps(run), [2, 4]);
   assert.equal(lastCheckpoint(run)?.state.step, 4);
@@ -112,7 +112,7 @@ test('without any, none is found', () => {
   assert.throws(() => findCheckpoint(run, 'latest'), { code: 'CHECKPOINT_NOT_FOUND', hint: 'there is: none yet' });
 });
 
-test('a full disk leaves the checkpoints before as they were, and nothing of the new one', {
+test('a full disk leaves earlier checkpoints as they were, and nothing of the new one', {
   skip: !existsSync('/dev/full'),
 }, async () => {
   await assert.rejects(write(6, '/dev/full'), { code: 'ENOSPC' });
@@ -120,14 +120,14 @@ test('a full disk leaves the checkpoints before as they were, and nothing of the
   assert.equal(findCheckpoint(run, 'latest').state.step, 4);
 });
 
-test('a run that goes on forgets what came later, and pointers to it', () => {
+test('a resumed run forgets what came later, and pointers to it', () => {
   writeFileSync(join(run, 'checkpoints', 'best'), 'step_000004\n');
   mkdirSync(join(run, 'checkpoints', 'step_000006.tmp'));
   forgetCheckpointsAfter(run, 2);
   assert.deepEqual(readdirSync(join(run, 'checkpoints')), ['step_000002']);
 });
 
-test('and pointers to what is damaged', () => {
+test('and pointers to damaged checkpoints', () => {
   writeFileSync(join(run, 'checkpoints', 'best'), 'step_000002\n');
   truncateSync(weights(2), 1);
   forgetCheckpointsAfter(run, 4);

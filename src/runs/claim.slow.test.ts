@@ -1,4 +1,4 @@
-// One process at a time begins a run in a directory, whatever became of those before.
+// Only one process at a time begins a run in a directory, whatever happened to earlier ones.
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -31,8 +31,8 @@ export function claim(path: string, taken: (pid: string) => GradusError): () => 
 
 /**
  * Takes the lock at a path, a file that names its process, or returns the id of the living process that has it. The lock of a process that was killed
- * is replaced while holding a second lock, which is named after the content of the first. Contents are unique, so that of several processes that find
- * the same dead lock only one replaces it, and none replaces its successor.
+ * is replaced while holding a second lock, which is named after the content of the first. Contents are unique, so that if several processes find
+ * the same dead lock, only one replaces it, and none replaces its successor.
  */
 function takeLock(path: string): string | undefined {
   for (;;) {
@@ -92,12 +92,12 @@ function written(path: string): string {
   }
 }
 
-/** The id and the start of this process, and what no other lock says. */
+/** The id and the start of this process, and a text that no other lock has. */
 function ownContent(): string {
   return `${process.pid} ${processStart(process.pid) ?? ''} ${nonce()}`;
 }
 
-/** What no other lock has in its name or in its content. */
+/** A text that no other lock has in its name or its content. */
 function nonce(): string {
   return `${process.pid}-${Math.random().toString(36).slice(2)}`;
 }

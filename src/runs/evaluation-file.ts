@@ -51,7 +51,7 @@ export class EvaluationFile {
       });
     });
     try {
-      // If it was killed after it had put the lines in order, there is nothing to continue.
+      // If the process was killed after it had put the lines in order, there is nothing to continue.
       const isFinished = existsSync(paths.result);
       return new EvaluationFile(paths, isFinished ? [] : readParts(paths), release);
     } catch (error) {
@@ -107,7 +107,7 @@ export class EvaluationFile {
   }
 }
 
-/** What a process that was killed while it replaced one of the files left behind. */
+/** Whatever a process left behind that was killed while it replaced one of the files. */
 function leftovers({ problems, part, result }: EvaluationPaths): string[] {
   const folder = dirname(problems);
   const isLeftOver = (name: string) => [problems, part, result].some((path) => isTemporaryOf(basename(path), name));

@@ -1,4 +1,4 @@
-// Fills folders that hold everything or nothing: an export or a hand-off that failed or was killed must not be taken for a whole one.
+// Fills folders completely or not at all: a partial export or hand-off must not be taken for a whole one.
 import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from './make-folder.ts';

@@ -23,7 +23,7 @@ test('each line is told once, when it is complete', () => {
   assert.deepEqual([...follower.next()], [{ n: 'é' }]);
 });
 
-test('a file that is begun anew is read anew', () => {
+test('a file that is started over is read again from its start', () => {
   const path = join(folder, 'again.jsonl');
   writeFileSync(path, '{"n":1}\n{"n":2}\n');
   const follower = new LineFollower<{ n: number }>(path);
@@ -37,7 +37,7 @@ test('a file that is begun anew is read anew', () => {
   assert.equal(follower.restarts, 2);
 });
 
-test('the end of a file longer than a string may be is read without its beginning', () => {
+test('the end of a file that is longer than a string may be is read without its beginning', () => {
   const path = join(folder, 'long.jsonl');
   writeFileSync(path, '');
   truncateSync(path, 700 * 2 ** 20); // a hole, which takes no space
@@ -53,7 +53,7 @@ test('the end of a file longer than a string may be is read without its beginnin
   assert.deepEqual(numbers(follower.next()), [5]);
 });
 
-test('what lies behind a line is found in files of any kind', () => {
+test('what follows a line is found in files of any kind', () => {
   const path = join(folder, 'short.jsonl');
   assert.deepEqual([lastLine(path), linesBehind(path, () => true)], [undefined, []]);
   writeFileSync(path, '{"n":1}\n{"n":2}\n\n{"n":3');

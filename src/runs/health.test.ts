@@ -99,7 +99,7 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   },
   format_ignored: {
     fires: run(30, { 'rewards/xml_format/mean': noise(8, 0.05, 0.005) }),
-    // It is rising: more steps are all that it needs.
+    // It is rising, and only needs more steps.
     silent: run(30, { 'rewards/xml_format/mean': (t) => 0.15 * t }),
   },
   reward_errors: { fires: run(10, { frac_reward_errors: 0.02 }), silent: run(10, { frac_reward_errors: 0.001 }) },
@@ -109,7 +109,7 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   },
   reward_fell: { fires: run(60, { reward: (t) => 0.7 - 0.4 * t }), silent: run(60, { reward: noise(2, 0.5, 0.1) }) },
   reward_spread_gone: {
-    // Half of the problems have the one answer that is still given: over all completions, rewards differ as ever.
+    // Only one answer is still given, and it is right for half of the problems: over all completions, rewards differ as before.
     fires: run(60, { reward: rising, ...mixedUntil(0.5, { good: 0.5, bad: 0.5 }) }),
     silent: run(60, { reward: rising, ...mixedUntil(0.5, { good: 0.95, bad: 0.05 }) }),
   },
@@ -148,7 +148,7 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     silent: run(60, {}, { evaluations: unscored(0.1) }),
   },
   same_answer: {
-    // Whoever always gives the answer that is right most often improves, too.
+    // A policy that always gives the most frequent right answer improves, too.
     fires: run(60, { reward: rising }, { evaluations: alike(1, 0.45) }),
     silent: run(60, { reward: rising }, { evaluations: alike(0.6, 0.45) }),
   },
@@ -199,12 +199,12 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
 const diagnose = ({ metrics, evaluations = [], settings }: Run) => healthMonitor(metrics, evaluations, settings).alerts;
 const rulesOf = (run: Run) => diagnose(run).map(({ rule }) => rule);
 
-test('accuracy that cannot rise further is not flat', () => {
+test('accuracy that cannot rise any further does not count as flat', () => {
   const reward = { reward: noise(6, 0.4, 0.02), ...groups(0, 0.3) };
   assert.ok(!rulesOf(run(60, reward, { evaluations: accuracies(1, 1) })).includes('held_out_flat'));
 });
 
-test('the same answer to all problems is a fault only of a trained policy, and where it is wrong', () => {
+test('the same answer to all problems is a fault only in a trained policy, and only if it is wrong', () => {
   const rulesAfter = (evaluations: readonly EvaluationRecord[]) =>
     rulesOf(run(60, { reward: rising }, { evaluations }));
   assert.ok(!rulesAfter(alike(1, 0.95)).includes('same_answer'));
@@ -265,20 +265,20 @@ test('a flat reward is called flat, not hacked', () => {
   assert.deepEqual(found, ['reward_flat']);
 });
 
-test('luck of the first steps that does not come again is no spread that was lost', () => {
+test('a lucky spread in the first steps does not count as spread that was lost', () => {
   const metrics = { reward: 0.001, reward_std: (t: number) => (t < 0.1 ? 0.1 : 0), 'groups/frac_mixed': 0 };
   const lucky = run(40, { ...metrics, ...groups(0, 0.97), 'groups/frac_mixed': (t) => (t < 0.2 ? 0.1 : 0) });
   assert.ok(!rulesOf(lucky).includes('reward_spread_gone'));
 });
 
-test('a reward that rises from next to nothing is not held against an accuracy that cannot show as little', () => {
+test('a reward that rises from almost nothing is not held against an accuracy that cannot show so small a change', () => {
   const evaluations = accuracies(0.01, 0.02);
   const hard = { reward: (t: number) => 0.003 + 0.025 * t, reward_std: 0.1 };
   assert.ok(!rulesOf(run(60, hard, { evaluations })).includes('reward_up_accuracy_flat'));
   assert.ok(rulesOf(run(60, { reward: rising }, { evaluations })).includes('reward_up_accuracy_flat'));
 });
 
-test('an accuracy that rose and fell again is told of, with the reward that rose meanwhile', () => {
+test('an accuracy that rose and fell again is reported, with the reward that rose meanwhile', () => {
   const [start, high] = accuracies(0.4, 0.7, 20);
   const [, end] = accuracies(0.4, 0.5, 60);
   const rewards = (longer: number) => ({ 'eval/rewards/right/mean': 0.6, 'eval/rewards/longer/mean': longer });
@@ -304,7 +304,7 @@ test('an alert about held-out accuracy is over when the next evaluation refutes 
   assert.deepEqual([alert.step, alert.resolved_step], [40, 60]);
 });
 
-test('a task that was soon solved is no failure, however long the run goes on', () => {
+test('a task that was solved early is no failure, however long the run goes on', () => {
   const early = (before: number, after: number) => (t: number) => (t < 0.025 ? before : after);
   const solved: Values = {
     reward: early(0.1, 1),
@@ -342,7 +342,7 @@ test('groups that are good by other rewards, or by memory, solve nothing where h
   assert.ok(!rulesOf(late).includes('entropy_collapse'));
 });
 
-test('a gain that is not yet certain, or that held-out problems show, is no lack of one', () => {
+test('a gain that is not yet certain, or that held-out problems show, does not count as none', () => {
   // The first window contains most of what was learnt, and rewards of few prompts vary from step to step.
   const early = run(60, { reward: (t) => Math.min(0.8, 0.6 + t) + 0.15 * Math.sin(400 * t), kl: 3 });
   assert.deepEqual([...new Set(rulesOf(early))], ['kl_high']);
@@ -351,7 +351,7 @@ test('a gain that is not yet certain, or that held-out problems show, is no lack
   assert.ok(!rulesOf({ ...noisy, evaluations: accuracies(0.3, 0.8, 10) }).includes('kl_explosion'));
 });
 
-test('what was there in the first step and is lost is told of', () => {
+test('what the first step had and later steps lost is reported', () => {
   const lost = (first: number, then: number) => (t: number) => (t === 0 ? first : then);
   const broken = run(40, {
     reward: lost(0.4, 0),
@@ -370,13 +370,13 @@ test('what was there in the first step and is lost is told of', () => {
   );
 });
 
-test('a penalty that nobody incurs is no reward that is never given', () => {
+test('a penalty that is never incurred does not count as a reward that is never given', () => {
   const unused = run(20, { 'rewards/overlong/mean': 0, 'rewards/overlong/std': 0 });
   assert.ok(rulesOf(unused).includes('reward_never_given'));
   assert.deepEqual(rulesOf({ ...unused, settings: { penalties: ['overlong'] } }), []);
 });
 
-test('a form that is ignored is told of after a while, whatever its reward is called, and a penalty of it never', () => {
+test('an ignored format is reported after a while, whatever its reward is called; a penalty on it never is', () => {
   const ignored = (steps: number, name: string, mean: number) =>
     rulesOf(run(steps, { [`rewards/${name}/mean`]: mean }));
   assert.ok(ignored(30, 'strict_format', 0).includes('format_ignored'));
@@ -390,7 +390,7 @@ test('gradients that are large from the start, or grow as fewer groups are mixed
   assert.deepEqual(rulesOf(run(40, { reward: rising, grad_norm: (t) => 2 + 12 * t })), []);
 });
 
-test('a sampler within the tolerance differs too much where hardly anything is left of sequences', () => {
+test('a sampler within the tolerance differs too much if hardly any weight is left on sequences', () => {
   const sequences = (ratio: number) =>
     run(10, {
       'sampling/sampling_logp_difference/mean': 0.4,
@@ -401,7 +401,7 @@ test('a sampler within the tolerance differs too much where hardly anything is l
   assert.deepEqual(rulesOf({ ...sequences(0.9), settings }), []);
 });
 
-test('an alert is told once, and is over when its rule has not held for a while', () => {
+test('an alert is reported once, and ends when its rule has not held for a while', () => {
   const monitor = new HealthMonitor();
   const told: number[] = [];
   for (let step = 1; step <= 60; step++) {
@@ -418,7 +418,7 @@ test('an alert is told once, and is over when its rule has not held for a while'
   );
 });
 
-test('afterwards the alerts are those of the time', () => {
+test('read afterwards, a run has the alerts that it had at the time', () => {
   for (const { fires } of Object.values(cases)) {
     const monitor = new HealthMonitor(fires.settings);
     const evaluations = fires.evaluations ?? [];
@@ -434,12 +434,12 @@ test('afterwards the alerts are those of the time', () => {
   }
 });
 
-test('docs/health.md is the table', () => {
+test('docs/health.md has the table as it is', () => {
   const path = join(import.meta.dirname, '..', '..', 'docs', 'health.md');
   assert.equal(readFileSync(path, 'utf8'), healthDocument(), 'run: node scripts/health-document.ts');
 });
 
-test('what two stages earn is not compared: their rewards are not the same', () => {
+test('rewards of two stages are not compared, since they measure different things', () => {
   const steps = (reward: number, stage: number) =>
     run(60, { reward: noise(stage, reward, 0.02), stage }).metrics.map((line) => ({
       ...line,

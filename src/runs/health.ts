@@ -78,7 +78,7 @@ export function healthMonitor(
   return monitor;
 }
 
-/** A monitor, and the function that gives it further records: evaluations count after the step that they were made at, also if they are read later. */
+/** A monitor, and the function that gives it further records: an evaluation counts after its step, even if it is read later. */
 export function replayer(settings: HealthSettings = {}) {
   const monitor = new HealthMonitor(settings);
   const waiting: EvaluationRecord[] = [];

@@ -124,8 +124,8 @@ export class History {
   }
 
   /**
-   * Whether most groups are all good and hardly any all bad, so that a lack of progress is not a problem. It is one where few held-out answers are right
-   * nevertheless: other rewards than the first make groups good, or training problems are memorised.
+   * Whether most groups are all good and hardly any all bad, so that a lack of progress is not a problem. It is a problem if few held-out answers
+   * are right: then rewards other than the first make groups good, or training problems are memorised.
    */
   get isSolved(): boolean {
     return this.#areGroupsGood && !this.#isRefuted;
@@ -154,7 +154,7 @@ export class History {
     return this.#sinceBest.change;
   }
 
-  /** How the training reward had changed by the last evaluation, which says nothing of what was learnt since. */
+  /** How the training reward had changed by the last evaluation, which does not show what was learnt since. */
   get evaluatedReward(): RewardChange | undefined {
     return this.#evaluatedReward;
   }

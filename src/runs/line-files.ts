@@ -46,7 +46,7 @@ export class LineFiles {
     await Promise.all(descriptors.map((descriptor) => promisify(fsync)(descriptor)));
   }
 
-  /** Throws `DIRECTORY_LOST` if a file to which lines are appended is gone: without them, the next checkpoint could not be resumed from. */
+  /** Throws `DIRECTORY_LOST` if a file to which lines are appended is gone: without its lines, the run could not be resumed from the next checkpoint. */
   assertThere(): void {
     for (const file of this.#open.keys()) {
       const path = join(this.#directory, runFiles[file]);
@@ -67,7 +67,7 @@ export class LineFiles {
 }
 
 /**
- * How many bytes a run keeps of its files when it is resumed from this step: the lines before the first one of a later step; all events. An incomplete
+ * How many bytes of its files a run keeps when it is resumed from this step: the lines before the first one of a later step; all events. An incomplete
  * last line, to which the next one would be appended, is not kept. Throws `RUN_DAMAGED`, also unless metrics have a line for each step up to this one:
  * a resumed run would never write the missing ones.
  */
@@ -93,7 +93,7 @@ function lacksStep(path: string, step: number): GradusError {
   return damaged(path, `its line for step ${step} is missing, or not in its place`);
 }
 
-/** Cuts files off behind the bytes to keep, and adds the line feed of the last line if it was missing. */
+/** Truncates files after the bytes to keep, and adds the line feed of the last line if it was missing. */
 export function cutOff(directory: string, kept: KeptBytes): void {
   for (const [file, bytes] of kept) {
     const path = join(directory, runFiles[file]);

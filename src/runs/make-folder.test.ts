@@ -1,4 +1,4 @@
-// Folders are made with those above them; where there can be none, the system's error comes at once.
+// Folders are made with those above them; where none can be made, the system's error comes at once.
 import assert from 'node:assert/strict';
 import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,6 +24,6 @@ test('a file in the way, and a link that leads nowhere, are errors', () => {
   assert.throws(() => makeFolder(join(folder, 'link')), { code: 'EEXIST' });
 });
 
-test('where the system makes none, there is an error at once', { skip: !existsSync('/proc/self') }, () => {
+test('where the system makes none, the error comes at once', { skip: !existsSync('/proc/self') }, () => {
   assert.throws(() => makeFolder('/proc/gradus/run'), { code: 'ENOENT', syscall: 'mkdir' });
 });

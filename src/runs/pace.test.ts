@@ -16,7 +16,7 @@ test('there is none before the first step', () => {
   assert.equal(readPace(folder, running), undefined);
 });
 
-test('the last ten steps tell what is left, of a run that trains', () => {
+test('the last ten steps tell how much time is left in a run that is training', () => {
   const seconds = [50, 50, 50, 50, ...Array.from({ length: 10 }, () => 2)];
   const lines = seconds.map((step_time, i) => `${JSON.stringify({ step: i + 1, step_time })}\n`);
   writeFileSync(join(folder, 'timings.jsonl'), lines.join(''));

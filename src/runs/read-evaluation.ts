@@ -1,4 +1,4 @@
-// Reads the completions of evaluations, finished or not; of runs that have none, there is nothing to read.
+// Reads the completions of evaluations, finished or not; none for runs without any.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
@@ -19,7 +19,7 @@ export function listKeptEvaluations(directory: string): KeptEvaluation[] {
     if (!named) return [];
     const { problems, part } = evaluationPaths(directory, named.name);
     const isFinished = file === basename(problems);
-    // A process may have been killed when it had both.
+    // A process that was killed may have left both.
     if (!isFinished && (file !== basename(part) || existsSync(problems))) return [];
     const { name, step, isOfCommand } = named;
     const command = isOfCommand ? ('eval' as const) : ('train' as const);
@@ -93,7 +93,7 @@ const partFields: Fields = {
 };
 
 /**
- * The problems of an evaluation, in order; of one that was interrupted, those of which it has all completions. An incomplete last line is passed over.
+ * The problems of an evaluation, in order; of an interrupted one, those with all completions. An incomplete last line is skipped.
  * Throws `RUN_DAMAGED`.
  */
 export function readEvaluatedProblems({ path }: Pick<KeptEvaluation, 'path'>): EvaluatedProblem[] {
@@ -149,7 +149,7 @@ export function wholeProblems(parts: readonly EvaluatedPart[]): EvaluatedProblem
     .sort((a, b) => a.step - b.step || a.problem - b.problem);
 }
 
-/** Keys have the same order whichever part came first. */
+/** Keys have the same order, whichever part came first. */
 function joined(before: EvaluatedPart | undefined, part: EvaluatedPart): EvaluatedPart {
   if (!before) return part;
   const { greedy = part.greedy, samples = part.samples, ...head } = before;

@@ -44,7 +44,7 @@ export function* eachLine<T extends object>(path: string, fields: Fields = {}, f
   }
 }
 
-/** The lines behind the last one for which `isEarlier` holds. They are read from the end, and what is before them only as far as necessary. */
+/** The lines behind the last one for which `isEarlier` holds. They are read from the end, and earlier lines only as far as necessary. */
 export function linesBehind<T extends object>(path: string, isEarlier: (line: T) => boolean, fields: Fields = {}): T[] {
   const from = lastLine(path, isEarlier)?.end ?? 0;
   return Array.from(eachLine<T>(path, fields, from), ({ value }) => value);
@@ -66,7 +66,7 @@ export function lastLine<T extends object>(
     let found: FileLine<T> | undefined;
     let end = from;
     for (const line of splitLines(fileChunks(path, from))) {
-      // The first line may have begun before.
+      // The first line may have begun earlier.
       const isWhole = end > from || from === 0;
       end += line.length;
       const value = isWhole ? objectOf<T>(line) : undefined;
@@ -130,7 +130,7 @@ export function* fileChunks(path: string, from = 0): Generator<Uint8Array> {
   }
 }
 
-/** Throws `RUN_DAMAGED` for a pipe, for example: reading it would wait for ever. */
+/** Throws `RUN_DAMAGED` for anything but a file: reading a pipe, for example, would wait for ever. */
 function assertFile(path: string): void {
   if (!statSync(path).isFile()) throw damaged(path, 'it is no file');
 }

@@ -1,4 +1,4 @@
-// A run that has written nothing yet is told from a place where there is none.
+// A run that has written nothing yet is told apart from a place without a run.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const readers = {
 };
 
 for (const [name, read] of Object.entries(readers)) {
-  test(`${name}: a place where nothing is, and the name of a run instead of its directory`, (t) => {
+  test(`${name}: a missing folder, and the name of a run instead of its directory`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-no-run-'));
     t.after(() => rmSync(folder, { recursive: true }));
     for (const directory of [join(folder, 'missing'), 'colours'])

@@ -149,7 +149,7 @@ export function readRollouts(directory: string, step: number): RolloutRecord[] {
   return [...eachRollout(directory, step)];
 }
 
-/** The groups of a step one after the other: those with thousands of long completions need not be in memory together. */
+/** The groups of a step one after the other, so that thousands of long completions need not be in memory together. */
 export function* eachRollout(directory: string, step: number): Generator<RolloutRecord> {
   const path = rolloutsFile(directory, step);
   let number = 0;
@@ -184,7 +184,7 @@ export function runArtifacts(directory: string): Record<string, string> {
 
 /**
  * The directory of a run, given the directory itself, the run's name under `root`, or `latest` for the one that was started last.
- * Throws `RUN_NOT_FOUND`, or what the system says of a path at which it does not let us look.
+ * Throws `RUN_NOT_FOUND`, or the system's error for a path that may not be read.
  * @param root @default 'runs'
  */
 export function findRun(name: string, root = 'runs'): string {
@@ -208,7 +208,7 @@ export function findRun(name: string, root = 'runs'): string {
   });
 }
 
-/** Throws what the system says if it cannot look, such as for a lack of permission; `existsSync` says that there is nothing. */
+/** Throws the system's error if it cannot look, for lack of permission for example; `existsSync` would say that there is nothing. */
 export function assertReadable(directory: string): void {
   try {
     statSync(join(directory, runFiles.run), { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-// What a result says of a run beside its figures, where there is something to say.
+// What a result says about a run besides its figures, if there is something to say.
 import type { RunRecord } from './records.ts';
 
 /** The files that changed during a run, if any. */

@@ -186,7 +186,7 @@ test('a checkpoint that fails half way leaves the one before it', async () => {
   assert.equal(findCheckpoint(store.directory, 'latest').state.step, 1);
 });
 
-test('a run that goes on forgets what came after its checkpoint', async () => {
+test('a resumed run forgets what came after its checkpoint', async () => {
   const store = create('resumed');
   for (const step of [1, 2, 3]) {
     store.writeMetrics(step, { reward: step });
@@ -205,7 +205,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     completions.finish();
     completions.close();
   }
-  // Of gradus eval: its checkpoint is made again.
+  // Made by gradus eval: its checkpoint is made again.
   for (const step of [2, 3]) writeFileSync(join(store.directory, 'evals', `step_00000${step}-0123abcd.json`), '{}');
   await store.settle();
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
@@ -243,7 +243,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   );
 });
 
-test('what a run keeps when it goes on has the same bytes, whose last line ends', () => {
+test('what a run keeps when it is resumed has the same bytes, and its last line ends', () => {
   const store = create('kept');
   const path = join(store.directory, 'metrics.jsonl');
   const lines = ['{"step":1,"reward":1e-7}\n', '{"step":2, "reward":0.50}\n', '{"step":3,"reward":3}'];
@@ -321,7 +321,7 @@ test('runs are found by directory, by name and as the latest', () => {
   assert.throws(() => findRun('erly', root), { hint: /moved/ }, 'the names by which runs are found');
 });
 
-test('a process is alive until it ends, buried or not, and another with its id is not it', async () => {
+test('a process is alive until it ends, reaped or not, and another one with its id does not count', async () => {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)']);
   const start = processStart(child.pid!);
   assert.ok(isAlive(child.pid!, start));

@@ -136,7 +136,7 @@ export class RunStore {
     });
     store.#rewind(last, kept);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
-    // Only now: the configuration before named files where they were then.
+    // Only now: the earlier configuration named files where they were then.
     store.update({ trained_in: store.directory });
     return store;
   }
@@ -298,7 +298,7 @@ export class RunStore {
     }
     const evaluations = join(this.directory, runFiles.evaluations);
     for (const name of existsSync(evaluations) ? readdirSync(evaluations) : []) {
-      // Those of gradus eval, too: the checkpoints that they are of are made again.
+      // Those of gradus eval, too: the checkpoints that they evaluated are made again.
       if ((evaluationNamed(name)?.step ?? step) > step) rmSync(join(evaluations, name));
     }
   }

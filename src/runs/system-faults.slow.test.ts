@@ -1,4 +1,4 @@
-// What the system says of files, as errors with codes of ours.
+// The system's errors about files, as errors with our codes.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';

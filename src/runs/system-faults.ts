@@ -95,7 +95,7 @@ export function faultError(
   });
 }
 
-/** The codes of faults of the place that is written to. The other codes may also be about a file that is read. */
+/** The codes of faults of the place that is written to. Other codes may also concern a file that is read. */
 const ofTarget: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
 
 /**

@@ -52,7 +52,7 @@ test('the first and the last steps are those of the last stage: what stages rewa
   });
 });
 
-test('a run whose reward or data changed on the way is measured in two ways, which shows nothing', () => {
+test('a run whose reward or data changed on the way is measured in two ways, and shows nothing', () => {
   const evaluations = [evaluation(0, correct(40)), evaluation(9, correct(80))];
   const { learning, reason, held_out } = learningVerdict([], evaluations, ['rewards.ts']);
   assert.deepEqual([learning, held_out!.difference], ['inconclusive', 0.4]);
@@ -66,7 +66,7 @@ test('held out: few problems show nothing, however equal or different', () => {
   assert.equal(heldOut(correct(0, 4), correct(4, 4))!.learning, 'inconclusive');
 });
 
-test('held out: the reason says whether problems are too few for any interval, and what changes that', () => {
+test('held out: the reason says if there are too few problems for any interval, and what would help', () => {
   const reason = (before: number[], after: number[]) =>
     learningVerdict([], [evaluation(0, before), evaluation(9, after)]).reason;
   assert.match(
@@ -79,7 +79,7 @@ test('held out: the reason says whether problems are too few for any interval, a
   assert.doesNotMatch(reason(correct(40), correct(80)), /fewer|more problems/);
 });
 
-test('held out: where the training reward rises, too, more steps would tell', () => {
+test('held out: if the training reward rises, too, more steps would tell', () => {
   const evaluations = [evaluation(0, correct(1)), evaluation(60, correct(5))];
   const reason = (reward: (t: number) => number) => learningVerdict(curve(60, reward, 0.02), evaluations).reason;
   assert.match(
@@ -122,13 +122,13 @@ test('held out: only problems that both could judge are compared', () => {
   assert.equal(heldOut([null], [1]), undefined);
 });
 
-test('held out: one evaluation, or two of other problems, are no comparison', () => {
+test('held out: one evaluation, or two on different problems, allow no comparison', () => {
   assert.equal(heldOutChange([evaluation(0, [1])]), undefined);
   assert.equal(heldOutChange([]), undefined);
   assert.equal(heldOut([1], [1, 0]), undefined);
 });
 
-test('held out: rewards that are always the same prove nothing, few problems without a right answer neither', () => {
+test('held out: constant rewards prove nothing, nor do a few problems without a right answer', () => {
   const allWrong = (problems: number) => {
     const zeros = correct(0, problems);
     return heldOutChange([evaluation(0, zeros, zeros), evaluation(5, zeros, zeros)])!;
@@ -195,7 +195,7 @@ test('training reward: the scale of rewards does not matter', () => {
   assert.equal(rewardChange(scaled(100))!.learning, 'improved');
 });
 
-test('held-out problems decide where there are any; the training reward is told beside', () => {
+test('held-out problems decide if there are any; the training reward is reported as well', () => {
   const rising = curve(60, (t) => 0.2 + 0.6 * t, 0.03);
   const verdict = learningVerdict(rising, [evaluation(0, correct(50)), evaluation(60, correct(50))]);
   assert.deepEqual(
@@ -211,7 +211,7 @@ test('a short run without evaluations shows nothing', () => {
   assert.equal(learningVerdict([]).basis, 'none');
 });
 
-test('of a run in stages the training reward of the last one counts', () => {
+test('in a run with stages, the training reward of the last one counts', () => {
   const first = curve(60, () => 0.9, 0.02).map((step) => ({ ...step, stage: 1 }));
   const second = curve(60, (t) => 0.2 + 0.4 * t, 0.02).map((line) => ({ ...line, step: line.step + 60, stage: 2 }));
   assert.equal(learningVerdict([...first, ...second]).learning, 'improved');

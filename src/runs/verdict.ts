@@ -27,7 +27,7 @@ const [shortestWindow, longestWindow] = [10, 100];
 
 /**
  * Whether a run has learnt: from its first and last evaluations if there are two, else from its training reward.
- * @param changedFiles of rewards, data and the like that changed during the run, whose beginning and end are then not measured alike
+ * @param changedFiles of rewards, data and the like that changed during the run, so that its beginning and end are not comparable
  */
 export function learningVerdict(
   metrics: readonly MetricsRecord[],
@@ -137,8 +137,8 @@ export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | 
 }
 
 /**
- * The means of a metric over the first and the last steps of the last stage that have it: the windows that verdicts compare, or halves where there are too
- * few for them. Undefined if no step has it.
+ * The means of a metric over the first and the last steps of the last stage that have it: the windows that verdicts compare, or halves if there are too
+ * few. Undefined if no step has it.
  */
 export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
   const values = ofLastStage(metrics).flatMap((record) => record[name] ?? []);
@@ -207,7 +207,7 @@ function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined):
   return `${what} ${span(change)}; ${where}${why}${hintOf(change, reward)}`;
 }
 
-/** Adds greedy accuracy where it changed otherwise than sampled accuracy and the two intervals do not overlap. */
+/** Adds greedy accuracy if it changed differently from sampled accuracy and the two intervals do not overlap. */
 function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: HeldOutChange): string {
   const name = 'eval/accuracy';
   const [first, last] = [evaluations[0]!, evaluations.at(-1)!];
@@ -220,7 +220,7 @@ function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: Held
   return `; greedy accuracy ${rose ? 'rose' : 'fell'}, ${values}`;
 }
 
-/** Says what would tell more if the result is inconclusive: more problems, or more steps where the training reward rises, too. */
+/** Says what would help if the result is inconclusive: more problems, or more steps if the training reward is rising. */
 function hintOf({ learning, problems, difference }: HeldOutChange, reward: RewardChange | undefined): string {
   if (learning !== 'inconclusive') return '';
   const steps = reward?.learning === 'improved' && difference > 0 ? 'more steps, or ' : '';

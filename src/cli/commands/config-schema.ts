@@ -7,7 +7,7 @@ const EXAMPLES = `Examples:
       # then, as the first line of a config: # yaml-language-server: $schema=gradus.schema.json
 `;
 
-/** The schema of configurations, in which `taskset` is limited to the names that there are, and `taskset_config` to the settings of the one named. */
+/** The schema of configurations, in which `taskset` is limited to the existing names, and `taskset_config` to the settings of the one named. */
 async function configJsonSchema(): Promise<object> {
   const { z } = await import('zod');
   const { configSchema } = await import('../../config/schema.ts');

@@ -81,7 +81,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
   }
 }
 
-/** Commands that are suggested to a newcomer in the end. */
+/** Commands to suggest to a newcomer at the end. */
 const next = ['gradus dashboard', 'gradus init my-task'];
 
 function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {

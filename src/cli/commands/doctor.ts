@@ -49,7 +49,7 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   );
 }
 
-/** A summary for people, since most of a dozen lines may say no. If the machine is not ready, the error says so instead. */
+/** A summary for people: a ready machine may still have a dozen checks that say no. If it is not ready, the error says so instead. */
 function conclusion({ ok, backend, compute }: DoctorResult): string[] {
   const where = compute === 'local' ? 'on this machine' : `at ${compute}`;
   return ok ? [`ready: training with backend ${backend} ${where} needs nothing that says no`] : [];

@@ -100,7 +100,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
       writeFileSync(join(dir, file), contents[file]!);
     }
   } catch (error) {
-    // Half a project would be in the way of the next attempt.
+    // A half-written project would block the next attempt.
     for (const file of own) rmSync(join(dir, file), { force: true });
     throw systemError(error, dir);
   }

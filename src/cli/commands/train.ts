@@ -178,7 +178,7 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   return 0 as const;
 }
 
-/** What is worth typing after a run. */
+/** Useful commands after a run. */
 export const nextCommands: SayNext = ({ alerts, error, evals }, run) => [
   ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [command('diagnose', run)] : []),
   command('evaluate', run, evals.length > 0 ? {} : { split: 'train' }),

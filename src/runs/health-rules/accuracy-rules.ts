@@ -115,7 +115,7 @@ export const accuracyRules: readonly HealthRule[] = [
   }),
 ];
 
-/** @param share of the reward's gain that would be no divergence: where few answers are right, a gain of the reward is less than the margin of accuracy */
+/** @param share of the reward's gain that accuracy may lack: where few answers are right, a gain in reward may be below the margin of accuracy */
 function divergence(history: History, accuracy: 'flat' | 'regressed', share = 0): string | undefined {
   const { evaluatedReward: reward, heldOut } = history;
   if (reward?.learning !== 'improved' || (accuracy === 'flat' && history.isSolved)) return undefined;

@@ -1,4 +1,4 @@
-// Rules about the training reward: rewards that fail or say nothing, and how the reward changes.
+// Rules about the training reward: rewards that fail or carry no information, and how the reward changes.
 import { call } from '../../common/words.ts';
 import type { History } from '../history.ts';
 import type { RewardChange } from '../records.ts';
@@ -53,7 +53,7 @@ export const rewardRules: readonly HealthRule[] = [
       for (const name of history.rewardNames.filter(judgesFormat)) {
         const first = history.firstMean(`rewards/${name}/mean`, steps);
         const last = history.lastMean(`rewards/${name}/mean`, steps);
-        // A penalty of the form is below 0, however good the form is.
+        // A penalty on form is never above 0, however good the form.
         if (first === undefined || last === undefined || last < 0 || last >= most || last - first > gain) continue;
         return `${name} was ${number(last)} in the mean of the last ${steps} steps, ${number(first)} in that of the first ${steps}`;
       }

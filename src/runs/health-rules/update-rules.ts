@@ -28,7 +28,7 @@ export const updateRules: readonly HealthRule[] = [
     suggestion:
       'Lower learning_rate or max_grad_norm, raise prompts_per_step, and look for rewards that are much larger than others.',
     check(history, { steps, times, norm, factor }) {
-      // Gradients are large from the start where completions are long (luspo) or rewards are, and become so as ever fewer groups are mixed.
+      // Gradients are large from the start if completions are long (luspo) or rewards large, and grow as fewer and fewer groups are mixed.
       const first = history.firstMean('grad_norm', steps);
       if (first === undefined || !history.hasNotImproved) return undefined;
       const limit = Math.max(norm, factor * first);
@@ -46,7 +46,7 @@ export const updateRules: readonly HealthRule[] = [
     why: 'The policy changes more in one step than its rollouts support, so that many tokens have no gradient.',
     suggestion: 'Lower learning_rate or num_iterations.',
     check(history, { steps, fraction }) {
-      // Where whole sequences are clipped (GSPO), it may be that many in a run that learns.
+      // Where whole sequences are clipped (GSPO), so many may be clipped in a run that learns.
       const clipped = history.lastMean('clip_ratio/region_mean', steps);
       if (clipped === undefined || clipped <= fraction || !history.hasNotImproved) return undefined;
       return `${percent(clipped)} of importance ratios in the last ${steps} steps were clipped`;

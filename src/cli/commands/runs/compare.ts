@@ -46,7 +46,7 @@ function commandsOf({ config, settings, export: exported }: Rejudging): string[]
   ];
 }
 
-/** More runs than this stand below each other, one a line. */
+/** More runs than this are listed one per line instead of side by side. */
 const MOST_BESIDE = 3;
 
 function text({ runs, config, held_out }: Comparison, next: readonly string[] = []): string {

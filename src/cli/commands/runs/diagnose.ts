@@ -27,7 +27,7 @@ async function diagnose({ output }: Cli, name: string) {
   const { doubtsAmong, preflightWarnings } = await import('../../../training/preflight-warnings.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
-  // What was wrong before the first step is the likeliest reason why nothing was learnt, or only seems to be learnt.
+  // What was already wrong before the first step is the likeliest reason why nothing was learnt, or why learning is only apparent.
   const known = preflightWarnings(directory);
   const warnings = verdict.learning === 'improved' ? doubtsAmong(known) : known;
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);

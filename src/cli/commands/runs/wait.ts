@@ -66,7 +66,7 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
 function failureOf(record: RunRecord, directory: string, hasConfig: boolean): DescribedError | undefined {
   const { status, error, step, max_steps, stop_reason } = record;
   const where = `at step ${step} of ${max_steps}`;
-  // A run that ended before it wrote its configuration has nothing to go on from.
+  // A run that ended before it wrote its configuration cannot be resumed.
   const hint = hasConfig ? resuming(directory) : 'it had not begun: start it again';
   const failure: DescribedError = error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` };
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
