@@ -49,7 +49,7 @@ EXPORTED int64_t gradus_blas_products(void) { return blas_products; }
 
 /** Rounded products are handed over where rounding means nothing. */
 static int is_for_blas(const Product *p) {
-  const int whole = left_size(p->rounding) == WHOLE_BLOCK && !p->packed && !p->levels;
+  const int whole = left_size(p->rounding) == WHOLE_BLOCK && !p->packed && !p->levels && !p->batch_invariant;
   const int large = p->rows >= LEAST_BLAS_SIZE && p->columns >= LEAST_BLAS_SIZE && p->rows * p->columns * p->depth >= LEAST_BLAS_WORK;
   const int fits = p->rows < INT_MAX && p->columns < INT_MAX && p->depth < INT_MAX && p->right.stride < INT_MAX;
   return whole && large && fits && has_blas();

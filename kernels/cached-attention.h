@@ -1,5 +1,5 @@
 // CachedAttention, the operator that ONNX Runtime calls for attention over a cache: of one token of each row (decoding.h), or of several
-// (attention.h). It rotates queries and keys, and appends keys and values to the cache, which is in float32 or float16.
+// (attention.h, or where results must not depend on how many are read at once, decoding.h as well). It rotates queries and keys, and appends keys and values to the cache, which is in float32 or float16.
 #pragma once
 
 #include "decoding.h"
@@ -13,10 +13,11 @@ typedef struct {
   void *keys, *values; // the caches
   Format format; // of the caches, FLOAT32 or FLOAT16
   int64_t rows, steps, heads, kv_heads, size, room, positions, window;
+  int batch_invariant;
 } Cached;
 
 /** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
-static int64_t first_position(const Cached *c, int64_t row) { return c->last[row] < c->steps ? 0 : (int64_t)c->last[row] - c->steps + 1; }
+static int64_t first_position(const Cached *c, int64_t row) { return first_step(c->last[row], c->steps); }
 
 static void rotate(const Cached *c, int64_t position, const float *from, float *into) {
   const int64_t half = c->size / 2;
@@ -94,7 +95,7 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
   if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
   else
     for (int64_t row = 0; row < c->rows; row++) append_task(c, (size_t)row);
-  if (!status && c->steps > 1) status = read_texts(c, scale, context);
+  if (!status && c->steps > 1 && !c->batch_invariant) status = read_texts(c, scale, context);
   else if (!status) {
     Step step = {.query = c->rotated,
                  .keys = c->keys,
@@ -103,7 +104,8 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
                  .output = c->output,
                  .last = c->last,
                  .twins = c->twins,
-                 .rows = c->rows,
+                 .rows = c->rows * c->steps,
+                 .steps = c->steps,
                  .heads = c->heads,
                  .kv_heads = c->kv_heads,
                  .size = c->size,
@@ -126,7 +128,11 @@ static int positions_fit(const Cached *c) {
 }
 
 static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtKernelContext *context) {
-  Cached c = {.heads = node->heads, .kv_heads = node->kv_heads, .window = (int64_t)node->window, .format = format};
+  Cached c = {.heads = node->heads,
+              .kv_heads = node->kv_heads,
+              .window = (int64_t)node->window,
+              .format = format,
+              .batch_invariant = (int)node->batch_invariant};
   const void *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   OrtStatus *status = read_input(context, 0, &c.query, query, 2);

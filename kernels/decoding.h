@@ -1,4 +1,4 @@
-// Attention of single tokens over a cache, for decoding.
+// Attention of single tokens over a cache, for decoding. The order of a row's sums depends on its position alone.
 //
 // Time goes into reading the cache. So rows that begin with the same tokens read the keys and values of these from one place, some rows at a time. Only that
 // place need have them.
@@ -23,9 +23,10 @@ typedef struct {
   const void *keys, *values; // [rows, kv_heads, room, size], with those of the current token
   Format format; // of these, FLOAT32 or FLOAT16
   float *output; // [rows, heads · size]
-  const int64_t *last; // the position of each row's token
-  const Twin *twins;
+  const int64_t *last; // the position of each slot's last token
+  const Twin *twins; // of each slot
   int64_t rows, heads, kv_heads, size, room;
+  int64_t steps; // rows one after another that share a slot of the caches, since they are tokens of one text
   int64_t window; // how many keys a token attends to, its own included; 0 for all
   float scale;
   int64_t *order; // rows, those with the same twin side by side
@@ -141,18 +142,35 @@ static void normalize(float *scores, int64_t count) {
   scale_row(scores, count, 1 / hsum(sum));
 }
 
+static inline int64_t first_step(int64_t last, int64_t steps) { return last < steps ? 0 : last - steps + 1; }
+
+/** How many keys a row attends to. A slot may have fewer tokens than steps. */
+static int64_t keys_of(const Step *s, int64_t row) {
+  const int64_t last = s->last[row / s->steps], position = first_step(last, s->steps) + row % s->steps;
+  return position <= last ? position + 1 : 0;
+}
+
+/** Of several tokens of one text, each begins with all that the one before has. */
+static Twin twin_of(const Step *s, int64_t row) {
+  const int64_t slot = row / s->steps;
+  return s->steps > 1 && s->twins[slot].row == slot ? (Twin){slot, s->room} : s->twins[slot];
+}
+
+/** Where the keys or values of a slot and head begin. */
+static int64_t place_of(const Step *s, int64_t slot, int64_t head) { return (slot * s->kv_heads + head) * s->room * s->size; }
+
 /** One key-value head of a chunk of rows with the same twin. */
 static void step_task(void *data, size_t index) {
   Step *s = data;
   const int64_t chunk = (int64_t)index % s->chunk_count, head = (int64_t)index / s->chunk_count, queries_per_kv = s->heads / s->kv_heads;
   const int64_t *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * queries_per_kv;
-  const int64_t twin = (int64_t)s->twins[rows[0]].row, slot = s->room * s->size;
+  const Twin twin = twin_of(s, rows[0]);
   // Keys that all rows have in common, and those of the longest row. A row that is its own twin reads its own keys without them.
-  int64_t together = count > 1 || rows[0] != twin ? (int64_t)s->twins[rows[0]].count : 0, longest = 0;
+  int64_t together = count > 1 || rows[0] / s->steps != twin.row ? twin.count : 0, longest = 0;
   for (int64_t i = 0; i < count; i++) {
-    const int64_t keys = (int64_t)s->last[rows[i]] + 1;
+    const int64_t keys = keys_of(s, rows[i]);
     if (keys > longest) longest = keys;
-    together = least(together, least(keys, (int64_t)s->last[twin] + 1));
+    together = least(together, least(keys, (int64_t)s->last[twin.row] + 1));
   }
   const int64_t stride = ceiling(longest, 16) * 16;
   const Scratch scratch = borrow(queries * (stride * sizeof(float) + 2 * sizeof(float *)));
@@ -169,10 +187,10 @@ static void step_task(void *data, size_t index) {
     output[i] = s->output + place;
     memset(output[i], 0, s->size * sizeof(float));
   }
-  const int64_t common = (twin * s->kv_heads + head) * slot;
+  const int64_t common = place_of(s, twin.row, head);
   score(s, query, queries, common, together, scores, stride);
   for (int64_t i = 0; i < count; i++) {
-    const int64_t own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (int64_t)s->last[rows[i]] + 1;
+    const int64_t own = place_of(s, rows[i] / s->steps, head) + together * s->size, keys = keys_of(s, rows[i]);
     float *own_scores = scores + i * queries_per_kv * stride;
     score(s, query + i * queries_per_kv, queries_per_kv, own, keys - together, own_scores + together, stride);
     const int64_t hidden = s->window && s->window < keys ? keys - s->window : 0;
@@ -183,11 +201,13 @@ static void step_task(void *data, size_t index) {
   }
   add_values(s, output, queries, common, together, scores, stride);
   for (int64_t i = 0; i < count; i++) {
-    const int64_t own = (rows[i] * s->kv_heads + head) * slot + together * s->size, keys = (int64_t)s->last[rows[i]] + 1;
+    const int64_t own = place_of(s, rows[i] / s->steps, head) + together * s->size, keys = keys_of(s, rows[i]);
     add_values(s, output + i * queries_per_kv, queries_per_kv, own, keys - together, scores + i * queries_per_kv * stride + together, stride);
   }
   give_back(scratch);
 }
+
+static int share_tokens(Twin a, Twin b) { return a.row == b.row && a.count == b.count; }
 
 /**
  * Puts rows with the same twin side by side, and divides them into chunks with the same number of tokens from it. `starts` has room for a number for each
@@ -195,18 +215,18 @@ static void step_task(void *data, size_t index) {
  */
 static void arrange(Step *s, int64_t *starts) {
   memset(starts, 0, (s->rows + 1) * sizeof *starts);
-  for (int64_t row = 0; row < s->rows; row++) starts[s->twins[row].row + 1]++;
+  for (int64_t row = 0; row < s->rows; row++) starts[twin_of(s, row).row + 1]++;
   for (int64_t row = 0; row < s->rows; row++) starts[row + 1] += starts[row];
-  for (int64_t row = 0; row < s->rows; row++) s->order[starts[s->twins[row].row]++] = row;
+  for (int64_t row = 0; row < s->rows; row++) s->order[starts[twin_of(s, row).row]++] = row;
   s->chunk_count = 0;
   for (int64_t i = 0; i < s->rows; i++) {
     const int64_t begun = s->chunk_count > 0 ? i - s->chunks[s->chunk_count - 1] : TOGETHER;
-    if (begun >= TOGETHER || memcmp(s->twins + s->order[i], s->twins + s->order[i - 1], sizeof(Twin))) s->chunks[s->chunk_count++] = i;
+    if (begun >= TOGETHER || !share_tokens(twin_of(s, s->order[i]), twin_of(s, s->order[i - 1]))) s->chunks[s->chunk_count++] = i;
   }
   s->chunks[s->chunk_count] = s->rows;
 }
 
-/** Attention of one token of each row. */
+/** Attention of each row's token. */
 static OrtStatus *compute_step(Step *s, OrtKernelContext *context) {
   int64_t *memory = malloc((3 * s->rows + 2) * sizeof *memory);
   if (!memory) return out_of_memory();

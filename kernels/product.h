@@ -36,6 +36,7 @@ typedef struct Product {
   Rounding rounding;
   const Packed *packed; // the right operand, if it was packed before
   int64_t packed_block; // the size of its blocks, WHOLE_BLOCK or HIGH_BLOCK
+  int batch_invariant; // whether a row of the result must be the same, to the last bit, however many rows there are
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *lora_b; // inner · B, or null; as large as this product, but less deep. Only its operands count
   const struct Product *lora_a; // left · A, or null; its result is inner

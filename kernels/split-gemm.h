@@ -30,6 +30,7 @@ typedef struct {
   int64_t format; // of the right operand
   enum { EACH_RUN, ONCE, ONCE_BFLOAT16, ONCE_INT8, ONCE_INT4, EACH_RUN_ROUNDED, EACH_RUN_COARSE } packing;
   float alpha, lora_b_alpha, lora_a_alpha;
+  int64_t batch_invariant; // see Product
   int64_t count; // products, of one left operand
   Packed *packed[JOINT];
   int64_t packed_block[JOINT];
@@ -92,6 +93,7 @@ static OrtStatus *create_product(const Operator *operator, const OrtApi * ignore
   if (!status) status = api->KernelInfoGetAttribute_float(info, "lora_b_alpha", &node->lora_b_alpha);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "lora_a_transB", &node->lora_a_transposed);
   if (!status) status = api->KernelInfoGetAttribute_float(info, "lora_a_alpha", &node->lora_a_alpha);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "batch_invariant", &node->batch_invariant);
   size_t inputs = 0;
   if (!status) status = api->KernelInfo_GetInputCount(info, &inputs);
   for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
@@ -148,6 +150,7 @@ static OrtStatus *read_product(const ProductNode *node, int64_t index, OrtKernel
                                                                  : NOT_ROUNDED,
                  .packed = node->packed[index],
                  .packed_block = node->packed_block[index],
+                 .batch_invariant = (int)node->batch_invariant,
                  .levels = node->levels[index]};
   *lora_b = (Product){.right_transposed = (int)node->lora_b_transposed, .alpha = node->lora_b_alpha};
   *lora_a = (Product){.right_transposed = (int)node->lora_a_transposed, .alpha = node->lora_a_alpha};

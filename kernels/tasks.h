@@ -140,7 +140,7 @@ static OrtStatus *run_pass(Pass *pass, OrtKernelContext *context) {
 }
 
 static OrtStatus *compute_product(const Product *p, OrtKernelContext *context) {
-  if (p->packed && p->rows <= FEW_ROWS) return compute_few(p, context);
+  if (p->packed && p->rows <= FEW_ROWS && !p->batch_invariant) return compute_few(p, context);
 #ifdef BLAS_LIBRARY
   if (is_for_blas(p)) return compute_by_blas(p, context);
 #endif

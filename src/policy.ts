@@ -25,6 +25,12 @@ export interface SamplingOptions extends SamplingFilters {
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** The texts that `stopWhen` looks for, so that a policy that samples in another process can stop there. @default unknown */
   readonly stopTexts?: readonly string[];
+  /**
+   * Whether the numbers of a completion must depend on its own prompt and seed alone, to the last bit: not on what else is sampled, nor on which keys
+   * and values are used again. Requests that `mayContinue` then help all later ones of the call that begin with the same tokens. Policies in other
+   * processes ignore it. @default false
+   */
+  readonly batchInvariant?: boolean;
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,7 +45,7 @@ export interface SampleRequest {
   readonly maxTokens?: number;
   /** Ends this completion, in addition to the options' `stopWhen`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
-  /** Whether the dialogue's next prompt may continue this completion, so that its KV cache is worth keeping. @default false */
+  /** Whether a later prompt may continue this completion, so that its KV cache is worth keeping. @default false */
   readonly mayContinue?: boolean;
   /** How many of the most likely tokens to report at each position of the completion. @default 0 */
   readonly topLogprobs?: number;
@@ -123,6 +129,11 @@ export interface Policy {
 export interface ConverseOptions<T> extends SamplingOptions {
   /** Called before each forward pass; returns new dialogues, which join the others and continue their indices. @default none */
   readonly arrivals?: () => readonly Dialogue<T>[];
+  /**
+   * Called when nothing is left to sample. Resolves to true as soon as there are new dialogues, or to false if there will be none. Meanwhile caches
+   * are kept. @default there will be none
+   */
+  readonly awaitArrivals?: () => Promise<boolean>;
 }
 
 /** Ends completions at any of the given texts, even if they begin or end inside a token. */

@@ -25,7 +25,11 @@ export async function converse<T>(
       else requests.push(value);
       return !done;
     });
-    if (requests.length === 0) return;
+    if (requests.length === 0) {
+      if (!(await options.awaitArrivals?.())) return;
+      yielded = [];
+      continue;
+    }
     const completions = await policy.sample(requests, options);
     assertCompletions(completions, requests.length);
     yielded = await Promise.all(await startAll(active, (index, i) => all[index]!.next(completions[i]!)));

@@ -52,6 +52,7 @@ const optionDemands: Demands<RolloutOptions> = {
   temperature: number,
   ...filterDemands,
   stopWhen: optional(kind('a function')),
+  batchInvariant: flag,
   maxTurns: number,
   maxEpisodeTokens: number,
   stepTimeout: number,

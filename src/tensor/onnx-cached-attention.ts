@@ -10,8 +10,9 @@ const HEAD_MULTIPLE = 8;
 const ROTATED_MULTIPLE = 16;
 
 /** The attributes of our custom operators for attention. */
-export function namedHeads({ heads, keyValueHeads, scale, window = 0 }: AttentionHeads) {
-  return { heads, key_value_heads: keyValueHeads, scale: { float: scale }, window };
+export function namedHeads({ heads, keyValueHeads, scale, window = 0 }: AttentionHeads, emit: Emitter) {
+  const batch_invariant = Number(emit.batchInvariant);
+  return { heads, key_value_heads: keyValueHeads, scale: { float: scale }, window, batch_invariant };
 }
 
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
@@ -25,7 +26,7 @@ export function lowerCachedAttention(
   const halves = inputs[3]!.type === 'float16';
   if (twins !== undefined && emit.packing !== undefined) {
     const operator = halves ? 'CachedAttentionInHalves' : 'CachedAttention';
-    return emit.nodeWithResults(3, operator, operands, { ...namedHeads(attributes), rounded: 0 }, GRADUS);
+    return emit.nodeWithResults(3, operator, operands, { ...namedHeads(attributes, emit), rounded: 0 }, GRADUS);
   }
   if (halves) throw new Error('only our own attention reads caches in float16');
   const batch = inputs[5]!.shape[0]!;

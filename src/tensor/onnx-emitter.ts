@@ -37,6 +37,8 @@ export class Emitter {
 
   /** How our custom operator packs large matrices; `undefined` where ONNX Runtime's is used. */
   readonly packing: Packing | undefined;
+  /** See `LoweringOptions`. */
+  readonly batchInvariant: boolean;
   readonly #packings: ReadonlyMap<string, Packing>;
   readonly #initializers: ReadonlySet<string>;
   readonly #readers: ReadonlyMap<Tensor, number>;
@@ -44,9 +46,15 @@ export class Emitter {
 
   constructor(
     roots: readonly Tensor[],
-    options: { initializers: ReadonlySet<string>; packing?: Packing; packings?: ReadonlyMap<string, Packing> },
+    options: {
+      initializers: ReadonlySet<string>;
+      packing?: Packing;
+      packings?: ReadonlyMap<string, Packing>;
+      batchInvariant?: boolean;
+    },
   ) {
     this.packing = options.packing;
+    this.batchInvariant = options.batchInvariant ?? false;
     this.#packings = options.packings ?? new Map();
     this.#initializers = options.initializers;
     const order = topologicalOrder(roots);

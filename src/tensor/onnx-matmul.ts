@@ -95,7 +95,8 @@ function emitSplit(
   thin: Sum | undefined,
   emit: Emitter,
 ): string {
-  const attributes = { transA, transB, alpha: { float: alpha }, packing, format };
+  const batch_invariant = Number(emit.batchInvariant);
+  const attributes = { transA, transB, alpha: { float: alpha }, packing, format, batch_invariant };
   if (!thin) {
     const inputs = addend === undefined ? [left, right] : [left, right, addend];
     return emit.node('SplitGemm', inputs, { ...attributes, ...thinAttributes() }, GRADUS);
@@ -149,6 +150,16 @@ function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Su
   const { transA, transB, format = 0, packing = 0 } = named;
   const alpha = (attributes.alpha as { float: number }).float;
   return { product: { left: left!, right: right!, transA, transB, alpha, format, packing }, addend };
+}
+
+/** Nodes in which our operator computes the products that are left to ONNX Runtime's, whose rows depend on how many there are. */
+export function ownProducts(nodes: readonly OnnxNode[], initializers: ReadonlySet<string>): OnnxNode[] {
+  return nodes.map((node) => {
+    if (node.op !== 'Gemm') return node;
+    const packing = packingCodes[initializers.has(node.inputs[1]!) ? 'once' : 'each_run'];
+    const attributes = { ...node.attributes, ...thinAttributes(), packing, format: 0, batch_invariant: 1 };
+    return { ...node, op: 'SplitGemm', attributes: { alpha: { float: 1 }, ...attributes }, domain: GRADUS };
+  });
 }
 
 /** Whether our custom operators can read a weight of this shape as it is stored. */

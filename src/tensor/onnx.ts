@@ -7,7 +7,7 @@ import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
 import { lowerCausalConvolution, lowerCausalConvolutionGradient } from './onnx-convolution.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { joinProducts } from './onnx-joint-products.ts';
-import { lowerMatmul } from './onnx-matmul.ts';
+import { lowerMatmul, ownProducts } from './onnx-matmul.ts';
 import { encodeModel, type OnnxAttribute, type OnnxConstant } from './onnx-protobuf.ts';
 import { formatOf } from './onnx-stored.ts';
 import type { Packing } from './packing.ts';
@@ -23,6 +23,11 @@ export interface LoweringOptions {
   readonly packing?: Packing;
   /** Other packings for products with some of the initializers, by their names. @default none */
   readonly packings?: ReadonlyMap<string, Packing>;
+  /**
+   * With custom operators: whether a row of a product, or of a matrix that an element-wise function is applied to, and a token's attention over a cache
+   * are the same to the last bit whatever else is computed with them. @default false
+   */
+  readonly batchInvariant?: boolean;
 }
 
 export interface OnnxModel {
@@ -36,12 +41,13 @@ const NOWHERE = '.';
 
 /** An ONNX model that computes named outputs. */
 export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): OnnxModel {
-  const { initializers = new Set(), packing, packings } = options;
+  const { initializers = new Set(), packing, packings, batchInvariant = false } = options;
   const names = Object.keys(outputs);
   const roots = fuseAddends(optimize(Object.values(outputs)));
-  const emitter = new Emitter(roots, { initializers, ...(packing && { packing }), ...(packings && { packings }) });
+  const custom = packing && { packing, batchInvariant, ...(packings && { packings }) };
+  const emitter = new Emitter(roots, { initializers, ...custom });
   const results = new Map<Tensor, readonly string[]>();
-  for (const item of packing === undefined ? topologicalOrder(roots) : rowClusters(roots)) {
+  for (const item of packing === undefined ? topologicalOrder(roots) : rowClusters(roots, batchInvariant)) {
     if ('nodes' in item) {
       for (const [output, name] of lowerCluster(item, results, emitter)) results.set(output, [name]);
       continue;
@@ -59,7 +65,7 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
     if (names.includes(attributes.name)) throw new Error(`an output and an input are both called ${attributes.name}`);
   }
   const bytes = encodeModel({
-    nodes: joinProducts(emitter.nodes),
+    nodes: joinProducts(emitter.batchInvariant ? ownProducts(emitter.nodes, initializers) : emitter.nodes),
     inputs: [
       ...inputs
         .filter(({ attributes }) => !initializers.has(attributes.name))
@@ -127,12 +133,12 @@ const customOperator =
   (op: string, least = 1) =>
   (node: CustomNode, operands: readonly string[], emit: Emitter) => {
     if (emit.packing === undefined) throw new Error(`${node.op} needs our custom operators`);
-    const named = { ...ownAttributes(node), rounded: Number(emit.packing === 'each_run_rounded') };
+    const named = { ...ownAttributes(node, emit), rounded: Number(emit.packing === 'each_run_rounded') };
     return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);
   };
 
-function ownAttributes({ attributes, inputs }: CustomNode): Readonly<Record<string, OnnxAttribute>> {
-  if ('heads' in attributes) return namedHeads(attributes);
+function ownAttributes({ attributes, inputs }: CustomNode, emit: Emitter): Readonly<Record<string, OnnxAttribute>> {
+  if ('heads' in attributes) return namedHeads(attributes, emit);
   if ('alpha' in attributes) return { alpha: { float: attributes.alpha }, ...formatOf(inputs[1]!) };
   return { key_heads: attributes.keyHeads, value_heads: attributes.valueHeads };
 }

@@ -27,13 +27,16 @@ export function kindOf({ shape, type }: Tensor, rows: Shape, width: number | und
   return last === 1 ? 'single' : last === width ? 'columns' : undefined;
 }
 
-/** The shape of the rows that an operator works on, if it can be part of a cluster. An operator with only narrow operands fits all widths. */
-function rowsOf(node: Tensor): { rows: Shape; width?: number } | undefined {
+/**
+ * The shape of the rows that an operator works on, if it can be part of a cluster. An operator with only narrow operands fits all widths.
+ * @param least the least width of other operators
+ */
+function rowsOf(node: Tensor, least: number): { rows: Shape; width?: number } | undefined {
   const whole = isReduction(node) || node.op === 'rmsNorm' ? node.inputs[0]!.shape : node.shape;
   if (node.type !== 'float32' || whole.length < 2) return undefined;
   if (!isElementWise(node) && node.op !== 'expand' && node.op !== 'rmsNorm' && !isReduction(node)) return undefined;
   const [rows, width] = [whole.slice(0, -1), whole.at(-1)!];
-  if (typeof width !== 'number' || (width < LEAST_WIDTH && width !== 1)) return undefined;
+  if (typeof width !== 'number' || (width < least && width !== 1)) return undefined;
   if (width === 1 && node.shape !== whole) return undefined;
   const fits = node.inputs.every((operand) => kindOf(operand, rows, width));
   return fits ? { rows, ...(width > 1 && { width }) } : undefined;
@@ -71,17 +74,19 @@ export interface RowCluster {
 /**
  * All tensors that `outputs` depend on, operands before the operators that use them: single tensors, or the tensors of a cluster, with no other
  * tensor between them.
+ * @param all whether operators are in a cluster where that saves no time, too. @default false
  */
-export function rowClusters(outputs: readonly Tensor[]): (Tensor | RowCluster)[] {
+export function rowClusters(outputs: readonly Tensor[], all = false): (Tensor | RowCluster)[] {
   const order = topologicalOrder(outputs);
-  const groups = new Groups(order);
+  const least = all ? 2 : LEAST_WIDTH;
+  const groups = new Groups(order, least);
   const readers = readersOf(order);
   // From the end: what could be computed in several places is computed late, next to what uses it.
   for (let index = order.length - 1; index >= 0; index--)
     for (const reader of readers[index]!) groups.merge(index, reader);
   return groups.lists().flatMap((list): readonly (Tensor | RowCluster)[] => {
     const nodes = list.map((index) => order[index]!);
-    if (!isWorthwhile(nodes)) return nodes;
+    if (!isWorthwhile(nodes, least, all)) return nodes;
     const isRead = (index: number) => !readers[index]!.every((reader) => list.includes(reader));
     const outside = new Set([...outputs, ...list.filter(isRead).map((index) => order[index]!)]);
     return [{ nodes, outputs: nodes.filter((node) => outside.has(node)) }];
@@ -89,9 +94,9 @@ export function rowClusters(outputs: readonly Tensor[]): (Tensor | RowCluster)[]
 }
 
 /** A cluster saves time if it reads or writes less than its operators would on their own. */
-function isWorthwhile(nodes: readonly Tensor[]): boolean {
-  const wide = nodes.filter((node) => rowsOf(node)?.width !== undefined);
-  return wide.length > 1 || wide.some(({ op }) => op === 'logSumExp');
+function isWorthwhile(nodes: readonly Tensor[], least: number, all: boolean): boolean {
+  const wide = nodes.filter((node) => rowsOf(node, least)?.width !== undefined);
+  return wide.length > (all ? 0 : 1) || wide.some(({ op }) => op === 'logSumExp');
 }
 
 /** The operators that read each tensor, by their numbers in the order, the first of them first. */
@@ -110,11 +115,11 @@ class Groups {
   /** The groups by rank; `undefined` where a group has become part of another. */
   readonly #sequence: (Group | undefined)[];
 
-  constructor(order: readonly Tensor[]) {
+  constructor(order: readonly Tensor[], least: number) {
     const numbers = new Map(order.map((node, index) => [node, index]));
     this.#operands = order.map(({ inputs }) => inputs.map((operand) => numbers.get(operand)!));
     this.#groups = order.map((node, index) => {
-      const space = rowsOf(node);
+      const space = rowsOf(node, least);
       return { members: [index], rows: space && formatShape(space.rows), width: space?.width, rank: index };
     });
     this.#sequence = [...this.#groups];

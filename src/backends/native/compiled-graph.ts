@@ -13,6 +13,8 @@ export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'o
   readonly packing: Packing;
   /** Other packings for some matrices, by their names. @default none */
   readonly packings?: ReadonlyMap<string, Packing>;
+  /** See `LoweringOptions`. @default false */
+  readonly batchInvariant?: boolean;
 }
 
 /** Whether graphs may have our custom operators, which needs the library in the session. */
@@ -34,7 +36,7 @@ export interface CompiledGraph {
 export function compileGraph(
   outputs: Readonly<Record<string, Tensor>>,
   weights: ReadonlyMap<string, AnyTensor>,
-  { packing, packings, kernels, ...options }: CompileOptions,
+  { packing, packings, batchInvariant = false, kernels, ...options }: CompileOptions,
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
@@ -48,7 +50,7 @@ export function compileGraph(
   const customOperators = kernels !== undefined;
   const model = lowerToOnnx(outputs, {
     initializers: new Set(initializers.keys()),
-    ...(customOperators && { packing, ...(packings && { packings }) }),
+    ...(customOperators && { packing, batchInvariant, ...(packings && { packings }) }),
   });
   const session = createSession(model, { ...options, initializers, ...(customOperators && { operators: kernels }) });
   return {

@@ -194,7 +194,7 @@ class OnnxRuntimeModel implements NativeModel {
     });
     if (copies) this.#quantizedCopies = copies;
     const { config } = this.architecture;
-    const open = () =>
+    const decoding = (batchInvariant: boolean) =>
       new DecodingSession({
         architecture: this.architecture,
         graph: {
@@ -204,12 +204,14 @@ class OnnxRuntimeModel implements NativeModel {
         },
         frozen: new Map([...this.#frozen.tensors, ...(copies ?? []), ...(rounded ?? [])]),
         values: this.#values,
-        session: { ...this.#sessionOptions(), ...packing },
+        session: { ...this.#sessionOptions(), ...packing, batchInvariant },
       });
+    const version = () => this.#version;
     return new NativePolicy({
       config,
       contextLength: config.contextLength,
-      session: new SamplingSession({ open, ...(rounded && { version: () => this.#version }) }),
+      open: ({ batchInvariant }) =>
+        new SamplingSession({ open: () => decoding(batchInvariant), ...(rounded && { version }) }),
       updated: () => this.#updated,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });

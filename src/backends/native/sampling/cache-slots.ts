@@ -72,11 +72,17 @@ export class CacheSlots implements Disposable {
    * @param decodes whether only decoding steps read the row from here on. Otherwise its tokens are copied
    */
   addSharing(row: SampledRow, other: SampledRow, count: number, decodes: boolean): void {
-    const lender = this.#holderOf(other);
-    this.#cache.copyStatesFrom(this.#cache, this.#slotOf(other), this.#rows.length);
-    if (this.lends && decodes) this.#loans.set(row, { lender, count });
-    else this.#cache.copyFrom(this.#cache, this.#slotOf(lender), this.#rows.length, count);
-    this.#place(row, this.#rows.length);
+    const loan = this.#loans.get(other);
+    const lent = Math.min(count, loan?.count ?? count);
+    const lender = loan?.lender ?? other;
+    const slot = this.#rows.length;
+    this.#cache.copyStatesFrom(this.#cache, this.#slotOf(other), slot);
+    if (this.lends && decodes && lent === count) this.#loans.set(row, { lender, count });
+    else {
+      this.#cache.copyFrom(this.#cache, this.#slotOf(lender), slot, lent);
+      this.#cache.copyFrom(this.#cache, this.#slotOf(other), slot, count, lent);
+    }
+    this.#place(row, slot);
   }
 
   /** Takes a row's slot away. If it lent tokens, a borrower moves there and lends them on. The last row moves to the free slot. */

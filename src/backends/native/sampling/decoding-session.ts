@@ -22,7 +22,7 @@ export interface DecodingSessionOptions {
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   /** The trained parameters, which each run reads where they are. */
   readonly values: Arena;
-  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing' | 'packings'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing' | 'packings' | 'batchInvariant'>;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
@@ -50,6 +50,8 @@ export class DecodingSession {
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
+  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. Operators over states promise no such thing. */
+  readonly isBatchInvariant: boolean;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;
 
@@ -66,6 +68,8 @@ export class DecodingSession {
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });
+    const hasStates = (architecture.config.states ?? []).length > 0;
+    this.isBatchInvariant = hasCustomOperators(session) && !hasStates && (session.batchInvariant ?? false);
     this.#values = values;
     this.device = values.layout.device;
     this.cacheType = graph.cacheType ?? 'float32';

@@ -18,8 +18,8 @@ import { textLogprobs } from './text-logprobs.ts';
 
 export interface NativePolicyOptions extends Pick<SampledModel, 'contextLength' | 'updated'> {
   readonly config: ModelConfig;
-  /** Disposed of together with the policy. */
-  readonly session: SamplingSession;
+  /** Opens a session, which is disposed of together with the policy. */
+  readonly open: (options: { readonly batchInvariant: boolean }) => SamplingSession;
   /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
 }
@@ -30,14 +30,16 @@ export class NativePolicy implements Policy {
   readonly #config: ModelConfig;
   readonly #model: SampledModel;
   readonly #cacheBudget: number;
-  readonly #session: SamplingSession;
+  readonly #open: NativePolicyOptions['open'];
+  /** The sessions that were needed so far, by whether they are batch-invariant. */
+  readonly #sessions = new Map<boolean, SamplingSession>();
 
-  constructor({ config, contextLength, updated, session, cacheBudget }: NativePolicyOptions) {
+  constructor({ config, contextLength, updated, open, cacheBudget }: NativePolicyOptions) {
     this.contextLength = contextLength;
     this.#config = config;
     this.#model = { contextLength, vocabularySize: config.vocabularySize, updated };
     this.#cacheBudget = cacheBudget;
-    this.#session = session;
+    this.#open = open;
   }
 
   async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
@@ -54,12 +56,12 @@ export class NativePolicy implements Policy {
     options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
-    using lease = this.#session.lease();
+    using lease = this.#session(options.batchInvariant ?? false).lease();
     const batchOptions = { session: lease.session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
     const queue = new DialogueQueue<T>();
     await queue.begin(dialogues);
-    while (!queue.isEmpty || !batch.isEmpty) {
+    while (!queue.isEmpty || !batch.isEmpty || (await options.awaitArrivals?.())) {
       if (options.arrivals) await queue.begin(options.arrivals());
       if (batch.isEmpty) queue.skipAhead();
       for await (const { dialogue, answer } of queue.takeDue()) {
@@ -74,13 +76,19 @@ export class NativePolicy implements Policy {
   }
 
   async textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
-    using lease = this.#session.lease();
+    using lease = this.#session(false).lease();
     const reader = { session: lease.session, config: this.#config, model: this.#model };
     return await textLogprobs(texts, reader, options);
   }
 
   dispose(): void {
-    this.#session.dispose();
+    for (const session of this.#sessions.values()) session.dispose();
+  }
+
+  #session(batchInvariant: boolean): SamplingSession {
+    const session = this.#sessions.get(batchInvariant) ?? this.#open({ batchInvariant });
+    this.#sessions.set(batchInvariant, session);
+    return session;
   }
 }
 

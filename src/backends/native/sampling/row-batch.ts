@@ -3,18 +3,13 @@ import { cacheBytesPerToken, type ModelConfig, stateBytesPerRow } from '../../..
 import type { SamplingOptions } from '../../../policy.ts';
 import { CacheSlots } from './cache-slots.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
+import { HeldCaches, usableLength } from './held-caches.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import { prefillBatches } from './prefill-batches.ts';
 import type { SampledRow } from './sampled-row.ts';
 
 /** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */
 const SPARE_TOKENS = 128;
-
-/** The keys, values and states of a dialogue that has no row in the batch, in a cache with a single slot. */
-interface KeptCache {
-  readonly tokens: readonly number[];
-  readonly cache: KeyValueCache;
-}
 
 export interface RowBatchOptions {
   readonly session: DecodingSession;
@@ -34,8 +29,8 @@ export class RowBatch implements Disposable {
   readonly #slots: CacheSlots;
   /** Rows that wait to enter, ordered by dialogue. */
   readonly #waiting: SampledRow[] = [];
-  /** The caches of dialogues that have no row in the batch, oldest first. */
-  readonly #kept = new Map<number, KeptCache>();
+  /** The caches of rows that are not in the batch. */
+  readonly #held: HeldCaches;
   readonly #decoding: Decoding;
 
   constructor(options: RowBatchOptions) {
@@ -46,8 +41,14 @@ export class RowBatch implements Disposable {
     const bytesPerToken = cacheBytesPerToken(config, type);
     this.#capacity = Math.floor(cacheBudget / bytesPerToken);
     this.#stateTokens = stateBytesPerRow(config) / bytesPerToken;
+    this.#held = new HeldCaches(this.#stateTokens);
     const place = { device, type, onRelease: () => this.#decoding.releaseCaches() };
     this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins);
+  }
+
+  /** Whether rows may use the caches of all other rows, since that changes no number. */
+  get #sharesCaches(): boolean {
+    return this.#options.sampling.batchInvariant ?? false;
   }
 
   get #active(): readonly SampledRow[] {
@@ -58,7 +59,7 @@ export class RowBatch implements Disposable {
     return this.#active.length === 0 && this.#waiting.length === 0;
   }
 
-  /** Queues a row, which enters the batch as soon as it fits. Tokens that its dialogue has in a kept cache are not read again. */
+  /** Queues a row, which enters the batch as soon as it fits. Tokens that are in a held cache are not read again. */
   add(row: SampledRow): void {
     const before = this.#waiting.findLastIndex(({ dialogue }) => dialogue < row.dialogue);
     this.#waiting.splice(before + 1, 0, row);
@@ -83,25 +84,20 @@ export class RowBatch implements Disposable {
     return [...this.#slots.removeAll(), ...this.#waiting.splice(0)];
   }
 
-  /** Frees the kept cache of a dialogue. */
+  /** A dialogue has ended, so that its cache is of use to no other row unless they share caches. */
   forget(dialogue: number): void {
-    this.#kept.get(dialogue)?.cache.dispose();
-    this.#kept.delete(dialogue);
+    if (!this.#sharesCaches) this.#held.forget(dialogue);
   }
 
   [Symbol.dispose](): void {
-    for (const dialogue of [...this.#kept.keys()]) this.forget(dialogue);
+    this.#held.dispose();
     this.#slots.dispose();
     this.#decoding.dispose();
   }
 
-  /** Tokens that there is memory for in slots and kept caches; states count as as many as take the same memory. */
+  /** Tokens that there is memory for in slots and held caches; states count as as many as take the same memory. */
   get size(): number {
-    return this.#slots.size + this.#slots.count * this.#stateTokens + this.#keptSize;
-  }
-
-  get #keptSize(): number {
-    return [...this.#kept.values()].reduce((sum, { cache }) => sum + cache.size + this.#stateTokens, 0);
+    return this.#slots.size + this.#slots.count * this.#stateTokens + this.#held.size;
   }
 
   /** Whether layers have states: these are of all tokens that a row has read, and cannot be had for fewer of them. */
@@ -116,7 +112,8 @@ export class RowBatch implements Disposable {
     const unread: SampledRow[] = [];
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
-      if (!this.#reuseCache(row)) unread.push(row);
+      if (this.#sharesCaches) await this.#enter(row);
+      else if (!this.#reuseCache(row)) unread.push(row);
       // A single unread token is left for the decoding step, which reads one token of every row.
       else if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
     }
@@ -142,7 +139,7 @@ export class RowBatch implements Disposable {
     const prompts = new Set(this.#hasStates ? [] : this.#active.map(({ promptKey }) => promptKey));
     for (const row of this.#waiting) {
       const wider = Math.max(room, roomFor(row));
-      const isNew = row.length === row.request.promptIds.length && !this.#kept.has(row.dialogue);
+      const isNew = row.length === row.request.promptIds.length && !this.#held.has(row.dialogue);
       const shared = this.#slots.lends && isNew && prompts.has(row.promptKey) ? row.length - 1 : 0;
       if (slots > 0 && !this.#fits(slots + 1, wider, lent + shared)) continue;
       entering.push(row);
@@ -154,7 +151,7 @@ export class RowBatch implements Disposable {
     return { entering, lent };
   }
 
-  /** Resizes the cache for rows that enter, if it is too small for them or, with kept caches, over the budget. */
+  /** Resizes the cache for rows that enter, if it is too small for them or, with held caches, over the budget. */
   #makeRoomFor(entering: readonly SampledRow[], lent: number): void {
     const slots = this.#active.length + entering.length;
     const room = Math.max(this.#roomInUse, ...entering.map(roomFor));
@@ -169,20 +166,34 @@ export class RowBatch implements Disposable {
    * Returns false, and does not add it, if there are none.
    */
   #reuseCache(row: SampledRow): boolean {
-    const kept = this.#kept.get(row.dialogue);
+    const held = this.#held.ofDialogue(row.dialogue, row.tokens.slice(0, -1));
     const twin = this.#hasStates ? undefined : this.#active.find(({ promptKey }) => promptKey === row.promptKey);
-    if (kept) row.cached = this.#reusableLength(kept.tokens, row.tokens.slice(0, -1));
+    if (held) row.cached = held.count;
     else if (twin) row.cached = Math.min(row.request.promptIds.length, twin.cached, row.length - 1);
-    if (kept && row.cached > 0) this.#slots.addCopied(row, kept.cache, row.cached);
+    if (held && row.cached > 0) this.#slots.addCopied(row, held.cache, row.cached);
     else if (twin && row.cached > 0) this.#slots.addSharing(row, twin, row.cached, row.length - row.cached === 1);
-    this.forget(row.dialogue);
+    this.#held.forget(row.dialogue);
     return row.cached > 0;
   }
 
-  /** How many tokens of a kept cache a row with these tokens can go on from. */
-  #reusableLength(kept: readonly number[], tokens: readonly number[]): number {
-    const common = commonLength(kept, tokens);
-    return this.#hasStates && common < kept.length ? 0 : common;
+  /** Adds the row to the batch with as many keys and values of any other row as it can use, and reads the rest of its prompt. */
+  async #enter(row: SampledRow): Promise<void> {
+    const tokens = row.tokens.slice(0, -1);
+    const held = this.#held.longest(tokens);
+    let twin: SampledRow | undefined;
+    for (const other of this.#active) {
+      const common = usableLength(other.tokens.slice(0, other.cached), tokens, this.#hasStates);
+      if (common > row.cached) [row.cached, twin] = [common, other];
+    }
+    if (held && held.count > row.cached) {
+      row.cached = held.count;
+      this.#slots.addCopied(row, held.cache, held.count);
+    } else if (twin) {
+      const decodes = twin.promptKey === row.promptKey && row.length - row.cached === 1;
+      this.#slots.addSharing(row, twin, row.cached, decodes);
+    } else this.#slots.add(row);
+    // A single token is left for the decoding step, which reads one of every row.
+    if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
   }
 
   /** Adds groups of rows with equal tokens, which are read for the first row of each group. */
@@ -205,6 +216,8 @@ export class RowBatch implements Disposable {
     groups: readonly (readonly SampledRow[])[],
     twins = groups.map((_, i): [number, number] => [i, 0]),
   ): Promise<void> {
+    if (this.#sharesCaches && !this.#options.session.isBatchInvariant)
+      return this.#readOneByOne(first, tokenLists, groups);
     const width = Math.max(...tokenLists.map(({ length }) => length));
     const step = {
       caches: this.#slots.tensors(first, tokenLists.length),
@@ -220,18 +233,38 @@ export class RowBatch implements Disposable {
     });
   }
 
-  /** Removes rows that have ended, and keeps the caches of dialogues that may continue. */
+  /** The same for one row and one token at a time: ONNX Runtime's products and attention sum in another order where they have more. */
+  async #readOneByOne(
+    first: number,
+    tokenLists: readonly (readonly number[])[],
+    groups: readonly (readonly SampledRow[])[],
+  ) {
+    const { temperature = 1 } = this.#options.sampling;
+    for (const [i, tokens] of tokenLists.entries()) {
+      const rows = groups[i]!;
+      const start = rows[0]!.length - tokens.length;
+      for (const [j, id] of tokens.entries()) {
+        const caches = this.#slots.tensors(first + i, 1);
+        const step = { caches, rows: 1, width: 1, ids: [id], last: [start + j], twins: [[0, 0]] as const, temperature };
+        await this.#decoding.run(step, (_, scores) => {
+          if (j === tokens.length - 1) for (const row of rows) row.take(scores);
+        });
+      }
+    }
+  }
+
+  /** Removes rows that have ended, and holds the caches of those that may be continued. */
   #removeEnded(): SampledRow[] {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {
-      if (row.request.mayContinue) this.#keepCache(row);
+      if (row.request.mayContinue) this.#holdCache(row);
       this.#slots.remove(row);
     }
     this.#trim();
     return ended;
   }
 
-  /** Gives every row room for its next token. If the budget is too small, kept caches go first, then the longest rows leave and wait. */
+  /** Gives every row room for its next token. If the budget is too small, held caches go first, then the longest rows leave and wait. */
   #makeRoom(): void {
     const longest = () => this.#active.reduce((a, b) => (b.length > a.length ? b : a));
     while (longest().length > this.#slots.room) {
@@ -244,19 +277,21 @@ export class RowBatch implements Disposable {
   }
 
   #sendToWait(row: SampledRow): void {
-    this.#keepCache(row);
+    this.#holdCache(row);
     this.#slots.remove(row);
     this.add(row);
   }
 
-  #keepCache(row: SampledRow): void {
+  #holdCache(row: SampledRow): void {
     const { config, session } = this.#options;
+    const tokens = row.tokens.slice(0, row.cached);
+    if (this.#sharesCaches) this.#held.freeBeginningsOf(tokens);
     const cache = new KeyValueCache(config, 1, row.cached, { type: session.cacheType });
     this.#slots.copyTo(cache, row);
-    this.#kept.set(row.dialogue, { tokens: row.tokens.slice(0, row.cached), cache });
+    this.#held.add({ dialogue: row.dialogue, tokens, cache });
   }
 
-  /** Frees memory until the budget is met: first slots without a row, then kept caches. */
+  /** Frees memory until the budget is met: first slots without a row, then held caches. */
   #trim(): void {
     if (this.size <= this.#capacity) return;
     const room = this.#roomInUse;
@@ -266,26 +301,17 @@ export class RowBatch implements Disposable {
 
   /** Whether slots with this much room, less the tokens that rows have on loan, fit the budget. */
   #fits(slots: number, room: number, lent = this.#slots.lent): boolean {
-    return slots * (room + this.#stateTokens) - lent + this.#keptSize <= this.#capacity;
+    return slots * (room + this.#stateTokens) - lent + this.#held.size <= this.#capacity;
   }
 
-  /** Frees kept caches, oldest first, until slots fit the budget. Returns whether they do. */
+  /** Frees held caches, oldest first, until slots fit the budget. Returns whether they do. */
   #forgetUntilFits(slots: number, room: number, lent?: number): boolean {
-    for (const dialogue of this.#kept.keys()) {
-      if (this.#fits(slots, room, lent)) return true;
-      this.forget(dialogue);
-    }
-    return this.#fits(slots, room, lent);
+    while (!this.#fits(slots, room, lent)) if (!this.#held.freeOldest()) return false;
+    return true;
   }
 }
 
 /** The number of tokens that a row's slot should have room for; at most the row's maximum length. */
 function roomFor(row: SampledRow): number {
   return Math.min(row.length + SPARE_TOKENS, row.maxLength);
-}
-
-function commonLength(a: readonly number[], b: readonly number[]): number {
-  const end = Math.min(a.length, b.length);
-  for (let i = 0; i < end; i++) if (a[i] !== b[i]) return i;
-  return end;
 }
