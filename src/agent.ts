@@ -23,7 +23,8 @@ export interface AgentTask<E extends Example = Example> extends AgentConnection 
 }
 
 /** A call that an agent makes, before it is answered. */
-export interface AgentCall {
+export interface AgentCall<E extends Example = Example> {
+  readonly example: E;
   readonly api: AgentApi;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
@@ -32,7 +33,7 @@ export interface AgentCall {
 }
 
 /** A call that was answered. */
-export interface AnsweredAgentCall extends AgentCall {
+export interface AnsweredAgentCall extends Omit<AgentCall, 'example'> {
   readonly message: Message;
   /** The index of the call that it goes on from; `null` if it begins a conversation. */
   readonly continues: number | null;
@@ -52,14 +53,22 @@ export interface AgentEpisode<E extends Example = Example, R = unknown> {
 
 /** Plays episodes by itself. Its functions keep nothing between calls, so that each may run in another process. */
 export interface Agent<E extends Example = Example> {
-  /** Plays one episode. Returns JSON, which is kept with the rollout. It has ended by itself once this settles. */
-  run(task: AgentTask<E>): Promise<unknown>;
+  /**
+   * Plays one episode. Returns JSON, which is kept with the rollout. Throws `AgentLost` if the episode must be played again.
+   * @param attempt how often it was lost before
+   */
+  run(task: AgentTask<E>, attempt?: number): Promise<unknown>;
   /** Whether the answer to a call is trained on. @default all are */
-  trains?(call: AgentCall): boolean | Promise<boolean>;
+  trains?(call: AgentCall<E>): boolean | Promise<boolean>;
   /** Scores an episode; `result` is absent if a limit ended it. @default the configured rewards judge */
   score?(
     episode: Omit<AgentEpisode<E>, 'result'> & { readonly result?: unknown },
   ): EpisodeScore | Promise<EpisodeScore>;
   /** Metrics of an episode, to be logged. @default none */
   metrics?(episode: AgentEpisode<E>): Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>;
+}
+
+/** The process of an agent has ended, perhaps because of another: its episode is played again from its beginning. */
+export class AgentLost extends Error {
+  override readonly name = 'AgentLost';
 }

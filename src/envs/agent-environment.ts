@@ -15,7 +15,7 @@ export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentA
   /** Runs the agent for one example. What it returns, which must be JSON, is what scores and rewards see beside the recorded calls. */
   readonly run: (task: AgentTask<E>) => R | Promise<R>;
   /** Whether the answer to a call is trained on: not that to a request for a title, for instance. @default all are */
-  readonly train?: (call: AgentCall) => boolean | Promise<boolean>;
+  readonly train?: (call: AgentCall<E>) => boolean | Promise<boolean>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
   readonly scores?: ScoreFunctions<AgentEpisode<E, R>>;
   /** The result of an agent that a limit on its calls or tokens ended before it returned. @default none: all of its scores are 0 */

@@ -1,4 +1,5 @@
 // Several environments in one run: a column of each row names the one to use.
+import type { Agent } from '../agent.ts';
 import { existingNames } from '../common/nearest.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
@@ -13,8 +14,16 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   const environmentOf = (example: Example) => environments[nameIn(example, column, Object.keys(environments))]!;
   const scoresGroups = all.some(([, { scoreGroup }]) => scoreGroup);
   const hasProblems = all.every(([, { buildDataset }]) => buildDataset);
+  const agents = all.filter(([, { agent }]) => agent);
+  if (agents.length > 0 && agents.length < all.length) {
+    throw new GradusError('AGENTS_MIXED', `${agents[0]![0]} is played by an agent, and others are not`, {
+      hint: 'train them in stages of their own, or write all as agents',
+      path: 'environment',
+    });
+  }
   return {
     build: (example) => environmentOf(example).build(example),
+    ...(agents.length > 0 && { agent: agentOf((example) => environmentOf(example).agent!) }),
     scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
     gold: (example) => environmentOf(example).gold?.(example),
     ...(scoresGroups && {
@@ -34,6 +43,16 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
         return { train: built.flatMap(({ train }) => train), ...(heldOut.length > 0 && { eval: heldOut }) };
       },
     }),
+  };
+}
+
+/** The agent of each row. */
+function agentOf(of: (example: Example) => Agent): Agent {
+  return {
+    run: (task) => of(task.example).run(task),
+    trains: (call) => of(call.example).trains?.(call) ?? true,
+    score: (episode) => of(episode.example).score?.(episode) ?? {},
+    metrics: (episode) => of(episode.example).metrics?.(episode) ?? {},
   };
 }
 

@@ -1,5 +1,6 @@
 // Asks the policy one more question after an episode, and scores the answer.
 import type { Environment } from '../environment.ts';
+import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
@@ -24,6 +25,9 @@ export function finalQuestion<E extends Example = Example>(
   environment: Environment<E>,
   options: FinalQuestionOptions<E>,
 ): Environment<E> {
+  if (environment.agent) {
+    throw new GradusError('AGENT_PLAYS_ITSELF', 'an agent plays this environment: let it ask the question itself');
+  }
   return {
     ...environment,
     build: async (example) => new FinalQuestionEnv(await environment.build(example), example, options),

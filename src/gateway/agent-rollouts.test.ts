@@ -2,30 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
-import { scriptedModel } from '../../test/scripted-model.ts';
+import { playAgent } from '../../test/play-agent.ts';
 import type { AgentTask } from '../agent.ts';
-import { type AgentEnvironmentOptions, agentEnvironment } from '../envs/agent-environment.ts';
-import type { RolloutOptions } from '../loop/rollout-generator.ts';
 import { trainingSequences } from '../loop/training-sequence.ts';
-import type { Trajectory } from '../rl.ts';
-import { AgentRollouts } from './agent-rollouts.ts';
-
-export async function play<R>(
-  options: Omit<AgentEnvironmentOptions<Record<string, unknown>, R>, 'scores'>,
-  say: (prompt: string) => string,
-  limits: Partial<RolloutOptions> = {},
-): Promise<Trajectory> {
-  const { policy, renderer, tokenizer } = scriptedModel(say);
-  const { agent } = agentEnvironment(options);
-  const rollouts = new AgentRollouts(agent!, { renderer, tokenizer }, { maxTokens: 200, maxTurns: 8, ...limits });
-  const groups = await rollouts.generate([{ n: 1 }], policy, { samplesPerExample: 1, seed: 3 });
-  return groups[0]![0]!;
-}
 
 const chat = ({ baseURL, apiKey }: AgentTask) => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 
 test('an agent that goes on with its conversation makes one sequence of what was sampled', async () => {
-  const trajectory = await play(
+  const { trajectory } = await playAgent(
     {
       async run(task) {
         const client = chat(task);

@@ -1,11 +1,11 @@
 // Rollouts that agents play: each agent runs on its own and calls the policy through the gateway. The door of this room.
-import type { Agent, AgentEpisode } from '../agent.ts';
+import { type Agent, type AgentEpisode, AgentLost, type AgentTask } from '../agent.ts';
 import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { streamSeed } from '../common/random.ts';
 import { TimeLimitError, withinTime } from '../common/time-limits.ts';
-import { GradusError, messageOf, stackOf } from '../errors.ts';
-import { checkedMetrics, checkedScore } from '../loop/environment-answers.ts';
+import { GradusError, stackOf } from '../errors.ts';
+import { checkedMetrics, checkedResult, checkedScore } from '../loop/environment-answers.ts';
 import {
   episodeFailed,
   type GenerateOptions,
@@ -21,11 +21,14 @@ import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import type { Gateway } from './gateway.ts';
 import { Rollout } from './rollout.ts';
-import type { RolloutSettings } from './rollout-settings.ts';
+import type { RolloutSettings, Trains } from './rollout-settings.ts';
 import { RunningTime } from './running-time.ts';
 
 /** Agents at once: each may hold memory and connections of its own. What is sampled does not depend on it. */
 const MOST_AT_ONCE = 64;
+
+/** How often an episode is played whose process is lost each time. */
+const MOST_ATTEMPTS = 4;
 
 export interface AgentModel {
   readonly renderer: Renderer;
@@ -105,7 +108,6 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
       limit: Math.min(policy.contextLength, maxEpisodeTokens),
       maxTurns,
       onFault,
-      trains: (call) => this.#agent.trains?.(call) ?? true,
     };
   }
 
@@ -114,7 +116,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const { retries = 0, failFast } = this.#options;
     for (let attempt = 0; ; attempt++) {
       const attempted = attempt === 0 ? seed : streamSeed(seed, 'retry', attempt);
-      const trajectory = await this.#play(example, attempted, shared);
+      const trajectory = await this.#untilKept(example, attempted, shared);
       const hasFailed = trajectory.stopReason === 'error' || trajectory.stopReason === 'timeout';
       if (hasFailed && failFast) throw episodeFailed(trajectory.error!);
       const again = hasFailed && attempt < retries && !shared.signal.aborted;
@@ -122,7 +124,20 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     }
   }
 
-  async #play(example: E, seed: number, { settings, gateway, signal }: Shared): Promise<Trajectory> {
+  /** Plays an episode, and plays it again from its beginning if its process was lost. */
+  async #untilKept(example: E, seed: number, shared: Shared): Promise<Trajectory> {
+    for (let attempt = 0; ; attempt++) {
+      const trajectory = await this.#play(example, { seed, attempt }, shared);
+      if (trajectory) return trajectory;
+    }
+  }
+
+  /** Returns `undefined` if the episode must be played again. */
+  async #play(
+    example: E,
+    { seed, attempt }: { readonly seed: number; readonly attempt: number },
+    { settings, gateway, signal }: Shared,
+  ): Promise<Trajectory | undefined> {
     const { stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
     const abort = new AbortController();
     const ending = Promise.withResolvers<Ending>();
@@ -132,19 +147,24 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     };
     const time = new RunningTime(episodeTimeout, () => end('timeout'));
     let wrapUp: ReturnType<typeof setTimeout> | undefined;
-    const rollout = new Rollout(settings, seed, {
-      waiting: (waits) => (waits ? time.stop() : time.start()),
-      refused: () => {
-        wrapUp ??= setTimeout(() => end(rollout.refused!), stepTimeout);
+    const trains: Trains = (call) => this.#agent.trains?.({ ...call, example }) ?? true;
+    const rollout = new Rollout(
+      settings,
+      { seed, trains },
+      {
+        waiting: (waits) => (waits ? time.stop() : time.start()),
+        refused: () => {
+          wrapUp ??= setTimeout(() => end(rollout.refused!), stepTimeout);
+        },
       },
-    });
+    );
     const cancel = () => end('cancelled');
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
     const { connection, close } = gateway.open(rollout);
     time.start();
     const outcome = await Promise.race([
-      this.#run({ ...connection, example, signal: abort.signal }),
+      this.#run({ ...connection, example, signal: abort.signal }, attempt),
       ending.promise.then((ended) => ({ ended })),
     ]);
     time.stop();
@@ -153,12 +173,14 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     close();
     // What it still does cannot reach the model, and may stop.
     abort.abort(new Error('the rollout has ended'));
+    const isLost = 'error' in outcome && outcome.error instanceof AgentLost;
+    if (isLost && attempt + 1 < MOST_ATTEMPTS) return undefined;
     return this.#judged(example, rollout, outcome, stepTimeout);
   }
 
-  async #run(task: Parameters<Agent<E>['run']>[0]): Promise<Outcome> {
+  async #run(task: AgentTask<E>, attempt: number): Promise<Outcome> {
     try {
-      return { result: asJson(await this.#agent.run(task)) };
+      return { result: checkedResult(await this.#agent.run(task, attempt)) };
     } catch (error) {
       return { error };
     }
@@ -239,16 +261,4 @@ function noCall(): GradusError {
   return new GradusError('AGENT_MADE_NO_CALL', 'the agent ended without a call of the model', {
     hint: 'let it call the address and the key that run is given',
   });
-}
-
-/** What an agent returned, as its record will have it. Throws `AGENT_RESULT_INVALID`. */
-function asJson(result: unknown): unknown {
-  try {
-    return JSON.parse(JSON.stringify(result ?? null));
-  } catch (cause) {
-    throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned is not JSON: ${messageOf(cause)}`, {
-      hint: 'return texts, numbers, lists and plain objects',
-      cause,
-    });
-  }
 }

@@ -151,7 +151,7 @@ export class OpenCall {
     const { settings } = this.#rollout;
     const { messages, tools } = this.#asked ?? { messages: [], tools: [] };
     this.#record = askedOf(job);
-    this.#trained = await settings.trains({ api: this.#api, messages, tools, asked: this.#record });
+    this.#trained = await this.#rollout.trains({ api: this.#api, messages, tools, asked: this.#record });
     if (job.form && this.#trained) {
       const { field } = job.form;
       const message = `${field}: this answer is trained on, so that it is not held to a form; let train return false for the call`;

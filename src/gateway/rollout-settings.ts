@@ -24,8 +24,6 @@ export interface RolloutSettings {
   readonly maxTurns: number;
   /** Hears that the policy has failed, which no agent can mend. */
   readonly onFault: (error: unknown) => void;
-  /** Whether the answer to a call is trained on. */
-  readonly trains: (call: AgentCall) => boolean | Promise<boolean>;
 }
 
 /** An answer, and how it came about. */
@@ -50,7 +48,11 @@ export interface CallStream {
   keep(): void;
 }
 
+/** Whether the answer to a call is trained on. */
+export type Trains = (call: Omit<AgentCall, 'example'>) => boolean | Promise<boolean>;
+
 export interface RolloutOfCalls {
+  readonly trains: Trains;
   readonly settings: RolloutSettings;
   readonly tree: CallTree<RecordedAnswer>;
   readonly counts: { retried: number; abandoned: number };

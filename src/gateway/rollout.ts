@@ -5,11 +5,19 @@ import type { Turn, TurnCall } from '../rl.ts';
 import { CallTree } from './call-tree.ts';
 import { ended, OpenCall } from './open-call.ts';
 import { ResponseStore } from './response-store.ts';
-import type { CallStream, RecordedAnswer, Refusal, RolloutOfCalls, RolloutSettings } from './rollout-settings.ts';
+import type {
+  CallStream,
+  RecordedAnswer,
+  Refusal,
+  RolloutOfCalls,
+  RolloutSettings,
+  Trains,
+} from './rollout-settings.ts';
 
 export class Rollout implements RolloutOfCalls {
   readonly settings: RolloutSettings;
   readonly seed: number;
+  readonly trains: Trains;
   readonly tree = new CallTree<RecordedAnswer>();
   readonly responses = new ResponseStore();
   /** The limit for which a call was refused, first of all. */
@@ -28,11 +36,12 @@ export class Rollout implements RolloutOfCalls {
 
   constructor(
     settings: RolloutSettings,
-    seed: number,
+    { seed, trains }: { readonly seed: number; readonly trains: Trains },
     on: { readonly waiting: (waits: boolean) => void; readonly refused: () => void },
   ) {
     this.settings = settings;
     this.seed = seed;
+    this.trains = trains;
     this.#onWaiting = on.waiting;
     this.#onRefused = on.refused;
   }

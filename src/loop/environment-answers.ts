@@ -1,7 +1,7 @@
 // Validates what users' environments return: returns it with the right type, or throws an error that says what is wrong.
 import { isMeasurable } from '../common/statistics.ts';
 import { call } from '../common/words.ts';
-import { GradusError, isObject, kindOf } from '../errors.ts';
+import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { roles } from '../message.ts';
 import type { End, Env, EpisodeScore, State } from '../rl.ts';
 
@@ -69,6 +69,18 @@ export function checkedScore(answer: unknown): EpisodeScore {
 
 export function checkedMetrics(answer: unknown): Readonly<Record<string, number>> {
   return checkedNumbers('metrics', answer, isMeasurable) as Readonly<Record<string, number>>;
+}
+
+/** What an agent returned, as its record will have it. Throws `AGENT_RESULT_INVALID`. */
+export function checkedResult(result: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(result ?? null));
+  } catch (cause) {
+    throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned is not JSON: ${messageOf(cause)}`, {
+      hint: 'return texts, numbers, lists and plain objects',
+      cause,
+    });
+  }
 }
 
 function checkedNumbers(method: string, answer: unknown, isRight: (value: unknown) => boolean): EpisodeScore {

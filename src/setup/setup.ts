@@ -1,5 +1,5 @@
 // Opens everything that training, evaluating and sampling need for a configuration. Cheap things come first, so that mistakes show early.
-import type { TrainableModel } from '../backends/backend.ts';
+import type { OpenBackend, TrainableModel } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
 import { unlessCancelled } from '../common/cancellation.ts';
@@ -12,6 +12,7 @@ import type { ProgramValues } from '../data/program-values.ts';
 import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
 import { countStageSteps } from '../data/stage-steps.ts';
+import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
 import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Renderer } from '../rendering.ts';
@@ -87,6 +88,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
   const { renderer, template, contextLength, versions } = model.opened;
   const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
   if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
+  const generator = await generators(task.environment, { ...model.opened, renderer: fitted.renderer });
   return {
     ...task,
     ...fitted,
@@ -98,8 +100,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
       return model.opened.model;
     },
     keepLogs: model.keepLogs,
-    generator: (options) =>
-      new RolloutGenerator(task.environment, fitted.renderer, { ...rolloutOptions(config), ...options }),
+    generator: (options) => generator({ ...rolloutOptions(config), ...options }),
     async enter(stage) {
       if (stage.name === undefined) return this;
       await model.enter(stage);
@@ -112,6 +113,23 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
       parts.calls.policy = undefined;
     },
   };
+}
+
+/** Makes the sources of rollouts: environments play, or agents do. Throws `AGENT_UNSUPPORTED`. */
+async function generators(
+  environment: Environment,
+  { renderer, tokenizer }: Pick<OpenBackend, 'renderer' | 'tokenizer'>,
+): Promise<(options: RolloutOptions) => RolloutSource> {
+  const { agent } = environment;
+  if (!agent) return (options) => new RolloutGenerator(environment, renderer, options);
+  if (!tokenizer) {
+    throw new GradusError('AGENT_UNSUPPORTED', 'an agent needs a language model to call, and this backend has none', {
+      hint: 'choose backend native',
+      path: 'backend',
+    });
+  }
+  const { AgentRollouts } = await import('../gateway/agent-rollouts.ts');
+  return (options) => new AgentRollouts(agent, { renderer, tokenizer }, options);
 }
 
 /** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */

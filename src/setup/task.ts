@@ -103,8 +103,12 @@ function ofStage(error: unknown, { index, own }: Stage): unknown {
 /** Milliseconds that an environment may take to start an episode. */
 const START_LIMIT = 10_000;
 
-/** The first states of the episodes of some problems. Throws `ENVIRONMENT_FAILED` for the first episode that cannot start. */
+/**
+ * The first states of the episodes of some problems. What an agent asks is known once it runs; until then its row stands for it. Throws `ENVIRONMENT_FAILED` for the first
+ * episode that cannot start.
+ */
 export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
+  if (environment.agent) return (row) => ({ messages: [{ role: 'user', content: JSON.stringify(row) }] });
   const known = new Map<Example, State>();
   for (const [i, row] of rows.entries()) {
     try {

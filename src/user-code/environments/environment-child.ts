@@ -1,14 +1,16 @@
 // The program of the child process in which environments of users run: it executes calls and sends back their results.
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AgentCall, AgentEpisode, AgentTask } from '../../agent.ts';
+import { unlessCancelled } from '../../common/cancellation.ts';
 import { frozenCopy } from '../../common/frozen-copy.ts';
 import type { Environment } from '../../environment.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { callEnv, type Timed, timed } from '../../loop/env-call.ts';
-import { checkedEnv } from '../../loop/environment-answers.ts';
+import { checkedEnv, checkedResult } from '../../loop/environment-answers.ts';
 import type { Action, Env, Example, Trajectory } from '../../rl.ts';
 import { guardProcess } from '../guard-process.ts';
 import { describeThrown, type Thrown } from '../thrown.ts';
-import type { Method, OpenedEnvironment, Report, Request } from './environment-supervisor.ts';
+import type { AgentMethod, Method, OpenedEnvironment, Report, Request } from './environment-supervisor.ts';
 import { loadEnvironment, type NamedEnvironment } from './load-environment.ts';
 import { SharedMessages } from './shared-messages.ts';
 
@@ -17,8 +19,13 @@ interface Episode {
   readonly messages: SharedMessages;
 }
 
+/** What the other process says without asking for an answer. */
+type Notice = { readonly release: number } | { readonly abort: number } | { readonly ping: number };
+
 const environments = new Map<number, Environment>();
 const episodes = new Map<number, Episode>();
+/** Stops the agents that run, by their owners. */
+const stops = new Map<number, AbortController>();
 /** The owners of calls under way. */
 const calling = new Set<number>();
 /** The owner of the code that is running, even in timers that it has set. */
@@ -29,8 +36,10 @@ const send = process.send!.bind(process);
 const report = (what: Report) => new Promise<void>((done) => send(what, () => done()));
 
 let lastTurn: Promise<unknown> = Promise.resolve();
-process.on('message', (request: Request | { readonly release: number }) => {
+process.on('message', (request: Request | Notice) => {
   if ('release' in request) episodes.delete(request.release);
+  else if ('abort' in request) stops.get(request.abort)?.abort(new Error('the rollout has ended'));
+  else if ('ping' in request) report({ pong: request.ping });
   else lastTurn = lastTurn.then(() => owner.run(request.owner, () => takeTurn(request)));
 });
 process.on('uncaughtException', (error) => {
@@ -78,12 +87,18 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
   }
 }
 
+const agentMethods: readonly AgentMethod[] = ['run', 'trains', 'score', 'metrics'];
+
 const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unknown>> } = {
   async open({ environment, given }) {
     const opened = await loadEnvironment(given as NamedEnvironment);
     environments.set(environment, opened);
     const has = (['buildDataset', 'scoreGroup', 'gold'] as const).filter((method) => opened[method]);
-    return { answer: { scores: opened.scores ?? [], has } satisfies OpenedEnvironment, took: 0 };
+    const agent = opened.agent && agentMethods.filter((method) => opened.agent![method]);
+    return {
+      answer: { scores: opened.scores ?? [], has, ...(agent && { agent }) } satisfies OpenedEnvironment,
+      took: 0,
+    };
   },
   buildDataset: async ({ environment, given, timeLimit }) =>
     timed(async () => environments.get(environment)!.buildDataset!(given as { seed: number }), timeLimit, 'it'),
@@ -113,4 +128,33 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
   },
   metrics: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'metrics', timeLimit),
   score: async ({ owner, timeLimit }) => callEnv(episodes.get(owner)!.env, 'score', timeLimit),
+  'agent.run': async ({ environment, owner, given, timeLimit }) => {
+    const stop = new AbortController();
+    stops.set(owner, stop);
+    const task = { ...frozenCopy(given as Omit<AgentTask, 'signal'>), signal: stop.signal };
+    const run = async () => checkedResult(await environments.get(environment)!.agent!.run(task));
+    try {
+      return await timed(() => unlessCancelled(run, stop.signal, 'the rollout has ended'), timeLimit, 'run');
+    } finally {
+      stops.delete(owner);
+    }
+  },
+  'agent.trains': async ({ environment, given, timeLimit }) =>
+    timed(
+      async () => environments.get(environment)!.agent!.trains!(frozenCopy(given as AgentCall)),
+      timeLimit,
+      'train',
+    ),
+  'agent.score': async ({ environment, given, timeLimit }) =>
+    timed(
+      async () => environments.get(environment)!.agent!.score!(frozenCopy(given as AgentEpisode)),
+      timeLimit,
+      'score',
+    ),
+  'agent.metrics': async ({ environment, given, timeLimit }) =>
+    timed(
+      async () => environments.get(environment)!.agent!.metrics!(frozenCopy(given as AgentEpisode)),
+      timeLimit,
+      'metrics',
+    ),
 };

@@ -1,20 +1,23 @@
 // Supervises the child process in which environments of users run: sends it calls, limits their time, and replaces it when it hangs or exits.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { afterTime, tookLonger } from '../../common/time-limits.ts';
+import { afterTime, TimeLimitError, tookLonger } from '../../common/time-limits.ts';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import type { EnvAnswers, Timed } from '../../loop/env-call.ts';
 import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 
-export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof EnvAnswers;
+export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof EnvAnswers | `agent.${AgentMethod}`;
+
+/** What an agent does; all but the first are optional. */
+export type AgentMethod = 'run' | 'trains' | 'score' | 'metrics';
 
 /** A call of an environment or of one of its episodes. */
 export interface Call {
   readonly method: Method;
   readonly given?: unknown;
-  /** Milliseconds that the call may take once it is its turn. */
+  /** Milliseconds that the call may take once it is its turn; infinity for an agent, whose calls of the model take their time. */
   readonly timeLimit: number;
   /** The number of the episode that the call belongs to. @default a number of its own */
   readonly owner?: number;
@@ -33,6 +36,8 @@ export type Report =
   | { readonly id: number; readonly waits: true }
   /** Code of this owner, such as a timer, threw an error that nothing caught. */
   | { readonly owner: number; readonly crashed: Thrown }
+  /** The answer to a ping: the process is not blocked. */
+  | { readonly pong: number }
   /** The process is exiting because code of this owner asked for it, or of an unknown owner. */
   | { readonly exits: number | undefined };
 
@@ -40,6 +45,8 @@ export type Report =
 export interface OpenedEnvironment {
   readonly scores: readonly string[];
   readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold')[];
+  /** What its agent does, if one plays its episodes. */
+  readonly agent?: readonly AgentMethod[];
 }
 
 /** An environment with a number that identifies it in the child, and in each child that replaces it. */
@@ -62,7 +69,7 @@ interface Sent {
 export type CatchUp = (process: number, make: (call: Call) => Promise<Timed<unknown>>) => Promise<void>;
 
 /** The process ended before this call was answered, and it is not known whether this call was the cause. */
-class ProcessLost extends Error {
+export class ProcessLost extends Error {
   readonly hasBegun: boolean;
 
   constructor(hasBegun: boolean) {
@@ -76,6 +83,10 @@ const LOAD_LIMIT = 60_000;
 
 /** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
 const GRACE = 1000;
+
+/** How often it is asked whether a process with agents is blocked, and how long it may be, in milliseconds. */
+const PING = 1000;
+const LONGEST_BLOCK = 10_000;
 
 /** Ignores errors of sending to a process that has ended, since its end is handled elsewhere. */
 const ignoreSendError = () => {};
@@ -93,6 +104,11 @@ export class EnvironmentSupervisor implements Disposable {
   /** Errors of owners that had no call under way at the time; their next call fails with it. */
   readonly #faults = new Map<number, Thrown>();
   #lastTurn: Promise<unknown> = Promise.resolve();
+  /** Settles when no agent runs that must run alone. */
+  #lastAlone: Promise<unknown> = Promise.resolve();
+  /** When the process last showed that it is not blocked. */
+  #heard = 0;
+  #pings: ReturnType<typeof setInterval> | undefined;
 
   /** @param memory the most bytes that a process may take */
   constructor(memory = 2 ** 31) {
@@ -125,6 +141,31 @@ export class EnvironmentSupervisor implements Disposable {
       });
       return outcome;
     });
+  }
+
+  /**
+   * Makes a call that runs beside others for as long as it likes, unless it blocks the process. Rejects like `call`, but with `ProcessLost` instead of
+   * repeating it.
+   * @param alone let no other such call run beside it
+   */
+  async run(environment: NumberedEnvironment, call: Call, alone: boolean): Promise<unknown> {
+    const begin = async () => {
+      const { outcome } = await this.#inTurn(async () => {
+        await this.#open(environment);
+        return { outcome: this.#send(environment, call) };
+      });
+      this.#listen();
+      return (await outcome).answer;
+    };
+    if (!alone) return this.#lastAlone.then(begin);
+    const running = this.#lastAlone.then(begin);
+    this.#lastAlone = running.catch(() => {});
+    return running;
+  }
+
+  /** Tells an owner's agent to stop; its call is then answered. */
+  abort(owner: number): void {
+    this.#child?.send({ abort: owner }, ignoreSendError);
   }
 
   /** Frees what the child holds for an owner, which will make no more calls. */
@@ -186,6 +227,27 @@ export class EnvironmentSupervisor implements Disposable {
     return promise;
   }
 
+  /** As long as agents run, ends a process that one of them blocks. */
+  #listen(): void {
+    this.#heard = performance.now();
+    if (this.#pings) return;
+    let last = performance.now();
+    this.#pings = setInterval(() => {
+      const now = performance.now();
+      // Time in which this process computed itself, or was stopped, does not count.
+      this.#heard += Math.max(0, now - last - PING);
+      last = now;
+      const child = this.#child;
+      const runs = [...this.#sent.values()].some(({ call }) => call.timeLimit === Number.POSITIVE_INFINITY);
+      if (!child || !runs) {
+        clearInterval(this.#pings);
+        this.#pings = undefined;
+      } else if (now - this.#heard > LONGEST_BLOCK) this.#ended(child, blocked());
+      else child.send({ ping: 0 }, ignoreSendError);
+    }, PING);
+    this.#pings.unref();
+  }
+
   /** Starts the time limit of the call that is running in the child. */
   #watch(): void {
     const [id, sent] = this.#sent.entries().find(([, { waits }]) => !waits) ?? [];
@@ -193,7 +255,7 @@ export class EnvironmentSupervisor implements Disposable {
     const child = this.#child!;
     const { method, timeLimit } = sent.call;
     const late = () => this.#sent.has(id!) && this.#ended(child, tookLonger(method, timeLimit));
-    sent.stopClock = afterTime(timeLimit + GRACE, late);
+    sent.stopClock = timeLimit === Number.POSITIVE_INFINITY ? () => {} : afterTime(timeLimit + GRACE, late);
   }
 
   async #start(): Promise<ChildProcess> {
@@ -215,6 +277,8 @@ export class EnvironmentSupervisor implements Disposable {
   }
 
   #hear(report: Exclude<Report, { exits: unknown }>): void {
+    this.#heard = performance.now();
+    if ('pong' in report) return;
     if ('crashed' in report) {
       const { owner, crashed } = report;
       const [id] = this.#sent.entries().find(([, { stopClock, ...sent }]) => stopClock && sent.owner === owner) ?? [];
@@ -254,10 +318,15 @@ export class EnvironmentSupervisor implements Disposable {
   }
 }
 
+function blocked(): TimeLimitError {
+  return new TimeLimitError(`it kept its process busy for longer than ${LONGEST_BLOCK / 1000} s without a break`);
+}
+
 /** Whether a message is complete, as those of the child are. */
 function isReport(message: unknown): message is Report {
   if (!isObject(message)) return false;
   if ('exits' in message) return message.exits === undefined || typeof message.exits === 'number';
+  if ('pong' in message) return true;
   if ('crashed' in message) return typeof message.owner === 'number' && isThrown(message.crashed);
   if (typeof message.id !== 'number') return false;
   if ('waits' in message) return message.waits === true;

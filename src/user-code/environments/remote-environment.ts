@@ -13,6 +13,7 @@ import {
   type NumberedEnvironment,
 } from './environment-supervisor.ts';
 import type { NamedEnvironment } from './load-environment.ts';
+import { remoteAgent } from './remote-agent.ts';
 import { type SentState, SharedMessages } from './shared-messages.ts';
 
 /** Milliseconds: for a method of an episode if its caller sets no limit, for the data set, and for the scores of a group. */
@@ -24,7 +25,7 @@ export async function openRemoteEnvironment(
   host = environmentSupervisor(),
 ): Promise<Environment> {
   const environment = { ...named, number: host.nextNumber() };
-  const { scores, has } = await host.open(environment);
+  const { scores, has, agent } = await host.open(environment);
   const ask = async (call: Call) => (await host.call(environment, call)).answer;
   const methods: Pick<Environment, (typeof has)[number]> = {
     async buildDataset(request) {
@@ -49,6 +50,7 @@ export async function openRemoteEnvironment(
   return {
     build: (example) => new RemoteEpisode(host, environment, example),
     scores,
+    ...(agent && { agent: remoteAgent(host, environment, agent) }),
     ...Object.fromEntries(has.map((method) => [method, methods[method]])),
   };
 }
