@@ -1,5 +1,5 @@
 // The backends by name: what keys each acts on, and what it refuses. This row is all that configurations know of a backend.
-// No type of the schema is used here: it has the names of backends from this table. A test holds the rows to its keys.
+// No type of the schema is used here: it has the names of backends from this table. A test compares the rows with its keys.
 import { isDeepStrictEqual } from 'node:util';
 import { call, option, type Text, textOf, verb } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
@@ -147,7 +147,7 @@ export type BackendName = keyof typeof backendTable;
 
 export const backendNames = Object.keys(backendTable) as [BackendName, ...BackendName[]];
 
-/** Systems that are taken for backends, and why they are none; configurations are handed over to them. */
+/** Systems that people take for backends, and why they are not; configurations are handed over to them. */
 const otherSystems: Readonly<Record<string, string>> = {
   unsloth: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
   verl: 'it needs GPUs, and samples and trains in a loop of its own',

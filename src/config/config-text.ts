@@ -14,7 +14,7 @@ export interface ConfigText {
  */
 export function parseConfigText(text: string, name: string): ConfigText {
   const lines = new LineCounter();
-  // The parser's warnings would follow our error on stderr, which has to be the last line there. Merge keys (`<<`) are of YAML 1.1.
+  // The parser's warnings would follow our error, which must be the last line on stderr. Merge keys (`<<`) come from YAML 1.1.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error', merge: true });
   const [error] = document.errors;
   if (error) throw syntaxError(name, faults[error.code] ?? error.message, lines.linePos(error.pos[0]).line);

@@ -1,4 +1,4 @@
-// Every name under which TRL takes a setting is a key of ours, or is told what stands in its place.
+// Every name under which TRL takes a setting is one of our keys, or gets a hint that says what replaces it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ for (const [of, least] of [
     assert.ok(names[of]!.length > least);
     const untold = names[of]!.filter((name) => {
       const hint = hintTo(name);
-      // A list of all keys tells nothing, nor does a key that is only spelt alike.
+      // A list of all keys is no help, nor is a key that is merely spelt alike.
       return hint?.startsWith('the keys here are') || (hint?.startsWith('did you mean') && !hint.endsWith(`.${name}?`));
     });
     assert.deepEqual(untold, []);

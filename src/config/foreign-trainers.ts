@@ -1,4 +1,4 @@
-// The names of our keys in axolotl, LLaMA-Factory and ms-swift, as far as TRL and others do not call them so: part of `foreignNames`.
+// The names of our keys in axolotl, LLaMA-Factory and ms-swift, where TRL and others do not use the same: part of `foreignNames`.
 import { call, option, type Text } from '../common/words.ts';
 import { aliases } from './aliases.ts';
 
@@ -220,7 +220,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ),
 };
 
-/** Groups of settings that begin alike, for each of which one sentence says it. */
+/** Groups of settings that begin alike, each with one sentence for all of them. */
 const families: readonly (readonly [RegExp, string])[] = [
   [
     /^(freeze|unfreeze|image|video|audio|vit|aligner|mm)_/,

@@ -61,7 +61,7 @@ function said(table: Readonly<Record<string, Text>>, name: string): string | und
   return text === undefined ? undefined : textOf(text);
 }
 
-/** Whether YAML reads a value as it is, within a list too. */
+/** Whether YAML reads a value unchanged, also within a list. */
 function isPlain(value: unknown): boolean {
   return typeof value !== 'string' || /^[\w./][\w./:@-]{0,99}$/.test(value);
 }
@@ -79,7 +79,7 @@ function configKeys(): string[] {
   return keys;
 }
 
-/** So many characters of an unknown key are told. */
+/** The most characters of an unknown key that an error shows. */
 const LONGEST_NAME = 120;
 
 /** A hint translates at most this many unknown keys: more than any system has. */
@@ -109,7 +109,7 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
   });
 }
 
-/** Sections in the configurations of some that are texts in those of others, or sentences of ours. */
+/** Sections in the configurations of some systems that are texts in those of others, or in our sentences. */
 const sectionsOrTexts: ReadonlySet<unknown> = new Set([
   ...['trainer', 'algorithm'],
   ...['args', 'training_args', 'grpo_config', 'peft_config'],
@@ -159,7 +159,7 @@ function foreignName(path: KeyPath): string | undefined {
     return whole ?? elsewhere() ?? path.map((part) => familyName(String(part))).find((said) => said !== undefined);
   }
   if (whole !== undefined) return whole;
-  // A key at the top is told; one that is spelt wrongly is that of its section.
+  // A key of the top is named; a misspelt one belongs to its section.
   if (isBesideSection(path)) return elsewhere() ?? familyName(key);
   return isAtTop ? (said(foreignNames, key) ?? familyNameUnlessNear(path)) : undefined;
 }

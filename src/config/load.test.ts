@@ -35,7 +35,7 @@ function refusal(text: string, settings?: string[]): GradusError {
   throw new assert.AssertionError({ message: `accepted: ${text}` });
 }
 
-/** Minimal YAML in which line 4 is the one in question. */
+/** Minimal YAML in which line 4 is the one under test. */
 function withLine(line: string): string {
   const key = line.split(':')[0];
   const rest = Object.entries(minimal).map(([name, value]) => (name === key ? '#' : `${name}: ${value}`));
@@ -102,7 +102,7 @@ test('relative paths are relative to the file; ids of the hub stay as they are',
   assert.equal(loadConfigObject({ ...minimal, model: './tiny' }, [], folder).config.model, join(folder, 'tiny'));
 });
 
-describe('an unknown key is an error that names ours', () => {
+describe('an unknown key is an error that names our key', () => {
   const cases = {
     'learning_rte: 1': /did you mean learning_rate\?/,
     'lora: {dropuot: 0}': /did you mean lora\.dropout\?/,
@@ -162,12 +162,12 @@ describe('an unknown key is an error that names ours', () => {
   }
 });
 
-test('a section’s unknown key means none of another section', () => {
+test('an unknown key of a section is not taken for one of another section', () => {
   const line = 'stages: [{name: a, steps: 1, curriculum: {strategy: frontier}}]';
   assert.match(refusal(withLine(line)).hint!, /^the keys of stages\.0\.curriculum are target/);
 });
 
-test('all unknown keys are told at once, those in sections of other systems by their own names', () => {
+test('all unknown keys are named at once, those in sections of other systems by their own names', () => {
   const verl = withLine(
     [
       'data: {train_files: a.jsonl, train_batch_size: 8}',
@@ -212,7 +212,7 @@ test('all unknown keys are told at once, those in sections of other systems by t
   assert.match(endless.hint!, /odd_999: there is no such key; and 5 more$/);
 });
 
-test('what a trainer is given as a whole is told by its parts, and as a name in a sentence', () => {
+test('what a trainer takes as a whole is explained part by part, and a bare name in a sentence', () => {
   const parts = refusal(withLine('args: {lr: 1e-5, optim: adamw_torch}\nenvironment_factory: envs/a.py:A'));
   assert.match(parts.hint!, /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW: /);
   assert.match(parts.hint!, /environment_factory: here it is called environment$/);
@@ -220,7 +220,7 @@ test('what a trainer is given as a whole is told by its parts, and as a name in 
   assert.match(refusal(withLine(whole)).hint!, /^what it gives a model has keys here: /);
 });
 
-test('trackers of other systems lead to those that there are, whether in a list or alone', () => {
+test('trackers of other systems lead to existing ones, in a list or alone', () => {
   for (const [given, hint] of [
     ['[trackio]', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
     ['comet_ml', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
@@ -231,7 +231,7 @@ test('trackers of other systems lead to those that there are, whether in a list 
     assert.match(refusal(withLine(`trackers: ${given}`)).hint!, hint);
 });
 
-test('the length of a stage is told in steps or epochs, by whatever name of a length it is asked for', () => {
+test('the length of a stage is explained in steps or epochs, whatever name it was given', () => {
   const hintOf = (key: string) => refusal(withLine(`stages: [{name: a, steps: 5, ${key}: 1}]`)).hint!;
   assert.equal(hintOf('epochs'), 'here it is called num_train_epochs');
   for (const key of ['max_steps', 'num_steps'])
@@ -239,14 +239,14 @@ test('the length of a stage is told in steps or epochs, by whatever name of a le
   assert.match(hintOf('seed'), /the same in all stages/);
 });
 
-test('names of other systems lead to keys that there are, or to a sentence', () => {
+test('names of other systems lead to existing keys, or to a sentence', () => {
   for (const [name, text] of Object.entries(foreignNames)) {
     const ours = textOf(text);
     assert.ok(ours.includes(' ') || valueAt(configDefaults, ours.split('.')) !== undefined, `${name}: ${ours}`);
   }
 });
 
-describe('configurations of other trainers are told what each of their keys is here', () => {
+describe('configurations of other trainers get a hint for each of their keys', () => {
   const configurations: Readonly<Record<string, { readonly text: string; readonly told: readonly RegExp[] }>> = {
     axolotl: {
       text: `base_model: org/model
@@ -360,7 +360,7 @@ vllm_limit_mm_per_prompt: 1`,
   }
 });
 
-test('a key that is misspelt in a section is one of the section, or of the top', () => {
+test('a misspelt key in a section is matched with the section, or with the top', () => {
   assert.match(refusal(withLine('trl: {use_vlm: true}')).hint!, /did you mean trl\.use_vllm/);
   assert.match(refusal(withLine('trl: {temperature: 1}')).hint!, /temperature stands at the top, not in trl/);
 });
@@ -410,7 +410,7 @@ describe('a wrong value is an error with its key, what was expected and what was
   }
 });
 
-test('of a value of several shapes, what is missing is that of the nearest', () => {
+test('for a value of several shapes, what is missing is taken from the nearest one', () => {
   const missing = (weight: string) => refusal(withLine(`reward: [{name: a, weight: ${weight}}]`));
   for (const [weight, key] of Object.entries({
     '{from: 1, to: 0}': 'steps',
@@ -422,12 +422,12 @@ test('of a value of several shapes, what is missing is that of the nearest', () 
   assert.match(missing('{from: 1, adapt: {grwo: 2}}').hint!, /did you mean reward\.0\.weight\.adapt\.grow/);
 });
 
-test('a wrong entry of a list is described as the list is', () => {
+test('a wrong entry of a list is described like the list', () => {
   const { path, hint } = refusal(withLine('trackers: [nowhere]'));
   assert.deepEqual([path, hint!.split(' ')[0]], ['trackers.0', 'trackers:']);
 });
 
-describe('a value of another system, or one where a list is expected, is told as it is written here', () => {
+describe('for a value of another system, or one where a list is expected, the hint says what to write here', () => {
   for (const [line, hint] of Object.entries({
     'scale_rewards: false': 'write scale_rewards: none',
     'scale_rewards: true': 'write scale_rewards: group',
@@ -447,12 +447,12 @@ test('the error for a program in place of a configuration says so, and what to d
   assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', hint: /docs\/agent\/migrating\.md/ });
 });
 
-describe('what the backend cannot do yet is an error, never ignored', () => {
+describe('a key that the backend does not support is an error, never ignored', () => {
   const lines = ['backend: verl', 'compute: modal'];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }
-  test('an engine that does not exist is refused before anything else is asked for', () => {
+  test('an engine that does not exist is refused before anything else is checked', () => {
     for (const backend of ['verl', 'unsloth']) {
       const { code, message } = refusal('dataset: b', [`backend=${backend}`]);
       assert.deepEqual(
@@ -466,7 +466,7 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
   });
 });
 
-describe('keys that contradict or lack one another', () => {
+describe('keys that contradict one another, or lack another', () => {
   const cases = {
     'taskset: arithmetic': /taskset and dataset exclude/,
     'trainable: [layers.0]': /trainable|lora\.modules_to_save/,
@@ -550,7 +550,7 @@ describe('text that is no configuration', () => {
   });
 });
 
-test('merge keys of YAML are read, and what stands beside them counts', () => {
+test('merge keys of YAML are read, and keys beside them win', () => {
   const text = withLine('stages: [&first {name: a, steps: 1, beta: 0.1}, {<<: *first, name: b, steps: 2}]');
   const { stages } = load(text).config;
   assert.deepEqual(
@@ -571,7 +571,7 @@ test('names that every JavaScript object has are no keys', () => {
   assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
 });
 
-test('a key that is a list or an object is unknown like any other, and YAML’s library warns nobody beside', async () => {
+test('a key that is a list or an object is unknown like any other, without further warnings from the YAML library', async () => {
   const warnings: string[] = [];
   const warned = ({ message }: Error) => warnings.push(message);
   process.on('warning', warned);
@@ -581,7 +581,7 @@ test('a key that is a list or an object is unknown like any other, and YAML’s 
   assert.deepEqual(warnings, []);
 });
 
-describe('what YAML makes of a tag, or a program gives, and is no plain value is refused', () => {
+describe('a value that is not plain, from a YAML tag or a program, is refused', () => {
   const cases: Record<string, RegExp> = {
     'lora: !!omap [r: 4, alpha: 8]': /^.*run\.yaml: lora: expected keys and values, .*, got a Map$/,
     'lora: {modules_to_save: !!set {lm_head}}': /modules_to_save: .* got a Set$/,

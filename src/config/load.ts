@@ -235,7 +235,7 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
   return Object.fromEntries(Object.entries(environment).map(([name, path]) => [name, file(path)]));
 }
 
-/** A training script of another library is given as readily as its configuration. */
+/** People may well give a training script of another library in place of a configuration. */
 function assertNoProgram(file: string): void {
   if (!/\.(py|ipynb|[cm]?[jt]s|sh)$/.test(file)) return;
   throw new GradusError('CONFIG_SYNTAX', `${file} is a program, not a configuration`, {
@@ -260,7 +260,7 @@ function readBytes(file: string): Uint8Array {
     return readFileSync(file);
   } catch (cause) {
     const isThere = existsSync(file);
-    // The documents name `configs/toy-grpo.yaml`, which is beside the code where the package is installed, and not where it is used.
+    // The documents name `configs/toy-grpo.yaml`, which lies in the installed package, and not where it is used.
     const shipped = join(import.meta.dirname, '..', '..', 'configs', basename(file));
     throw new GradusError(
       'CONFIG_NOT_FOUND',

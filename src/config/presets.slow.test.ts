@@ -10,7 +10,7 @@ import { dotted, leafPaths, valueAt } from './values.ts';
 const minimal: ConfigInput = { model: 'tiny', dataset: 'problems.jsonl', reward: 'numeric_match' };
 
 for (const name of presetNames) {
-  test(`${name}: native can do all that it says`, () => {
+  test(`${name}: native supports all its values`, () => {
     const { config, origins } = loadConfigObject({ ...minimal, preset: name });
     const { values, parts } = presets[name];
     for (const part of [values, parts?.native ?? {}] as Record<string, unknown>[]) {
@@ -24,7 +24,7 @@ for (const name of presetNames) {
   });
 }
 
-test('what a configuration says itself wins, key by key', () => {
+test('the configuration’s own keys win, one by one', () => {
   const own: ConfigInput = { ...minimal, preset: 'memory', num_generations: 16, lora: { alpha: 64 } };
   const { config, origins } = loadConfigObject(own, ['prompts_per_step=2']);
   assert.deepEqual([config.num_generations, config.prompts_per_step, config.max_completion_length], [16, 2, 128]);
@@ -36,7 +36,7 @@ test('what a configuration says itself wins, key by key', () => {
   assert.equal(loadConfigObject({ ...own, lora: null }).config.lora, null);
 });
 
-test('a preset may be set from outside, and taken back', () => {
+test('a preset may be set on the command line, and unset', () => {
   const { config, origins } = loadConfigObject(minimal, ['preset=cispo']);
   assert.deepEqual([config.loss_type, config.epsilon_high], ['cispo', 5]);
   assert.equal(origins.preset, 'setting');
@@ -66,7 +66,7 @@ test('a resolved configuration may be run again', () => {
   assert.deepEqual(loadConfigObject(config).config, config);
 });
 
-test('a preset that does not exist is refused with those that do', () => {
+test('an unknown preset is refused with the names of those that exist', () => {
   const unknown = { ...minimal, preset: 'ppo' } as unknown as ConfigInput;
   assert.throws(() => loadConfigObject(unknown), { code: 'CONFIG_INVALID', message: /one of grpo, r1, dapo/ });
 });

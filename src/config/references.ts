@@ -20,12 +20,12 @@ export function isProgramReference(reference: string): boolean {
   return reference.startsWith('program:');
 }
 
-/** The path of the user's chat template; `null` if one of the model's own or none is used. */
+/** The path of the user's chat template; `null` if none or one of the model's own is used. */
 export function templateFile(chatTemplate: string): string | null {
   return chatTemplate === 'none' || isOwnTemplate(chatTemplate) ? null : chatTemplate;
 }
 
-/** Whether a template of the model's own is used: the one that it is meant for, or one by its name, as in `auto:rag`. */
+/** Whether one of the model's own templates is used: the default one, or one by its name, as in `auto:rag`. */
 export function isOwnTemplate(chatTemplate: string): boolean {
   return chatTemplate === 'auto' || chatTemplate.startsWith('auto:');
 }

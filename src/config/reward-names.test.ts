@@ -1,4 +1,4 @@
-// Which rewards are functions of the user's, and what they are called.
+// Which rewards are user functions, and what they are called.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionName, isUserFunction, placedRewards, rewardHint, rewardName, userFunctions } from './reward-names.ts';
@@ -12,7 +12,7 @@ test('files are functions, names of rewards and of scores are not', () => {
     assert.ok(!isUserFunction(name), name);
 });
 
-test('a reward is called what it is exported as, or its file, or what the configuration says', () => {
+test('a reward is named after its export, its file, or as the configuration says', () => {
   assert.equal(functionName('rewards/length.ts:short'), 'short');
   assert.equal(functionName('rewards/length.v2.ts'), 'length.v2');
   assert.equal(functionName('C:\\rewards\\length.ts'), 'length');

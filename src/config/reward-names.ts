@@ -13,7 +13,7 @@ export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): str
   return as ?? (isUserFunction(name) ? functionName(name) : name);
 }
 
-/** The built-in rewards that are never above 0: to be 0 is the best they can say. */
+/** The built-in rewards that are never above 0, which is their best score. */
 export const penalties: readonly string[] = ['overlong', 'repetition_penalty', 'diversity'];
 
 /** Rewards of TRL and open-r1 → our reward that does the same, or nearly so. */

@@ -46,7 +46,7 @@ const extraction = z.strictObject({
   ),
 });
 
-/** Smaller limits of ratios or gradients would be lost in rounding, and the run would learn nothing. */
+/** Smaller limits on ratios or gradients would be lost in rounding, and the run would learn nothing. */
 const LEAST_OF_USE = 1e-6;
 
 /** What acts on keys: a part of Gradus, in the same way for every backend, or a part of an engine, which a backend may lack. */
@@ -557,7 +557,7 @@ export type ConfigInput = Frozen<z.input<typeof configSchema>>;
 /** A configuration in which every key has its value. */
 export type Config = z.output<typeof configSchema>;
 
-/** Options for parsing. Compiling a validator for the schema would take longer than all the parsing a process ever does. */
+/** Options for parsing. Compiling a validator for the schema would take longer than all the parsing in the life of a process. */
 export const uncompiled = { jitless: true } as const;
 
 export const configDefaults: Config = configSchema.parse({}, uncompiled);

@@ -53,7 +53,7 @@ const weightedReward = z.strictObject({
 });
 const reward = z.union([z.string(), weightedReward]);
 
-/** What becomes a list of objects, whichever way it was written. */
+/** A value that becomes a list of objects, whichever way it was written. */
 export const rewardEntries = z
   .union([reward, z.array(reward)])
   .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))));

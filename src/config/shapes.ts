@@ -19,7 +19,7 @@ export const regularExpression = z.string().superRefine((source, context) => {
 /** A list of names, or one regular expression. */
 export const names = z.union([z.string(), z.array(z.string()).nonempty()]);
 
-/** Whether a timer of JavaScript can wait for so many milliseconds: at most 2^31, 596 hours. */
+/** Whether a JavaScript timer can wait this many milliseconds: at most 2^31, 596 hours. */
 function isWaitable(time: number): boolean {
   return time > 0 && time <= 500 * 3_600_000;
 }
@@ -30,7 +30,7 @@ function regularExpressionFault(source: string): string | undefined {
     new LinearRegExp(source, 'u');
     return undefined;
   } catch (error) {
-    // After the source, which the error of the configuration shows anyway.
+    // What follows the source, which the configuration error shows anyway.
     return (error as Error).message.split('/u: ').at(-1)!;
   }
 }

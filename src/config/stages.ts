@@ -35,7 +35,7 @@ export const rowKeys = [
   'taskset_config',
 ] as const satisfies readonly StageKey[];
 
-/** The keys that supervised stages use: data, prompts and the optimiser, but nothing about sampling and rewards. */
+/** The keys that supervised stages use: those of data, prompts and the optimiser, but none of sampling and rewards. */
 const supervisedKeys: readonly StageKey[] = [
   ...rowKeys,
   'prompt_column',

@@ -1,4 +1,4 @@
-// No key is ignored in silence: each is in the tables of who acts on it, is read by code or by TRL, and an error where nothing acts on it.
+// No key is silently ignored: tables say what acts on each, code or TRL reads it, and where nothing acts on it, it is an error.
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ test('every key has a part that acts on it', () => {
   assert.deepEqual([...actingParts.keys()].toSorted(), Object.keys(configDefaults).toSorted());
 });
 
-test('a key that nothing acts on is refused by every backend, but for its default', () => {
+test('a key that nothing acts on is refused by every backend, except for its default', () => {
   for (const backend of backendNames) {
     const config = { ...configDefaults, backend, lora: backend === 'builtin' ? null : configDefaults.lora };
     assert.doesNotThrow(() => assertSupported(config, placeOf));
@@ -51,7 +51,7 @@ test('the keys that a backend refuses or acts on are keys of the schema', () => 
   }
 });
 
-test('what builtin has no row for is refused as well', () => {
+test('keys for which builtin has no row are refused as well', () => {
   const refused = (changes: object) => {
     const config: ConfigInput = { backend: 'builtin', taskset: 'digit-sum', lora: null, ...changes };
     assert.throws(() => loadConfigObject(config), { code: 'CONFIG_UNSUPPORTED', path: Object.keys(changes)[0]! });
@@ -61,7 +61,7 @@ test('what builtin has no row for is refused as well', () => {
   assert.doesNotThrow(() => loadConfigObject({ backend: 'builtin', taskset: 'digit-sum', lora: null, beta: 0.1 }));
 });
 
-/** Where a mention of a key is no use of it: the schema and its tables, other systems. */
+/** Places that mention a key without using it: the schema and its tables, other systems. */
 const tablesOnly = /^src\/(config|handoff)\//;
 
 /** Code without comments and texts, in which a key is read as `.key`, or taken out of an object by its name. */

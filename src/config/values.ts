@@ -33,8 +33,8 @@ export function leafPaths(value: Readonly<Record<string, unknown>>): string[][] 
 }
 
 /**
- * The dotted paths of the keys that a table has no row for. A table has a row for a key, or rows for the keys of its section: where it has one of
- * these, the others are looked for one by one.
+ * The dotted paths of the keys that a table has no row for. A table has a row for a key, or rows for the keys of its section: if it has one of
+ * these, the others are looked up one by one.
  */
 export function unlistedPaths(config: Readonly<Record<string, unknown>>, table: Readonly<object>): string[] {
   const listed = Object.keys(table);

@@ -50,7 +50,7 @@ function withExtracted(row: Example, extractions: readonly [string, Extraction][
 
 /**
  * The first group that took part in the last match, or all of the match if there is none, without spaces around it. Worked solutions and chains of
- * thought end with their answer, so the last match is the answer. A missing value, null, stays one.
+ * thought end with their answer, so the last match is the answer. A missing value, null, stays null.
  */
 function extracted(value: unknown, name: string, { from, pattern }: Extraction, where: string): string | null {
   if (value === null) return null;

@@ -9,7 +9,7 @@ export function parseCsv(text: string, path: string): Example[] {
     return parse<Record<string, string>>(text, {
       columns: (names: string[]) => checkedNames(names, path),
       skip_empty_lines: true,
-      // By default the first line decides for all.
+      // By default the first line decides for all lines.
       record_delimiter: ['\r\n', '\n', '\r'],
     });
   } catch (error) {

@@ -34,7 +34,7 @@ test('a JSON array', async () => {
   assert.deepEqual(await loadRows(write('a.json', '[{"a": 1},\n {"a": 2}]')), [{ a: 1 }, { a: 2 }]);
 });
 
-test('whole numbers that JavaScript would round are texts', async () => {
+test('whole numbers that JavaScript would round become texts', async () => {
   const [row] = await loadRows(
     write(
       'long.jsonl',
@@ -66,7 +66,7 @@ test('CSV: names in the first line, quotes, commas and line breaks inside them, 
   assert.deepEqual(await loadRows(join(folder, 'csv')), [{ a: '1' }]);
 });
 
-test('a folder has a file a split, perhaps in a subfolder for the configuration', async () => {
+test('a folder has one file per split, perhaps in a subfolder for the configuration', async () => {
   write('set/train.jsonl', '{"a":"train"}');
   write('set/test.json', '[{"a":"test"}]');
   write('set/main/train.jsonl', '{"a":"main"}');
@@ -86,7 +86,7 @@ test('a folder has a file a split, perhaps in a subfolder for the configuration'
   );
 });
 
-test('splits are given by the card, or by the names of files and folders', async () => {
+test('the card, or the names of files and folders, define the splits', async () => {
   const set = (name: string, files: Record<string, string>) => {
     for (const [path, text] of Object.entries(files)) write(`${name}/${path}`, text);
     return join(folder, name);
@@ -114,7 +114,7 @@ test('splits are given by the card, or by the names of files and folders', async
   await assert.rejects(loadRows(plain, { split: 'test' }), isError('DATASET_SPLIT_NOT_FOUND', /"test"/, /train/));
 });
 
-test('a split that is there twice has to be chosen', async () => {
+test('for a split that exists twice, a configuration has to be chosen', async () => {
   write('configs/one/train.jsonl', '{"a":1}');
   write('configs/two/train.jsonl', '{"a":2}');
   const configs = join(folder, 'configs');
@@ -164,13 +164,13 @@ test('a data set on the hub is named by its id, with or without a revision', asy
   }
 });
 
-test('a single file has no other split than train', async () => {
+test('a single file has only the split train', async () => {
   const file = write('single.jsonl', '{"a":1}');
   assert.equal((await loadRows(file, { split: 'train' })).length, 1);
   await assert.rejects(loadRows(file, { split: 'test' }), isError('DATASET_SPLIT_NOT_FOUND', /"test"/));
 });
 
-test('data sets that are missing, empty or of another format', async () => {
+test('data sets that are missing, empty or in an unknown format', async () => {
   await assert.rejects(
     loadRows(join(folder, 'none.jsonl')),
     isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
@@ -283,7 +283,7 @@ test('rows that equal a held-out one are not trained on', () => {
   assert.equal(train.length, 2 * (50 - ids.size));
 });
 
-test('too few rows cannot be split', () => {
+test('too few rows to split', () => {
   for (const few of [[], rows(1), [{ id: 0 }, { id: 0 }]]) {
     assert.throws(() => splitRows(few, { seed: 0 }), isError('DATASET_TOO_SMALL', /too few/, /eval_dataset/));
   }

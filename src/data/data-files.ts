@@ -18,11 +18,11 @@ export interface LoadRowsOptions {
   readonly split?: string;
   /** The name of one of several configurations, as data sets on the hub have them. Ignored for folders without configurations of this name. */
   readonly config?: string;
-  /** Columns that the rows do not have. @default none */
+  /** Columns to leave out of the rows. @default none */
   readonly without?: readonly string[];
 }
 
-/** @param without columns that need not be read, and may be in the rows all the same */
+/** @param without columns that need not be read, but may still be in the rows */
 type Reader = (path: string, without: readonly string[]) => unknown[] | Promise<unknown[]>;
 
 const readers: Readonly<Record<string, Reader>> = {
@@ -38,12 +38,12 @@ const [mostText, mostBytes] = [512, 2047];
 
 const formats = Object.keys(readers).join(', ');
 
-/** The ending of a name in small letters, as `datasets` takes it. */
+/** The ending of a name in lower case, as `datasets` uses it. */
 function endingOf(path: string): string {
   return extname(path).toLowerCase();
 }
 
-/** Whether the ending of a name is that of a file with rows. */
+/** Whether a name ends like that of a file with rows. */
 function isDataFile(path: string): boolean {
   return endingOf(path) in readers;
 }
@@ -104,7 +104,7 @@ async function readRows(file: string, without: readonly string[]): Promise<Examp
   }
 }
 
-/** Rows without some columns. Throws `COLUMN_MISSING` for one that no row has; Parquet's are not read to begin with. */
+/** Rows without some columns. Throws `COLUMN_MISSING` for one that no row has; those of Parquet files are not read at all. */
 function leftOut(rows: Example[], without: readonly string[], path: string): Example[] {
   if (without.length === 0 || endingOf(path) === '.parquet') return rows;
   const missing = without.find((name) => rows.length > 0 && !rows.some((row) => Object.hasOwn(row, name)));

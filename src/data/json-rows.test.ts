@@ -1,4 +1,4 @@
-// Files of JSON as people and programs write them: lines or lists under either name, and what neither is.
+// JSON files as people and programs write them: lines or lists under either name, and files that are neither.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const rows = [
 const lines = rows.map((row) => JSON.stringify(row));
 const endings = ['.json', '.jsonl', '.ndjson', '.JSON', '.JSONL'];
 
-test('lines and lists of objects are read under either name, with what editors add', async () => {
+test('lines and lists of objects are read under either name, whatever editors add', async () => {
   const forms = {
     lines: lines.join('\n'),
     'lines with spaces, empty lines and a last line feed': `\n  ${lines[0]}  \n\n\t\n${lines[1]}\n\n`,
@@ -47,7 +47,7 @@ test('lines and lists of objects are read under either name, with what editors a
   assert.deepEqual(await loadRows(write('messages.json', JSON.stringify(messages, null, 2))), [messages]);
 });
 
-test('what is neither says what is wrong, and where', async () => {
+test('a file that is neither is an error that says what is wrong, and where', async () => {
   const refused = async (name: string, text: string, message: RegExp) => {
     await assert.rejects(loadRows(write(name, text)), (error) => {
       assert.ok(error instanceof GradusError && error.code === 'DATASET_MALFORMED', String(error));
@@ -72,7 +72,7 @@ test('what is neither says what is wrong, and where', async () => {
   await refused('columns.json', '{"question": ["a", "b"], "answer": ["1", "2"]}', /it holds columns, not rows/);
 });
 
-test('numbers are what JavaScript can hold, and what they were is known', async () => {
+test('numbers become what JavaScript can hold, and their original text is known', async () => {
   const numbers =
     '{"a": 1.0, "b": 12345678901234567890, "c": 1e3, "d": 2.5, "e": 3, "f": [1.00, {"g": -0.0}], "h": "1.0"}';
   for (const text of [numbers, `[${numbers}]`]) {

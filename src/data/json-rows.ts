@@ -1,4 +1,4 @@
-// Reads rows from JSON: one object a line, a list of objects, or objects behind each other, whatever the file is called, as `datasets` does.
+// Reads rows from JSON: one object per line, a list of objects, or objects one after another, whatever the file is called, as `datasets` does.
 
 import { parseExact } from '../common/exact-values.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
@@ -11,7 +11,7 @@ import { fileChunks } from '../runs/read-lines.ts';
 const DEEPEST = 200;
 
 /**
- * The rows of a file of JSON lines (.jsonl), or of a file that holds a list of objects or objects behind each other instead. Lines may be of any number.
+ * The rows of a file of JSON lines (.jsonl), or of a file that holds a list of objects or objects one after another instead. There may be any number of lines.
  * @param readText reads the file as a whole
  */
 export async function readJsonLines(path: string, readText: ReadText): Promise<unknown[]> {
@@ -24,7 +24,7 @@ export async function readJsonLines(path: string, readText: ReadText): Promise<u
     : readLines(path);
 }
 
-/** The rows of a file that holds a list of objects (.json), or instead JSON lines, objects behind each other, or one object, which is a row. */
+/** The rows of a file that holds a list of objects (.json), or instead JSON lines, objects one after another, or one object, which is a row. */
 export async function readJson(path: string, readText: ReadText): Promise<unknown[]> {
   if (firstCharacter(path) !== '{') return parseList(await readText(), path);
   const [first, second] = firstLines(path);
@@ -39,7 +39,7 @@ export async function readJson(path: string, readText: ReadText): Promise<unknow
 
 type ReadText = () => Promise<string>;
 
-/** The first character that is no space; undefined if there is none. Bytes that are no UTF-8 are found later. */
+/** The first character that is not a space; undefined if there is none. Invalid UTF-8 is detected later. */
 function firstCharacter(path: string): string | undefined {
   for (const chunk of fileChunks(path)) {
     const text = new TextDecoder().decode(chunk).trimStart();
@@ -81,7 +81,7 @@ function readLines(path: string): unknown[] {
   return rows;
 }
 
-/** The texts of objects that stand behind each other, in whatever lines; empty if there is anything else between them. */
+/** The texts of objects that follow one another, however they are broken into lines; empty if there is anything else between them. */
 function objectsIn(text: string): string[] {
   const objects: string[] = [];
   let [depth, start, end] = [0, 0, 0];
@@ -124,7 +124,7 @@ function parse(text: string, path: string, where: string): unknown {
   }
 }
 
-/** Python and JavaScript allow commas behind the last item, JSON does not. Called for what is no JSON, so that a text that holds such characters does little harm. */
+/** Python and JavaScript allow a comma after the last item, JSON does not. Only called for invalid JSON, so that a text with such characters does little harm. */
 function commaFault(text: string): string | undefined {
   const end = text.trimEnd();
   if (end.endsWith(',') && isJson(end.slice(0, -1))) return 'a comma follows it, which JSON lines do not have';

@@ -1,4 +1,4 @@
-// The codecs of Parquet pages that Node has, which end when a page turns out to be longer than it says. Those of the Parquet library need not.
+// The codecs of Parquet pages that Node has, which stop when a page turns out to be longer than it says. Those of the Parquet library may not.
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 const bounded =
@@ -6,7 +6,7 @@ const bounded =
   (input: Uint8Array, length: number) =>
     decompress(input, { maxOutputLength: length });
 
-/** For `readParquet`. Snappy and LZ4 are not here: the library gives them memory of the length that the page tells. */
+/** For `readParquet`. Snappy and LZ4 are not here: the library allocates the length that the page states. */
 export const boundedCodecs = {
   GZIP: bounded(gunzipSync),
   BROTLI: bounded(brotliDecompressSync),

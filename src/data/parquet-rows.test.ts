@@ -1,4 +1,4 @@
-// Parquet files that would never end, or become more than they seem: each ends soon with an error that says so.
+// Parquet files that would never end, or unpack to far more than their size: each soon ends with an error that says so.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function written(columns: Parameters<typeof parquetWriteBuffer>[0]['columnData']
   return new Uint8Array(parquetWriteBuffer({ columnData: columns }));
 }
 
-test('rows come from the thread with what their values are to Python', async () => {
+test('rows come from the thread with the types that Python would give their values', async () => {
   const rows = await parquetRows(fixture('rows-types'), [], limits);
   const direct = await readParquet(fixture('rows-types'));
   assert.deepEqual(rows, direct);
@@ -70,11 +70,11 @@ test('a file that takes too long, or whose rows take too much memory, ends with 
   const file = fixture('rows-snappy');
   await assert.rejects(parquetRows(file, [], { ...limits, time: 1 }), { code: 'PARQUET_TOO_SLOW' });
   await assert.rejects(parquetRows(file, [], { ...limits, memory: 500 }), { code: 'PARQUET_TOO_LARGE' });
-  // A dictionary of one long text, which is every row's: small as long as nobody copies the rows.
+  // A dictionary of one long text that every row has: small as long as nobody copies the rows.
   const repeated = written([{ name: 'question', data: Array(20_000).fill('x'.repeat(50_000)), type: 'STRING' }]);
   assert.ok(repeated.length < 1e6, String(repeated.length));
   await assert.rejects(parquetRows(repeated, [], limits), { code: 'PARQUET_TOO_LARGE' });
-  // Nulls alone: next to no bytes for any number of rows.
+  // Only nulls: hardly any bytes for any number of rows.
   const nulls = written([{ name: 'x', data: Array(2_000_000).fill(null), type: 'INT32', nullable: true }]);
   assert.ok(nulls.length < 1e6, String(nulls.length));
   await assert.rejects(parquetRows(nulls, [], limits), { code: 'PARQUET_TOO_LARGE' });

@@ -14,7 +14,7 @@ export interface ParquetTask {
 /** Some of the rows, and what is known of their values. */
 export interface ParquetPart {
   readonly rows: readonly Record<string, unknown>[];
-  /** What holds each of these values, their names there, and what they are to Python: for numbers, what JSON has. */
+  /** The object that holds each of these values, their names there, and what they are to Python; for numbers, as JSON has them. */
   readonly holders: readonly object[];
   readonly names: readonly (string | number)[];
   readonly exact: readonly (string | TypedValue)[];
@@ -29,17 +29,17 @@ interface Fault {
 }
 
 export interface ParquetLimits {
-  /** Milliseconds without any rows, for a file of no size and for each MB of it. */
+  /** Milliseconds without any rows: for an empty file, and for each MB in addition. */
   readonly time: number;
   readonly timeOfMegabyte: number;
-  /** Bytes of memory that the rows may take. */
+  /** The most bytes of memory that the rows may take. */
   readonly memory: number;
 }
 
 /** Megabytes without which a thread cannot start: Node would end the whole process. */
 const LEAST_HEAP = 256;
 
-/** Ten times what files of the hub take on a slow machine. Rows are in memory twice while they are handed over. */
+/** Ten times what files from the hub take on a slow machine. Rows are in memory twice while they are handed over. */
 const limits = (): ParquetLimits => ({
   time: 20_000,
   timeOfMegabyte: 1000,

@@ -29,7 +29,7 @@ const configOf = (changes: ConfigInput) =>
 const load = (changes: ConfigInput) => loadProblems(configOf(changes), []);
 const isError = (code: string) => (error: unknown) => error instanceof GradusError && error.code === code;
 
-test('what is wrong with the settings of a task set is said with their place', async () => {
+test('an error in the settings of a task set names their place', async () => {
   const made = { dataset: null, taskset: 'sort', prompt_column: 'question' };
   await assert.rejects(load({ ...made, taskset_config: { shrtest: 2 } }), {
     code: 'CONFIG_INVALID',
@@ -39,7 +39,7 @@ test('what is wrong with the settings of a task set is said with their place', a
   });
 });
 
-test('columns get other names, and keep their own', async () => {
+test('columns get new names, and keep their own', async () => {
   const { train } = await load({ columns: { question: 'problem', answer: 'solution' }, prompt_column: 'question' });
   assert.deepEqual(train[3], { ...rows[3], question: '3 + 1', answer: '4' });
   await assert.rejects(load({ columns: { question: 'problems' } }), isError('COLUMN_MISSING'));
@@ -91,7 +91,7 @@ test('a row in which a pattern finds nothing is an error with row and column, un
   });
 });
 
-test('a column may be inside of another, unless there is one of that very name', async () => {
+test('a column may be inside another, unless there is one of that very name', async () => {
   const nested = rows.map(({ problem, solution }) => ({
     problem,
     model: { truth: solution },
@@ -110,7 +110,7 @@ test('a column may be inside of another, unless there is one of that very name',
   });
 });
 
-test('prompts, answers and filters reach inside of columns, too', async () => {
+test('prompts, answers and filters reach inside columns, too', async () => {
   const turns = ({ problem, solution }: (typeof rows)[number]) => [
     { from: 'human', value: problem },
     { from: 'gpt', value: solution },
@@ -130,7 +130,7 @@ test('prompts, answers and filters reach inside of columns, too', async () => {
   await assert.rejects(load({ dataset: file, prompt_column: 'turns.0.text' }), isError('COLUMN_MISSING'));
 });
 
-test('turns in the form of ShareGPT are an error that says how to name one', async () => {
+test('turns in ShareGPT form are an error that says which column to name', async () => {
   const list = saveList([{ problem: [{ from: 'human', value: 'Hi' }] }]);
   await assert.rejects(load({ dataset: list }), {
     code: 'COLUMN_INVALID',
@@ -174,7 +174,7 @@ test('a limit chooses rows to train on by seed, and takes none from those held o
   assert.notDeepEqual((await load({ train_limit: 5, eval: {}, seed: 1 })).train, train);
 });
 
-test('no row is trained on that asks what a held-out one asks, whatever else it holds', async () => {
+test('no row is trained on that asks the same as a held-out one, whatever else it holds', async () => {
   const again = rows.map((row) => ({ ...row, problem: ` ${row.problem}`, solution: 'in other words' }));
   const doubled = join(folder, 'doubled.json');
   writeFileSync(doubled, JSON.stringify([...rows, ...again]));
@@ -192,7 +192,7 @@ test('no row is trained on that asks what a held-out one asks, whatever else it 
   assert.deepEqual([other.train.length, other.eval.length, other.leftOut], [1, 3, 40]);
 });
 
-test('where an environment makes the prompts, rows are the same only if all their columns are', async () => {
+test('if an environment makes the prompts, rows are the same only if all their columns are', async () => {
   const alike = rows.map((row) => ({ ...row, problem: 'Book a room.' }));
   const config = configOf({ dataset: saveList(alike), environment: 'env.ts:Env', eval: {}, prompt_column: 'question' });
   const problems = await loadProblems(config, [], {
@@ -229,7 +229,7 @@ test('prompts: system prompt by name, examples, and the row’s text or messages
   );
 });
 
-test('prompts in parts are texts; names and thoughts stay, and fields that no message has are left out', () => {
+test('prompts in parts become texts; names and thoughts stay, and unknown fields of messages are left out', () => {
   const prompt = promptOf(configOf({}));
   const parts = [
     { type: 'text', text: 'What is ' },
@@ -254,7 +254,7 @@ test('prompts in parts are texts; names and thoughts stay, and fields that no me
   );
 });
 
-test('calls of tools may be written as OpenAI and chat templates write them', () => {
+test('tool calls may be written as OpenAI and chat templates write them', () => {
   const written = (calls: readonly unknown[]) => [
     { role: 'user', content: 'What is 2 + 2?', tool_calls: null },
     { role: 'assistant', tool_calls: calls },
@@ -312,7 +312,7 @@ for (const [what, problem, message] of [
 
 const partialsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
-test('rows that a program makes as it goes become a data set, whole or not at all', async () => {
+test('rows that a program generates become a data set, completely or not at all', async () => {
   async function* made() {
     for (let i = 0; i < 3; i++) yield { problem: `${i}`, answer: 'ß\u2028' };
   }
@@ -331,7 +331,7 @@ test('rows that a program makes as it goes become a data set, whole or not at al
   assert.deepEqual(partialsIn(folder), []);
 });
 
-test('of two calls that save the same file at once, one determines its contents', async () => {
+test('if two calls save the same file at once, one of them determines its contents', async () => {
   const path = join(folder, 'twice.jsonl');
   const rowsOf = (letter: string, count: number) => Array.from({ length: count }, () => ({ problem: letter }));
   const [few, many] = [rowsOf('few', 50), rowsOf('many', 80)];
@@ -341,7 +341,7 @@ test('of two calls that save the same file at once, one determines its contents'
   assert.deepEqual(partialsIn(folder), []);
 });
 
-test('rows are saved in a folder that is not there yet; a path that cannot be written is an error', async () => {
+test('rows are saved in a folder that does not exist yet; a path that cannot be written is an error', async () => {
   const rows = [{ problem: '1', answer: '2' }];
   const path = join(folder, 'new', 'deep', 'made.jsonl');
   assert.equal(await saveRows(path, rows), path);

@@ -1,4 +1,4 @@
-// Rows, functions and environments of a program in place of names: runs with them, resuming and evaluating these, and refusals.
+// Rows, functions and environments of a program in place of names: runs with them, how they resume and are evaluated, and refusals.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const digits: RewardFunction = ({ completions }) =>
 const short: RewardFunction = ({ completions, columns }) =>
   completions.map((text, i) => -Math.abs(text.length - String(columns.answer![i]).length) / 10);
 
-test('rows and functions of a program train, like those of files', async () => {
+test('training with rows and functions of a program is like training with those of files', async () => {
   const out = join(folder, 'values');
   const config: ProgramConfig = { ...common, dataset: rows, reward: [digits, { name: short, weight: 0.5 }] };
   const { ok } = await train(config, { out, ...options });
@@ -57,7 +57,7 @@ test('a configuration may be constant and frozen', async () => {
   assert.ok((await train(config, { out: join(folder, 'constant'), ...options })).ok);
 });
 
-test('a run of a program goes on, and is evaluated and sampled, with the configuration of the program', async () => {
+test('a run of a program is resumed, evaluated and sampled with the configuration of the program', async () => {
   const out = join(folder, 'goes-on');
   const config: ProgramConfig = { ...common, dataset: rows, eval_dataset: rows.slice(0, 5), reward_fn: digits };
   await train(config, { out, ...options });
@@ -142,7 +142,7 @@ test('TypeScript refuses what a configuration would be refused for', () => {
   for (const config of [...accepted, ...wrong]) assert.ok(withoutValues(config).config);
 });
 
-test('each value is named once, two of one name apart, and names stay as they are', () => {
+test('each value is named once, two of the same name are told apart, and names stay as they are', () => {
   const other = (
     () => (input: Parameters<RewardFunction>[0]) =>
       digits(input)
@@ -220,7 +220,7 @@ for (const [what, [changes, message, hint]] of Object.entries(nearly)) {
   });
 }
 
-test('a run that this process is writing is not begun again, and ends where a listener throws', async () => {
+test('a run that this process is writing is not begun again, and ends when a listener throws', async () => {
   const out = join(folder, 'twice');
   const config: ProgramConfig = { ...common, dataset: rows, reward: digits, max_steps: 3 };
   const both = await Promise.allSettled([0, 1].map(() => train(config, { out, ...options, overwrite: true })));

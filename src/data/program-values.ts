@@ -43,8 +43,8 @@ export type ProgramConfig = Omit<ConfigInput, keyof GivenParts | 'stages'> &
 export type ProgramValues = ReadonlyMap<string, unknown>;
 
 /**
- * Replaces the values in a configuration by references. Throws `CONFIG_INVALID` for what is nearly a value; anything else that is neither a value nor a
- * name is left for the schema to refuse.
+ * Replaces the values in a configuration by references. Throws `CONFIG_INVALID` for something that is almost a value; the schema refuses anything else that is neither a value
+ * nor a name.
  */
 export function withoutValues(config: ProgramConfig): { readonly config: ConfigInput; readonly values: ProgramValues } {
   if (!isObject(config)) return { config: config as ConfigInput, values: new Map() };

@@ -60,7 +60,7 @@ export function fitPrompts(
   return { problems, renderer };
 }
 
-/** Both ends of a prompt, by which people find it in their files. Its line is not known, since rows are chosen and drawn. */
+/** Both ends of a prompt, so that people find it in their files. Its line is not known, since rows are filtered and drawn. */
 function bothEnds(text: string): string {
   return text.length <= 2 * SHOWN ? text : `${text.slice(0, SHOWN)} … ${text.slice(-SHOWN)}`;
 }

@@ -37,7 +37,7 @@ export function messageIn(item: unknown): Message | string {
   const toolCalls = ours ?? (theirs && openAiCalls(theirs));
   const toolCallId = item.toolCallId ?? item.tool_call_id ?? null;
   const { name = null } = item;
-  // Under the names that transformers knows, in its order.
+  // Under the names that transformers uses, in its order.
   const thoughts = item.reasoningContent ?? item.reasoning_content ?? item.thinking ?? item.reasoning ?? null;
   if (role === undefined) return `has no role, only ${Object.keys(item).join(', ') || 'nothing'}`;
   if (!isRole(role)) return `has the role ${JSON.stringify(role)}`;

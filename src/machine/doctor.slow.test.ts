@@ -1,4 +1,4 @@
-// The checks of doctor on this machine and on simulated ones: which backend requires what, and that no secret is told.
+// The checks of doctor on this machine and on simulated ones: which backend requires what, and that no secret is shown.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -86,7 +86,7 @@ test('a configuration is judged by what it needs', async () => {
   assert.equal(found(onGpu, 'cuda').required, true);
 });
 
-test('TRL needs a GPU where it is told to do what no CPU does', async () => {
+test('TRL needs a GPU if it is asked for what no CPU can do', async () => {
   const required = async (trl: object) => {
     const { checks } = await examine({ config: writeConfig({ model: tinyModel, backend: 'trl', trl }) });
     return checks.find(({ id }) => id === 'gpu')!.required;
@@ -96,7 +96,7 @@ test('TRL needs a GPU where it is told to do what no CPU does', async () => {
   assert.equal(await required({ use_vllm: true }), true);
 });
 
-test('vLLM beside TRL is asked for where TRL samples with it, in the versions that TRL takes', async () => {
+test('vLLM is required if TRL samples with it, in the versions that TRL takes', async () => {
   const python = join(folder, 'trl-python');
   const environment = { ...bare, GRADUS_TRL_PYTHON: python };
   const answer = (version: string | null, fits: boolean) => {
@@ -119,7 +119,7 @@ test('vLLM beside TRL is asked for where TRL samples with it, in the versions th
   assert.deepEqual([(await ask(true)).ok, (await ask(true)).detail], [true, 'vllm 1.5']);
 });
 
-test('checks of what the backend has no use for are left out', async () => {
+test('checks that do not concern the backend are left out', async () => {
   const idsOf = async (options: DoctorOptions) => (await examine(options)).checks.map(({ id }) => id);
   assert.deepEqual(
     (await idsOf({})).filter((id) => ['vllm', 'tinker_key', 'model'].includes(id)),
@@ -128,7 +128,7 @@ test('checks of what the backend has no use for are left out', async () => {
   assert.ok((await idsOf({ backend: 'trl' })).includes('vllm'));
 });
 
-test('the error has a code of its own where nothing but credentials is missing', async () => {
+test('the error has a code of its own if only credentials are missing', async () => {
   stage('uv', 'echo uv 9.9.9');
   const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });
   const without = await examine({ config });
@@ -157,12 +157,12 @@ test('a hub that answers, and one that does not', async (t) => {
   assert.deepEqual([result.ok, found(result, 'hub').ok, found(result, 'hub').required], [true, false, false]);
 });
 
-test('GPUs are listed as nvidia-smi tells them', async () => {
+test('GPUs are listed as nvidia-smi reports them', async () => {
   stage('nvidia-smi', 'echo "NVIDIA A10G, 23028 MiB, 550.54"; echo "NVIDIA A10G, 23028 MiB, 550.54"');
   assert.match(found(await examine(), 'gpu').detail, /A10G.*; NVIDIA A10G/);
 });
 
-test('--fix installs what is required and can be installed, and looks again', async () => {
+test('--fix installs what is required and can be installed, and checks again', async () => {
   stage('python3', `printf '#!/bin/sh\\necho uv 9.9.9\\n' > ${folder}/python3/uv && chmod +x ${folder}/python3/uv`);
   const commands: string[] = [];
   const untouched = await examine({ fix: true, onCommand: (command) => commands.push(command) });
@@ -175,7 +175,7 @@ test('--fix installs what is required and can be installed, and looks again', as
   assert.deepEqual([ok, fixed, detail, commands], [true, true, 'uv 9.9.9', ['python3 -m pip install --user uv']]);
 });
 
-test('a configuration that is wrong is an error of its own', async () => {
+test('an invalid configuration is an error of its own', async () => {
   await assert.rejects(examine({ config: join(folder, 'none.yaml') }), GradusError);
 });
 

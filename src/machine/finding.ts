@@ -8,7 +8,7 @@ export interface Finding {
   readonly detail: string;
   /** What the user can do if the check is not ok. */
   readonly fix?: string;
-  /** The program and arguments that mend what is not ok, if no decision is needed. `doctor --fix` runs them. */
+  /** The program and arguments that fix it, if no decision is needed. `doctor --fix` runs them. */
   readonly fixCommand?: readonly string[];
 }
 

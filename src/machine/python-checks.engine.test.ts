@@ -12,7 +12,7 @@ test('the packages of TRL, by their versions', async () => {
   assert.match(detail, /trl \d+\.\d+\.\d+/);
 });
 
-test('vLLM, which is not there, with the command that installs it', async () => {
+test('vLLM, which is missing, with the command that installs it', async () => {
   const { ok, detail, fix } = await vllmPackage(environment);
   assert.deepEqual([ok, detail], [false, 'vLLM is not installed beside TRL']);
   assert.match(fix!, /^uv pip install --python \S+\/python 'vllm<=\d+\.\d+\.\d+,>=\d+\.\d+\.\d+'$/);

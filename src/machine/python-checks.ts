@@ -45,7 +45,7 @@ version = next((d.version for d in m.distributions(name="vllm")), None)
 fits = version is not None and Version(version).base_version in wanted.specifier
 print(json.dumps({"wanted": f"vllm{wanted.specifier}", "version": version, "fits": fits}))`;
 
-/** Whether vLLM is beside TRL, in a version that TRL takes. TRL asks for it even where it only talks to a server of vLLM's. */
+/** Whether vLLM is installed beside TRL, in a version that TRL takes. TRL needs it even if it only talks to a vLLM server. */
 export async function vllmPackage(environment: Variables): Promise<Finding> {
   const found = await ask<VllmAnswer>(environment, ASK_FOR_VLLM);
   if ('missing' in found) return { ok: false, detail: found.missing, fix: found.fix ?? trlFix() };

@@ -1,4 +1,4 @@
-// What doctor says of the server of backend tinker: whether it answers and has the model, never the key.
+// What doctor says about the server of backend tinker: whether it answers and has the model, never the key.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -31,14 +31,14 @@ async function examine(tinker: object, TINKER_API_KEY?: string) {
   return { result, check: result.checks.find(({ id }) => id === 'tinker')! };
 }
 
-test('a server that answers and has the model, asked with the key, which is not told', async () => {
+test('a server that answers and has the model, asked with the key, which is not shown', async () => {
   const { result, check } = await examine({ base_model: 'tiny' }, 'tml-secret');
   assert.deepEqual([check.ok, check.required], [true, true]);
   assert.deepEqual([...new Set(keys)], ['tml-secret']);
   assert.doesNotMatch(JSON.stringify(result), /tml-secret/);
 });
 
-test('a model of another name, a key that is refused, a server that is not there, none that is named', async () => {
+test('an unknown model, a refused key, an unreachable server, no server named', async () => {
   const cases: [object, string | undefined, RegExp][] = [
     [{ base_model: 'tinny' }, undefined, /has no model tinny/],
     [{ base_model: 'tiny' }, 'tml-wrong', /refuses the key: unknown key/],

@@ -6,7 +6,7 @@ export function atMost<A extends readonly unknown[], R>(
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (...given) => {
-    // A call that waited takes the place of the one that ended.
+    // A waiting call takes the place of the one that ended.
     if (running >= limit) await new Promise<void>((goOn) => waiting.push(goOn));
     else running++;
     try {

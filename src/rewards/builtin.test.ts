@@ -56,7 +56,7 @@ test('numeric_match takes the first group of the last match of a pattern', async
   assert.equal(await scoreOf(numericMatch({ pattern: '####' }), '#### 72'), 0);
 });
 
-test('strict and lenient scores are logged side by side where they can differ', async () => {
+test('strict and lenient scores are logged side by side if they can differ', async () => {
   const logged = async (reward: RewardFunction, completions: string[], answer: string) => {
     const lines: [string, number][] = [];
     const columns = { answer: completions.map(() => answer) };
@@ -91,7 +91,7 @@ test('numeric_match accepts differences up to its tolerance', async () => {
   assert.equal(await scoreOf(numericMatch({ tolerance: 0 }), '72.0000001'), 0);
 });
 
-test('rewards with a gold answer say what is wrong with it', async () => {
+test('rewards that need a gold answer say what is wrong with it', async () => {
   await assert.rejects(
     async () => numericMatch({ answer_column: 'anser' })(input(['1'], { question: ['?'], answer: ['1'] })),
     isGradusError('COLUMN_MISSING', /no column "anser"/, /question, answer; did you mean "answer"/),
@@ -107,7 +107,7 @@ test('a row without an answer is not scored', async () => {
     assert.equal(await scoreOf(reward, '72', null), null);
 });
 
-test('exact_match compares whole texts, white space around them aside', async () => {
+test('exact_match compares whole texts, ignoring surrounding white space', async () => {
   assert.equal(await scoreOf(exactMatch(), ' Paris\n', 'Paris'), 1);
   assert.equal(await scoreOf(exactMatch(), '72', 72), 1);
   assert.equal(await scoreOf(exactMatch(), 'PARIS', 'Paris'), 0);
@@ -121,14 +121,14 @@ test('contains looks for the answer anywhere', async () => {
   assert.equal(await scoreOf(contains({ ignore_case: true }), 'It is PARIS', 'Paris'), 1);
 });
 
-test('patterns that backtracking never ends with are matched at once', { timeout: 20_000 }, async () => {
+test('patterns on which backtracking would never end are matched at once', { timeout: 20_000 }, async () => {
   const completion = `${'a'.repeat(5000)}!`;
   assert.equal(await scoreOf(regexMatch({ pattern: '^(a+)+$' }), completion), 0);
   assert.equal(await scoreOf(style({ unwanted: ['(a|a)*b', '^(?!(a*)*$)'] }), completion), -0.5);
   assert.equal(await scoreOf(numericMatch({ pattern: '(\\d+|a+)+$' }), completion, '1'), 0);
 });
 
-test('regex_match lets the point match line feeds unless flags say otherwise', async () => {
+test('in regex_match the dot matches line feeds unless flags say otherwise', async () => {
   assert.equal(await scoreOf(regexMatch({ pattern: '^<a>.*</a>$' }), '<a>1\n2</a>'), 1);
   assert.equal(await scoreOf(regexMatch({ pattern: '^<a>.*</a>$', flags: '' }), '<a>1\n2</a>'), 0);
   assert.equal(await scoreOf(regexMatch({ pattern: 'YES', flags: 'i' }), 'yes'), 1);
@@ -136,7 +136,7 @@ test('regex_match lets the point match line feeds unless flags say otherwise', a
 
 const whole = '<reasoning>\n48 + 24\n</reasoning>\n<answer>\n72\n</answer>\n';
 
-test('xml_format: strict wants the sections and nothing else, soft allows text around them', async () => {
+test('xml_format: strict requires the sections and nothing else, soft allows text around them', async () => {
   for (const [completion, strict, soft] of [
     [whole, 1, 1],
     [`Well: ${whole}`, 0, 1],
@@ -155,7 +155,7 @@ test('xml_format: strict wants the sections and nothing else, soft allows text a
   }
 });
 
-test('xml_format: incremental gives a part for each tag in its place and takes some for text behind', async () => {
+test('xml_format: incremental adds a part for each tag in its place and subtracts for trailing text', async () => {
   const reward = xmlFormat({ mode: 'incremental' });
   for (const [completion, expected] of [
     [whole, 1],
@@ -172,7 +172,7 @@ test('xml_format: incremental gives a part for each tag in its place and takes s
   }
 });
 
-test('xml_format takes other tags', async () => {
+test('xml_format accepts other tags', async () => {
   const reward = xmlFormat({ tags: ['think'], mode: 'strict' });
   assert.equal(await scoreOf(reward, '<think>hm</think>'), 1);
   assert.equal(await scoreOf(reward, whole), 0);
@@ -191,7 +191,7 @@ test('the table checks configurations', () => {
   fails('xml_format', { tags: [] }, /^tags: /);
 });
 
-test('every reward of the table makes a function from its smallest configuration', async () => {
+test('every reward of the table makes a function from a minimal configuration', async () => {
   const smallest: Record<string, object> = {
     regex_match: { pattern: '72' },
     json_schema: { schema: { type: 'integer' } },

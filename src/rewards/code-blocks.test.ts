@@ -66,7 +66,7 @@ test('a fence in a docstring is code', () => {
   assert.equal(codeOf(`${fenced(quotes)}\n${fenced('3', '')}`, 'python', tests), quotes);
 });
 
-test('blocks that belong together are joined, and no others', () => {
+test('only blocks that belong together are joined', () => {
   const imports = 'from math import gcd as divisor';
   const helper = 'def plus(a, b):\n    return a + b';
   const main = 'def add(a, b):\n    return divisor(plus(a, b), 0)';

@@ -1,4 +1,4 @@
-// Finds the code in a completion: among its fenced blocks, those that define what is tested, with what they need from others.
+// Finds the code in a completion: of its fenced blocks, those that define what is tested, and what they need from others.
 import type { CodeLanguage } from './code-harness.ts';
 import { type Block, blocksOf } from './fenced-blocks.ts';
 
@@ -24,7 +24,7 @@ const labels: Readonly<Record<CodeLanguage, ReadonlySet<string>>> = {
 const plain = new Set(['', 'code', 'text', 'txt', 'plaintext', 'plain', 'answer', 'solution']);
 
 /**
- * The code of a completion. Without fences it is all of it, after the thoughts. Of several blocks, it is the last that defines what is tested, as far as blocks of
+ * The code of a completion. Without fences it is everything after the thoughts. Of several blocks, it is the last that defines what is tested, as far as blocks of
  * the language do, or else the last one; before it come blocks that define names it uses. Blocks of other languages are left out.
  * @param tested texts whose names may be defined by the code
  */
@@ -37,12 +37,12 @@ export function codeOf(completion: string, language: CodeLanguage, tested: reado
   const possible = all.filter(({ label }) => labels[language].has(label) || plain.has(label));
   const defining = definingBlocks(possible, language, wanted);
   if (defining !== undefined) return defining;
-  // Nothing is known to be tested, or nothing defines it. What has no label may be output.
+  // It is not known what is tested, or nothing defines it. A block without a label may be output.
   const blocks = labelled.length > 0 ? labelled : possible;
   return blocks.length > 0 ? withNeeded(blocks, language, [blocks.length - 1]) : '';
 }
 
-/** What a tag such as `<answer>` holds; or what is indented, as Markdown shows code, if only that defines something and that is what is tested; or else all of the text. */
+/** The content of a tag such as `<answer>`; or the indented lines, as in Markdown, if only they define something and that is tested; or else the whole text. */
 function unfenced(text: string, language: CodeLanguage, wanted: ReadonlySet<string>): string {
   const tag = [...text.matchAll(/^[ \t]*<(answer|code|solution)>/gm)].at(-1);
   if (tag) {
@@ -50,7 +50,7 @@ function unfenced(text: string, language: CodeLanguage, wanted: ReadonlySet<stri
     const end = text.indexOf(`</${tag[1]}>`, start);
     return text.slice(start, end < 0 ? undefined : end);
   }
-  // What defines anything at the beginning of a line is code itself, and its indented lines are the bodies of classes and functions.
+  // If something is defined at the beginning of a line, the text is code itself, and its indented lines are bodies of classes and functions.
   if ([...definedIn(text, language)].length > 0) return text;
   const lines = text.split('\n').filter((line) => /^(?: {4}|\t|\s*$)/.test(line));
   const indented = lines.map((line) => line.replace(/^(?: {4}|\t)/, '')).join('\n');
@@ -71,7 +71,7 @@ function definingBlocks(
   return withNeeded(blocks, language, chosen);
 }
 
-/** Joins the blocks chosen and those that define names which they use and do not define, in the order of the completion. */
+/** Joins the chosen blocks with those that define names they use but do not define, in the order of the completion. */
 function withNeeded(blocks: readonly Block[], language: CodeLanguage, chosen: readonly number[]): string {
   const defined = blocks.map(({ text }) => definedIn(text, language));
   const taken = new Set(chosen);
@@ -93,7 +93,7 @@ function withNeeded(blocks: readonly Block[], language: CodeLanguage, chosen: re
 const namesIn = (text: string): Set<string> => new Set(text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []);
 
 const definitions: Readonly<Record<'python' | 'javascript', RegExp>> = {
-  // At the beginning of a line, since what is indented belongs to something else.
+  // At the beginning of a line, since indented text belongs to something else.
   python:
     /^(?:(?:async[ \t]+)?def[ \t]+(\w+)|class[ \t]+(\w+)|(\w+(?:[ \t]*,[ \t]*\w+)*)[ \t]*(?::[^=\n]+)?=(?!=)|(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([^#\n(]+|\([^)]*\)))/gmu,
   javascript:

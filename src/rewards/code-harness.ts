@@ -4,7 +4,7 @@ import { pythonHarness } from './python-harness.ts';
 
 export type CodeLanguage = 'python' | 'javascript' | 'typescript';
 
-/** What a program prints first, before it reads anything: its time counts from then. */
+/** What a program prints first, before it reads anything; its time counts from then on. */
 export const STARTED = 'started\n';
 
 /** A function to call, whose value is judged outside of the program. */
@@ -13,7 +13,7 @@ export interface CallCase {
   readonly args: readonly unknown[];
 }
 
-/** What is tried, all of one kind: statements that throw if the code is wrong, functions that are called, or texts that the program reads. */
+/** The tests, all of one kind: statements that throw if the code is wrong, functions to call, or texts that the program reads. */
 export type CodeTrial =
   | {
       readonly kind: 'statements';

@@ -104,7 +104,7 @@ test('arguments and values of functions are read in every form', () => {
   }
 });
 
-test('statements stay what they are, and what is no test is refused', () => {
+test('statements stay as they are, and anything that is not a test is refused', () => {
   const statements = (tests: string[]) => ({ kind: 'statements', tests, entry: undefined });
   assert.deepEqual(trial('assert add(1, 2) == 3'), statements(['assert add(1, 2) == 3']));
   assert.deepEqual(

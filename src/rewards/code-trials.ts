@@ -4,7 +4,7 @@ import type { CallCase, CodeTrial } from './code-harness.ts';
 
 export interface Tests {
   readonly trial: CodeTrial;
-  /** For each test, whether what the program reported of it is right; `undefined` if it reported nothing. */
+  /** For each test, whether the program reported the right value; `undefined` if it reported nothing. */
   readonly expected: readonly ((reported: string | undefined) => boolean)[];
   /** Texts whose names the code is to define. */
   readonly tested: readonly string[];
@@ -37,7 +37,7 @@ export function testsOf(given: unknown, column: string, entry: string | undefine
   return name === undefined ? programs(cases, column) : calls(cases, name, column);
 }
 
-/** Statements as they are; what is JSON of another kind is read. */
+/** Statements stay as they are; other JSON is parsed. */
 function parsedTests(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
@@ -165,8 +165,7 @@ const bothWhole = (a: number, b: number) => Number.isInteger(a) && Number.isInte
 const isNear = (a: number, b: number) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
 
 /**
- * Whether two outputs are the same line by line. Spaces at the ends of lines and empty lines at the end do not count. Lines that differ are the same if their words are, of
- * which numbers may be written in other ways; numbers with a fraction may differ by 1e-6, absolutely or of the larger.
+ * Whether two outputs are the same line by line. Spaces at the ends of lines and empty lines at the end do not count. Lines that differ count as the same if their words do; numbers may be written differently, and numbers with a fraction may differ by 1e-6, absolutely or of the larger.
  */
 export function isSameOutput(output: string, expected: string): boolean {
   const [found, wanted] = [linesOf(output), linesOf(expected)];

@@ -20,7 +20,7 @@ const giving =
 const first = giving(1, 0.5, null, 0);
 const second = giving(2, -3, 4, null);
 
-test('weighted sums what applies', async () => {
+test('weighted sums the scores that apply', async () => {
   const reward = weighted([
     { score: first, weight: 2 },
     { score: async (given) => second(given), weight: 0.5 },
@@ -34,7 +34,7 @@ test('weighted sums what applies', async () => {
   ]);
 });
 
-test('product applies where all do', async () => {
+test('product applies where all its parts do', async () => {
   assert.deepEqual(await product([first, second])(input), [2, -1.5, null, null]);
 });
 
@@ -50,7 +50,7 @@ test('gate lets a reward through where a condition holds', async () => {
   assert.deepEqual(await answered(given), [1, 0]);
 });
 
-test('schedule weighs by the step of the run, and outside of one as at its end', async () => {
+test('schedule weighs by the step of the run, and outside a run as at its end', async () => {
   const reward = schedule(first, { from: 1, to: 0.25, steps: 10 });
   const at = (step: number) => reward({ ...input, progress: { step, maxSteps: 20 } });
   assert.deepEqual(await at(0), [1, 0.5, null, 0]);

@@ -27,7 +27,7 @@ test('scores are parts with weights, and rewards add to them', async () => {
   ]);
 });
 
-test('what was not scored has no score, and what was not played is not judged', async () => {
+test('an unscored episode has no score, and an unplayed one is not judged', async () => {
   const environment: Environment = { build, scores: ['booked'] };
   const model = environmentScores(environment, none);
   const verdicts = await model.score({}, [played(), played({ booked: 1 }), played({ booked: 1 }, 'timeout')]);
@@ -38,7 +38,7 @@ test('what was not scored has no score, and what was not played is not judged', 
   assert.deepEqual(verdicts[2]!.parts, { booked: null });
 });
 
-test('a score that is not listed is an error of its episode alone', async () => {
+test('an unlisted score is an error of its episode alone', async () => {
   const model = environmentScores({ build, scores: ['booked'] }, half);
   const [right, wrong] = await model.score({}, [played({ booked: 1 }), played({ booked: 1, bokked: 1 })]);
   assert.equal(right!.score, 1.5);
@@ -46,7 +46,7 @@ test('a score that is not listed is an error of its episode alone', async () => 
   assert.match(wrong!.errors!.bokked!, /does not list it/);
 });
 
-test('a group is scored together, by those that were played', async () => {
+test('a group is scored together, as far as it was played', async () => {
   const environment: Environment = {
     build,
     scores: ['booked', 'best'],

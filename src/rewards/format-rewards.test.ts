@@ -36,7 +36,7 @@ test('xmlContent takes the last section of a name', () => {
   }
 });
 
-test('splitThinking wants one section, first', () => {
+test('splitThinking requires one section at the start', () => {
   assert.deepEqual(splitThinking('<think>\na\n</think>\nb'), { thinking: 'a', answer: 'b' });
   assert.deepEqual(splitThinking('a</think>b', true), { thinking: 'a', answer: 'b' });
   for (const text of [
@@ -49,7 +49,7 @@ test('splitThinking wants one section, first', () => {
     assert.equal(splitThinking(text), undefined, text);
 });
 
-test('think_format wants thinking and an answer', async () => {
+test('think_format requires thinking and an answer', async () => {
   for (const [completion, expected] of [
     ['<think>a</think>b', 1],
     ['\n<think>\na\n</think>\n\nb', 1],
@@ -64,7 +64,7 @@ test('think_format wants thinking and an answer', async () => {
   assert.equal(await score(thinkFormat({ is_opened_by_prompt: true }), '<think>a</think>b'), 0);
 });
 
-test('think_format and xml_format count what the prompt has opened as written', async () => {
+test('think_format and xml_format count a tag that the prompt opened as written', async () => {
   const sections = xmlFormat({ tags: ['think', 'answer'], mode: 'strict' });
   for (const opening of ['<think>', '<think>\n', '<think>\nOkay, ']) {
     assert.equal(await score(thinkFormat(), 'a</think>b', opening), 1);
@@ -121,7 +121,7 @@ test('json_schema checks types, required properties, enumerations, ranges, items
     assert.throws(() => builtinRewards.json_schema!.create(config), /either schema or schema_column/);
 });
 
-test('json_schema says what a validator says', async () => {
+test('json_schema agrees with a validator', async () => {
   for (const [schema, completion, expected] of [
     [{ type: 'object', required: ['a'] }, '{"b":1}', 0],
     [{ type: 'object', anyOf: [{ required: ['a'] }, { required: ['b'] }] }, '{}', 0],

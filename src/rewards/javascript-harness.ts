@@ -1,7 +1,7 @@
 // The program that tries a completion's JavaScript or TypeScript code.
 
 /**
- * The code runs as a script, whose names tests see; `import` and `export` are rewritten for that, and types are taken out. Where it exits, it is over, and what it
+ * The code runs as a script, whose names tests see; `import` and `export` are rewritten for that, and types are stripped. If it exits, it ends there, and what it
  * has defined counts. Nothing of this program can be reached from the code: what it needs later are copies in a closure.
  */
 export const javascriptHarness = String.raw`(async () => {

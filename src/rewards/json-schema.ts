@@ -7,7 +7,7 @@ import { blocksOf } from './fenced-blocks.ts';
 
 export interface JsonSchemaConfig {
   /**
-   * A JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its `$schema` names; as JSON text its numbers are exact, also beyond 2⁵³. `format` and
+   * A JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its `$schema` names; as JSON text its numbers are exact, even beyond 2⁵³. `format` and
    * other annotations restrict nothing.
    */
   readonly schema?: Readonly<Record<string, unknown>> | boolean | string;
@@ -27,15 +27,15 @@ export const jsonSchemaConfig: z.ZodType<JsonSchemaConfig> = z
     error: 'it needs either schema or schema_column',
   });
 
-/** The most schemas of rows that are kept. */
+/** The most schemas of rows to keep compiled. */
 const MOST_SCHEMAS = 100;
 
 /** Whether a completion conforms to a schema; undefined if it is not JSON. */
 type Judge = (completion: string) => boolean | undefined;
 
 /**
- * Reads the last fenced block as JSON, or the whole completion if there is none. Throws `CONFIG_INVALID` for a schema that is none, `COLUMN_MISSING`,
- * `SCHEMA_INVALID` for that of a row, and `SCHEMA_TOO_COSTLY` for one whose validation has no end.
+ * Reads the last fenced block as JSON, or the whole completion if there is none. Throws `CONFIG_INVALID` for an invalid schema, `COLUMN_MISSING`,
+ * `SCHEMA_INVALID` for that of a row, and `SCHEMA_TOO_COSTLY` for one whose validation would not end.
  */
 export function jsonSchema({ schema, schema_column, parsed_score = 0 }: JsonSchemaConfig): RewardFunction {
   let ofConfig: Promise<Judge> | undefined;
@@ -67,7 +67,7 @@ export function jsonSchema({ schema, schema_column, parsed_score = 0 }: JsonSche
   };
 }
 
-/** Throws `CONFIG_INVALID` for a schema that is none. */
+/** Throws `CONFIG_INVALID` for an invalid schema. */
 export async function assertJsonSchema({ schema }: JsonSchemaConfig): Promise<void> {
   if (schema !== undefined) await judgeOfConfig(schema);
 }
@@ -111,7 +111,7 @@ async function judgeBy(schema: unknown, refusal: (fault: string, place: string) 
   };
 }
 
-/** The text within the last fences that are closed, and marked as JSON or not at all. */
+/** The text within the last closed fences that are marked as JSON, or not marked at all. */
 function lastBlock(text: string): string | undefined {
   return blocksOf(text).findLast(({ label, isClosed }) => isClosed && (label === 'json' || label === ''))?.text;
 }

@@ -36,7 +36,7 @@ const cases: readonly [string, number | undefined][] = [
   ['1.5E-3', 0.0015],
   ['50%', 50],
   ['3/4', 4],
-  // Groups of other than three digits separate numbers.
+  // Groups that do not have three digits are separate numbers.
   ['1,23', 23],
   ['1,2345', 2345],
   ['1234,567', 567],

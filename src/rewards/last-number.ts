@@ -26,7 +26,7 @@ export function lastNumber(text: string): number | undefined {
   return /[-\u2212]/.test(prefix!) ? -value : value;
 }
 
-/** Whether letters stand directly before `index` that are no command and no currency. */
+/** Whether letters directly precede `index` that are neither a command nor a currency. */
 function isInWord(text: string, index: number): boolean {
   const end = text[index - 1] === '_' ? index - 1 : index;
   let start = end;

@@ -56,7 +56,7 @@ const LONGEST_WAIT = 60_000;
 /**
  * Scores between 0 and 1. The judge answers at temperature 0, and identical questions are asked only once. Completions are quoted so that
  * they cannot pass for instructions to the judge. Throws `CREDENTIALS_MISSING` without the API key that the configuration names,
- * `CREDENTIALS_INVALID` for one that no header can have, and `JUDGE_FAILED` if there is no score: a failure is never a score.
+ * `CREDENTIALS_INVALID` for one that cannot be a header, and `JUDGE_FAILED` if there is no score: a failure is never a score.
  */
 export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): RewardFunction {
   const { scale = 10, reference_column, concurrency = 8 } = config;

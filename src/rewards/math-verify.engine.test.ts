@@ -51,7 +51,7 @@ function reportOf(answers: readonly MathAnswer[], our: readonly boolean[], their
   ].join('\n');
 }
 
-test('math_verify decides as math-verify does, but for differences that have a reason, and the report says so', () => {
+test('math_verify decides as math-verify does, except for explained differences, and the report says so', () => {
   const answers = mathAnswers();
   const our = answers.map(({ goldFormula, completion }) => verify(goldFormula, completion));
   const their = theirs(answers);

@@ -114,12 +114,12 @@ test('the answer is looked for where it is most explicit', async () => {
   }
 });
 
-test('what is in a box is the answer, readable or not', async () => {
+test('the content of a box is the answer, readable or not', async () => {
   assert.equal(await score('5', '5 \\boxed{I think it is 5 or so}'), 0);
   assert.equal(await score('5', '5 \\boxed{}'), 0);
 });
 
-test('a gold answer that cannot be read is text and not the last number in it', async () => {
+test('a gold answer that cannot be parsed is text, and not the last number in it', async () => {
   const gold = '\\begin{cases} x + 1 & 5 \\end{cases}';
   assert.equal(await score(gold, '\\boxed{5}'), 0);
   assert.equal(await score(gold, `\\boxed{${gold}}`), 1);
@@ -140,7 +140,7 @@ test('lenient: variables by position, order and kind of brackets aside, percent 
   assert.equal(await score('72', '\\boxed{71}', { mode: 'lenient' }), 0);
 });
 
-test('hostile completions cost no time and score 0', async () => {
+test('hostile completions take no time and score 0', async () => {
   const milliseconds = await processorTime(async () => {
     for (const answer of [
       '9^{9^{9^{9}}}',

@@ -21,8 +21,8 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
 
 /**
  * Looks for the choice where it is most explicit: in a box or in `<answer>`; where it is said to be the answer or to be chosen, in English or in one of about thirty other
- * languages; where it is said to be right, or given a reason; in parentheses; at the start of a line and followed by a punctuation mark. Where several of a kind
- * occur, the last one counts. "A or B" chooses nothing; what is denied, doubted or thought before does not count. Letters are Latin, of any width.
+ * languages; where it is called right, or given a reason; in parentheses; at the start of a line and followed by a punctuation mark. Where several of a kind
+ * occur, the last one counts. "A or B" chooses nothing; a choice that is denied, doubted or stated in thoughts does not count. Letters are Latin, of any width.
  */
 export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
   const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;

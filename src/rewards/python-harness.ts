@@ -1,11 +1,11 @@
 // The program that tries a completion's Python code.
 
 /**
- * The code becomes the module `solution`, with a file, so that what it defines can be pickled, inspected and resolved. Its main block does not run. Where it
- * exits, it is over, and what it has defined counts; statements that fail for want of input or of a module are left out. What it has changed in built-in functions and in
+ * The code becomes the module `solution`, with a file, so that what it defines can be pickled, inspected and resolved. Its main block does not run. If it
+ * exits, it is over, and what it has defined counts; statements that fail because input or a module is missing are skipped. What it has changed in built-in functions and in
  * the modules that judge tests is put back.
  *
- * Tests have names of their own: they see those of the code, but not in place of Python's, and what their calls return may not claim to be equal to
+ * Tests have names of their own: they see those of the code, but not in place of Python's, and what the code returns cannot pretend to be equal to
  * anything. Functions called test… and classes of unittest that a test defines are run.
  */
 export const pythonHarness = String.raw`

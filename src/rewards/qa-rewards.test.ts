@@ -44,7 +44,7 @@ test('the best of several right answers counts, from a list or a column of alias
   );
 });
 
-test('f1 counts common words as often as both have them', async () => {
+test('f1 counts a common word as often as both texts have it', async () => {
   for (const [completion, answer, expected] of [
     ['Barack Obama', 'Barack Obama', 1],
     ['President Barack Obama', 'Barack Obama', 0.8],

@@ -57,7 +57,7 @@ function checkedScore(score: unknown): number | null | RewardFault {
   return { message: `its score is ${found}, not ${wanted}` };
 }
 
-/** Checks once more what comes from another process, where user code may have changed what the first check relies on. */
+/** Checks again what comes from another process, where user code may have tampered with what the first check relies on. */
 export function checkedOutcome(outcome: unknown, count: number): RewardOutcome {
   const wrong = (what: string): RewardOutcome => ({ fault: { message: `its process answered with ${what}` } });
   if (!isObject(outcome)) return wrong(`${kindOf(outcome)}, not with scores`);

@@ -16,7 +16,7 @@ export interface ThinkingParts {
 }
 
 /**
- * A completion behind the tag that its prompt opened, where that is this one: what the prompt has written of the format counts as written.
+ * A completion with the tag that its prompt opened put before it, if it is this tag: what the prompt wrote of the format counts.
  * @param opening the end of the rendered prompt, from its open tag on; empty or absent if it opened none
  * @param isOpened what a setting says instead
  */

@@ -199,7 +199,7 @@ const chooseC = [
 ];
 
 for (const text of chooseC) {
-  test(`C is chosen by ${JSON.stringify(text)}`, () => assert.equal(choiceIn(text), 'C'));
+  test(`${JSON.stringify(text)} chooses C`, () => assert.equal(choiceIn(text), 'C'));
 }
 
 const chooseNothing = [
@@ -241,10 +241,10 @@ const chooseNothing = [
 ];
 
 for (const text of chooseNothing) {
-  test(`nothing is chosen by ${JSON.stringify(text)}`, () => assert.equal(choiceIn(text), undefined));
+  test(`${JSON.stringify(text)} chooses nothing`, () => assert.equal(choiceIn(text), undefined));
 }
 
-test('digits are chosen where the prompt has digits', () => {
+test('digits are chosen if the prompt has digits', () => {
   const digitIn = choiceFinder('0123');
   for (const text of [
     '2',

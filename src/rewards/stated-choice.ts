@@ -3,7 +3,7 @@ import { thinkingTags } from '../common/opening.ts';
 
 const [, THOUGHT] = thinkingTags;
 
-/** Boxes and tags that are read, from the end. */
+/** The most boxes and tags to read, from the end. */
 const MOST_HELD = 20;
 
 /** Reads the choice of a text; `undefined` if it states none, or two. */
@@ -64,7 +64,7 @@ const negating = anyCase(
 );
 const instead = anyCase(String.raw`(?:\b(?:but|rather|instead|sondern|mais|sino|mas|ma|bensì|utan|maar)\b|而是|而选)`);
 
-/** What makes a statement none: it was believed, supposed, or is somebody else's. */
+/** What turns a statement into none: it was once believed, supposed, or is somebody else's. */
 const doubted =
   /\b(?:if|whether|unless|suppose|supposing|assuming|thought|suspected|assumed|guessed|tempting|tempted|might|could|wenn|falls|si|если|如果|假设)\b[^.,;:!?\n]{0,60}$/iu;
 
@@ -215,7 +215,7 @@ function boxesIn(text: string): string[] {
   return contents;
 }
 
-/** The end of a box; one without an end within a few lines holds what is there. */
+/** The end of a box; an unclosed one ends after a few lines. */
 function closingBrace(text: string, from: number): number {
   const most = Math.min(text.length, from + 400);
   let depth = 1;

@@ -1,4 +1,4 @@
-// Rewards that TRL has too, against TRL's.
+// Rewards that TRL has as well, compared with TRL's.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

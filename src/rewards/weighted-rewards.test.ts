@@ -21,7 +21,7 @@ function trajectory(completion: string, stopReason: StopReason = 'completed'): T
 
 const two = [trajectory('2'), trajectory('three')];
 
-/** What a group of two makes of one function. */
+/** The results of one function on a group of two. */
 async function scoreWith(score: unknown, timeLimit = 1000) {
   const model = weightedRewards([{ name: 'mine', score: score as RewardFunction }], { timeLimit });
   return model.score(example, two);
@@ -69,7 +69,7 @@ test('a part may be called __proto__: its errors are recorded like those of othe
   }
 });
 
-test('a trajectory to which no part applies has no score, and none was measured as 0', async () => {
+test('a trajectory to which no part applies has no score, and no part is measured as 0', async () => {
   assert.deepEqual(await scoreWith(() => [null, 0]), [
     { score: null, parts: { mine: null } },
     { score: 0, parts: { mine: 0 } },
@@ -159,7 +159,7 @@ for (const [what, score, message] of hostile) {
   });
 }
 
-test('a score whose square is infinite is the fault of its completion, too', async () => {
+test('a score whose square is infinite is an error of its completion, too', async () => {
   const [large, larger] = await scoreWith(() => [1e100, -1e101]);
   assert.equal(large!.score, 1e100);
   assert.deepEqual([larger!.score, larger!.errors], [null, { mine: 'its score is -1e+101, not a number up to 1e100' }]);
@@ -172,7 +172,7 @@ for (const [what, answer, message] of [
   ['true', true, 'a boolean'],
   ['undefined', undefined, 'undefined'],
 ] as const) {
-  test(`${what} for a score is the fault of its completion alone`, async () => {
+  test(`${what} for a score is an error of its completion alone`, async () => {
     assert.deepEqual(await scoreWith(() => [1, answer]), [
       { score: 1, parts: { mine: 1 } },
       {
@@ -184,7 +184,7 @@ for (const [what, answer, message] of [
   });
 }
 
-test('a promise for a score is told how to wait for all of them', async () => {
+test('a promise in place of a score is an error that says how to await them all', async () => {
   const [first] = await scoreWith(() => [0, 1].map(async (score) => score) as unknown as number[]);
   assert.deepEqual(first!.errors, { mine: 'its score is a promise: return await Promise.all(…) of all scores' });
 });
@@ -197,7 +197,7 @@ test('scores may be in a typed array', async () => {
   );
 });
 
-test('scores are read by their places, whatever an iterator says', async () => {
+test('scores are read by index, whatever an iterator says', async () => {
   for (const said of [[], [9], [9, 9, 9]]) {
     const rewards = await scoreWith(() => Object.assign([0.5, 1], { [Symbol.iterator]: () => said.values() }));
     assert.deepEqual(
@@ -217,7 +217,7 @@ const answers: [what: string, outcome: unknown, fault: RegExp][] = [
   ['an error of no text', { fault: { message: 5 } }, /an error without a message/],
 ];
 for (const [what, outcome, fault] of answers) {
-  test(`a reward elsewhere that answers ${what} fails, and not the run`, async () => {
+  test(`a remote reward that answers ${what} fails, but not the run`, async () => {
     const score = { call: async () => outcome } as unknown as RemoteReward;
     for (const { score: value, errors } of await weightedRewards([{ name: 'mine', score }]).score(example, two)) {
       assert.equal(value, null);
@@ -226,7 +226,7 @@ for (const [what, outcome, fault] of answers) {
   });
 }
 
-test('a wrong score from elsewhere is the fault of its completion alone', async () => {
+test('a wrong score of a remote reward is an error of its completion alone', async () => {
   const score = { call: async () => ({ scores: [Number.NaN, 1], metrics: {} }) } as RemoteReward;
   const [wrong, right] = await weightedRewards([{ name: 'mine', score }]).score(example, two);
   assert.match(wrong!.errors!.mine!, /score is NaN/);
@@ -242,7 +242,7 @@ test('a sparse array scores nothing', async () => {
 
 const five = ['1', '22', '333', '22', '1'].map((completion) => trajectory(completion));
 
-/** What a group of five makes of a function that one completion is too much for. */
+/** The results on a group of five of a function that fails on one completion. */
 async function scoreFive(score: RewardFunction, timeLimit = 1000) {
   return weightedRewards([{ name: 'mine', score }], { timeLimit }).score(example, five);
 }
@@ -264,7 +264,7 @@ test('a completion that a function throws on does not spoil the others, which ar
   assert.deepEqual(rewards[0]!.metrics, { seen: 4 });
 });
 
-test('nor does one that it never answers', async () => {
+test('nor does a completion on which it never returns', async () => {
   const never = new Promise<number[]>(() => {});
   const rewards = await scoreFive(
     ({ completions }) => (completions.includes('333') ? never : completions.map(() => 1)),
@@ -286,7 +286,7 @@ test('a function that fails only now and then leaves no trace where it works the
   assert.ok(rewards.every(({ score, errors }) => score === 1 && !errors));
 });
 
-test('where a function threw is kept, as far as it is in the code of the user', async () => {
+test('the place where a function threw is kept, as far as it is in user code', async () => {
   function helper(): never {
     throw new Error('deep');
   }
@@ -298,7 +298,7 @@ test('where a function threw is kept, as far as it is in the code of the user', 
   assert.deepEqual(others, []);
 });
 
-test('one failing function leaves the other parts standing, but no score', async () => {
+test('if one function fails, the other parts remain, but there is no score', async () => {
   const model = weightedRewards([
     { name: 'good', score: () => [1, 0] },
     {
@@ -396,7 +396,7 @@ test('what functions log is averaged and kept, unless the function fails', async
   );
 });
 
-test('what a reward elsewhere keeps stays with its own completion, even where another spoils the call', async () => {
+test('what a remote reward saves stays with its own completion, even if another spoils the call', async () => {
   const score: RemoteReward = {
     async call({ completions }) {
       if (completions.includes('three')) return { fault: { message: 'three' } };
@@ -413,7 +413,7 @@ test('what a reward elsewhere keeps stays with its own completion, even where an
   );
 });
 
-test('two rewards of one name are refused', () => {
+test('two rewards of the same name are refused', () => {
   const score = () => [1];
   assert.throws(
     () =>

@@ -13,7 +13,7 @@ export interface GoldVerdict {
   readonly reward: string;
   /** The column with the answers. */
   readonly column: string;
-  /** Whether the reward is known to compare completions with the answer; a function of the user's may reward something else. */
+  /** Whether the reward is known to compare completions with the answer; a user's function may reward something else. */
   readonly compares: boolean;
   /** The number of rows that have an answer and to which the reward applies. */
   readonly rows: number;
@@ -23,7 +23,7 @@ export interface GoldVerdict {
   readonly failed: number;
   /** Rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those score at least 1, too. */
   readonly wrong: { readonly tried: number; readonly full: number };
-  /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: 1 is then not what only right answers get. */
+  /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: then a score of 1 does not mean a right answer. */
   readonly partial?: { readonly count: number; readonly score: number; readonly right: number };
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
@@ -35,9 +35,9 @@ export interface GoldVerdict {
   };
 }
 
-/** The most wrong answers that are tried, and only with functions of the user's and with tests, which may be slow: other rewards are known to compare. */
+/** The most wrong answers to try, only with user functions and tests, which may be slow: other rewards are known to compare. */
 const MOST_WRONG = 16;
-/** After this many equal failures, before it has judged any answer, a function is given up: each may take the whole time limit. */
+/** After this many equal failures before it has judged any answer, a function is given up on: each may take the whole time limit. */
 const MOST_ALIKE = 3;
 
 interface Scoring {
@@ -135,7 +135,7 @@ async function judge(
   };
 }
 
-/** The answer of the next row that has another one than this row. */
+/** The answer of the next row whose answer differs from this one. */
 function otherAnswer(answers: readonly (string | undefined)[], i: number): string | undefined {
   const own = finalOf(answers[i]!);
   return [...answers.slice(i + 1), ...answers.slice(0, i)].find(
@@ -167,7 +167,7 @@ async function bestScore(
 
 /**
  * The right answer of a row as text; undefined if there is none. A reward that compares takes the first of a list, and refuses other values, which
- * are JSON here; what a function of the user's makes of either is not known.
+ * are JSON here; what a user's function makes of either is not known.
  */
 export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
   const value = row[answerColumn];

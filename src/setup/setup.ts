@@ -22,7 +22,7 @@ import { openStagedModel, type StagedModel } from './staged-model.ts';
 import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
 
 export interface Setup extends Task {
-  /** As it was loaded, with the steps of stages whose length is in epochs. */
+  /** As loaded, with the steps of stages whose length is given in epochs. */
   readonly config: Config;
   /** The model of the stage that was entered last. */
   readonly model: TrainableModel;

@@ -1,4 +1,4 @@
-// The folder of a hand-off: what may be written over, and its files.
+// The folder of a hand-off: what may be overwritten, and its files.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { option } from '../../common/words.ts';

@@ -1,4 +1,4 @@
-// The problems of a hand-off, with the prompts that training would ask: those that are short enough, as plain messages.
+// The problems of a hand-off, with their prompts as plain messages, without those that are too long.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describableModel } from '../../backends/model-files/find-model.ts';
@@ -67,7 +67,7 @@ export interface PlainMessage {
   readonly content: string;
 }
 
-/** Messages with role and content alone. Throws `HANDOFF_UNSUPPORTED` for calls of tools, which have no place there; `where` names the row. */
+/** Messages with role and content alone. Throws `HANDOFF_UNSUPPORTED` for tool calls, which they cannot hold; `where` names the row. */
 export function plainMessages(messages: readonly Message[], where: string): PlainMessage[] {
   return messages.map(({ role, content, toolCalls = [] }) => {
     if (toolCalls.length === 0 && role !== 'tool') return { role, content };

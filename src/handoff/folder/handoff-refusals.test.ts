@@ -1,4 +1,4 @@
-// A hand-off ignores no key: what its table has no row for is refused, unless it has its default.
+// A hand-off ignores no key: one without a row in its table is refused, unless it has its default.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Config, configDefaults } from '../../config/schema.ts';
@@ -16,7 +16,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, HandoffRow>>>> = {
 const systems = { verl: 'verl', unsloth: 'Unsloth' } as const;
 const taught: Config = { ...configDefaults, model: 'org/model' };
 
-/** Another value than the default of a key. */
+/** A value other than the default of a key. */
 const other = 'another value';
 
 for (const [name, table] of Object.entries(tables)) {
@@ -34,7 +34,7 @@ for (const [name, table] of Object.entries(tables)) {
 
   test(`${name}: defaults are handed over`, () => assert.equal(messageFor(taught), ''));
 
-  test(`${name}: a key that has just been added is refused, at the top and in a section, but for its default`, () => {
+  test(`${name}: a newly added key is refused, at the top and in a section, except for its default`, () => {
     for (const key of ['brand_new', 'lora.brand_new', 'eval.brand_new', 'save.brand_new']) {
       const config = withValueAt(taught, key.split('.'), other) as Config;
       assert.ok(messageFor(config).endsWith(`: ${key}: has no counterpart in ${system}`), messageFor(config));

@@ -79,7 +79,7 @@ export function trackersOf(
   );
 }
 
-/** Why the model cannot be handed over to a system that reads folders of transformers and ids on the hub. */
+/** Why the model cannot be handed over to a system that reads transformers folders and hub ids. */
 export function notFolder(system: string): (config: Config) => string | undefined {
   return ({ model }) => {
     if (model === null) return `${system} trains a language model`;

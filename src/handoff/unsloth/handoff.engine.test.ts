@@ -76,7 +76,7 @@ interface Run {
   readonly out: string;
   readonly result: HandoffResult;
   readonly log: readonly Readonly<Record<string, number>>[];
-  /** The rows of TRL's table of each step, with its columns of completions and scores. */
+  /** The rows of the table that TRL writes for each step, with its columns of completions and scores. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** The settings that the trainer had. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -103,7 +103,7 @@ async function trained(name: string, input: ConfigInput): Promise<Run> {
   return { out, result, log: log_history, rows: (await Promise.all(rows)).flat(), settings };
 }
 
-/** The fields of a saved GRPOConfig, or of one made of settings.json; `trl` is where another release than the environment's lies. */
+/** The fields of a saved GRPOConfig, or of one made from settings.json; `trl` is the path of a release other than the environment's. */
 function trainingArguments(file: string, trl?: string): Readonly<Record<string, unknown>> {
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...(trl && { PYTHONPATH: trl }) };
   const words = [join(root, 'python/oracles/training_arguments.py'), file];
@@ -148,7 +148,7 @@ test('train.py trains, with adapters and without', async () => {
 });
 
 for (const name of ['adapter', 'whole'] as const) {
-  test(`${name}: GRPOConfig has the settings of the mapping, that of the TRL which Unsloth takes, too`, () => {
+  test(`${name}: GRPOConfig has the settings of the mapping, also in the TRL that Unsloth takes`, () => {
     const { out, settings } = runs[name];
     assertFields(runs[name], settings, { 'GRPOConfig.save_steps': 2 });
     const other = trainingArguments(join(out, 'settings.json'), join(root, '.cache/trl-1.15'));
@@ -181,7 +181,7 @@ for (const name of ['adapter', 'whole'] as const) {
   });
 }
 
-test('a completion without a score has no part in its group, and no advantage', () => {
+test('a completion without a score is left out of its group, and has no advantage', () => {
   // An evaluation pushes rows of its step out of TRL's table, and has one completion for each prompt.
   const byPrompt = Map.groupBy(runs.adapter.rows, ({ step, prompt }) => `${step} ${contentOf(prompt)}`);
   const groups = [...byPrompt.values()].filter(({ length }) => length === 4);

@@ -101,7 +101,7 @@ test('keys become arguments of Unsloth and fields of GRPOConfig', async () => {
   }
 });
 
-test('without adapters there are none to make, and without evaluations nothing to evaluate', async () => {
+test('without adapters none are made, and without evaluations nothing is evaluated', async () => {
   const { out, result, settings } = await handedOver({ lora: null, eval: null });
   assert.equal(settings.get_peft_model, null);
   assert.equal(settings.from_pretrained.full_finetuning, true);
@@ -116,14 +116,14 @@ test('a task set has the rows of the run, in their order', async () => {
   assert.equal(settings.GRPOConfig.shuffle_dataset, false);
 });
 
-test('a model in 4 bits is handed over where it is to be read so', async () => {
+test('a model in 4 bits is handed over if it is to be loaded in 4 bits', async () => {
   const model = writeQuantizedModel(folder);
   const { settings } = await handedOver({ model, trl: { load_in_4bit: true } });
   assert.equal(settings.from_pretrained.load_in_4bit, true);
   await assert.rejects(handedOver({ model }), { code: 'MODEL_UNSUPPORTED', hint: /^set trl\.load_in_4bit: true/ });
 });
 
-test('what Unsloth and TRL have no counterpart of is one error that names every key', async () => {
+test('keys without a counterpart in Unsloth and TRL are one error that names them all', async () => {
   await assertRefused(handedOver, [
     [
       { group_policy: 'drop', kl_estimator: 'k1', beta: 0.1, lora: { rank_pattern: { q: 4 } } },

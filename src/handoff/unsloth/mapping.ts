@@ -58,7 +58,7 @@ const updates = (steps: number, { config }: Given) => steps * config.num_iterati
 /** The updates in `every` steps; all updates of the run if `every` is null, for what happens only at the end. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
 
-/** An argument of `get_peft_model`, which is called for adapters alone. */
+/** An argument of `get_peft_model`, which is called only for adapters. */
 const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Override): HandoffRow =>
   to(`get_peft_model.${name}`, ({ config: { lora } }) => lora && value(lora));
 

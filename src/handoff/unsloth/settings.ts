@@ -1,4 +1,4 @@
-// What train.py is given: arguments of Unsloth's functions and fields of TRL's GRPOConfig, made of the table of keys.
+// What train.py is given: arguments of Unsloth's functions and fields of TRL's GRPOConfig, made from the table of keys.
 import { assertDivides } from '../../backends/trl/mapping.ts';
 import type { Config } from '../../config/schema.ts';
 import { assertNoneRefused } from '../folder/handoff-refusals.ts';
@@ -6,7 +6,7 @@ import type { Given, Override } from '../folder/handoff-row.ts';
 import type { Overrides } from '../folder/handoff-target.ts';
 import { unslothMapping } from './mapping.ts';
 
-/** Settings that no key decides: those that backend trl fixes, too, and those that replace defaults which Unsloth changes. */
+/** Settings that no key decides: those that backend trl also fixes, and those that restore defaults which Unsloth changes. */
 const fixed: Overrides = {
   'from_pretrained.use_exact_model_name': true, // otherwise some ids stand for uploads of Unsloth's
   'GRPOConfig.vllm_mode': 'colocate',

@@ -70,7 +70,7 @@ function variant(input: ConfigInput): Config {
     .config;
 }
 
-/** The configurations of the hand-offs that are written completely. */
+/** The configurations of complete hand-offs. */
 const handedOver: Readonly<Record<string, ConfigInput>> = {
   smollm: {
     model: './smollm2',

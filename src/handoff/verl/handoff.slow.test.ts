@@ -126,7 +126,7 @@ test('keys become verl’s keys', async () => {
   for (const [key, value] of Object.entries(expected)) assert.deepEqual(result.overrides[key], value, key);
 });
 
-test('what verl has no counterpart of is one error that names every key', async () => {
+test('keys without a counterpart in verl are one error that names them all', async () => {
   await assertRefused(handedOver, [
     [
       { lr_scheduler_type: 'linear', lora: { dropout: 0.1 }, min_p: 0.1 },
@@ -188,7 +188,7 @@ test('an environment is refused before its code is run', async () => {
   assert.equal(existsSync(join(folder, 'env')), false);
 });
 
-test('reward functions come along, with what lies beside them but what is secret or installed', async () => {
+test('reward functions come along with what lies beside them, except what is secret or installed', async () => {
   const { out } = await handedOver({
     reward: ['numeric_match', { name: './rewards/mine.ts:score', as: 'mine', weight: 2 }],
     reward_fn: './rewards/other.py:score',
@@ -212,7 +212,7 @@ test('a hand-off may lie beside the reward functions that it copies, but never h
   }
 });
 
-test('an earlier hand-off is written over only where that is said, and what verl wrote stays', async () => {
+test('an earlier hand-off is overwritten only on request, and what verl wrote stays', async () => {
   const { out } = await handedOver();
   const again = (overwrite: boolean) =>
     handOff(loadConfigObject(handoffConfig, [], folder), { to: 'verl', out, overwrite });
@@ -236,7 +236,7 @@ test('an earlier hand-off is written over only where that is said, and what verl
   );
 });
 
-test('without a chat template, with one of a file, without evaluations', async () => {
+test('without a chat template, with one from a file, without evaluations', async () => {
   const plain = await handedOver({ model: './plain', chat_template: 'none', eval: null });
   assert.match(String(plain.result.overrides['actor_rollout_ref.model.custom_chat_template']), /^\{% for message/);
   assert.equal(plain.result.files.includes('eval.parquet'), false);
@@ -262,7 +262,7 @@ test('prompts that are too long are dropped, or verl is told where to cut', asyn
   await assert.rejects(handedOver({ max_prompt_tokens: 10 }), { code: 'PROMPT_TOO_LONG' });
 });
 
-test('run.sh passes every override as one word, and what it is given last', async () => {
+test('run.sh passes every override as one word, and its own arguments last', async () => {
   const { out } = await handedOver({ system_prompt: null });
   const python = join(folder, 'python');
   writeFileSync(python, `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)));\n`, {
@@ -282,7 +282,7 @@ test('run.sh passes every override as one word, and what it is given last', asyn
   );
 });
 
-test('variables of the chat template are added to those that verl has', async () => {
+test('variables of the chat template are added to those of verl', async () => {
   const { out, result } = await handedOver({
     chat_template: './chat.jinja',
     chat_template_kwargs: { enable_thinking: false },

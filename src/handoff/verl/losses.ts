@@ -36,7 +36,7 @@ export function verlLoss({
   return verlLosses[loss_type]?.[importance_sampling_level];
 }
 
-/** A bound above all ratios of verl's, which are at most e²⁰. verl bounds the loss of negative advantages in every run, so a bound must be given. */
+/** A bound above all of verl's ratios, which are at most e²⁰. verl bounds the loss of negative advantages in every run, so a bound must be given. */
 const UNBOUNDED = 1e9;
 
 /** `actor.clip_ratio_low`, `_high` and `_c`: the ranges within which ratios count. */

@@ -34,7 +34,7 @@ const refusedLoss = (config: Config) =>
     ? `verl has no ${config.loss_type} with ratios of ${config.importance_sampling_level}s`
     : undefined;
 
-/** verl’s schedules count steps, −1 and 0 are none. */
+/** verl’s schedules count steps; −1 and 0 mean never. */
 const NEVER = -1;
 
 /** `every`, or all steps of the run if it is null, for what happens only at the end. */
@@ -275,7 +275,7 @@ function epochs({ steps, rows, config }: Given): number {
   return Math.ceil(steps / Math.max(1, Math.floor(rows / config.prompts_per_step)));
 }
 
-/** Why a filter is refused: verl’s sampler reports log-probabilities after filters, which the correction would take for a difference of the engines. */
+/** Why a filter is refused: verl’s sampler reports log-probabilities after filters, which the correction would mistake for a difference between the engines. */
 function filtered(key: 'top_p' | 'top_k'): (config: Config) => string | undefined {
   return (config) =>
     config[key] !== configDefaults[key] && config.importance_sampling_correction

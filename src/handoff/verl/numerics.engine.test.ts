@@ -89,7 +89,7 @@ function lossQuestion({ settings: { sampling_correction: correction, ...settings
   };
 }
 
-/** TRL's own losses. verl has no masks but that of what was sampled. */
+/** TRL's own losses. The only mask that verl has is that of sampled tokens. */
 const ofTrl: readonly LossCase[] = (vectors('losses') as LossVector[])
   .filter(({ batch }) => batch !== 'masked' && batch !== 'truncated')
   .map((vector) => ({
@@ -100,7 +100,7 @@ const ofTrl: readonly LossCase[] = (vectors('losses') as LossVector[])
     expected: vector,
   }));
 
-/** Settings with a counterpart in verl that the vectors have only together with others. */
+/** Settings with a counterpart in verl that the vectors only combine with others. */
 const ownSettings: readonly Partial<LossSettings>[] = [
   { loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.0003, epsilon_high: 0.0004 },
   { loss_type: 'grpo', importance_sampling_level: 'sequence' },
@@ -187,7 +187,7 @@ test('losses and gradients of verl are those of TRL and ours', () => {
   }
 });
 
-test('every loss that verl has is among them, by itself and against TRL', () => {
+test('every loss that verl has is among them, alone and compared with TRL', () => {
   const typesOf = (cases: readonly LossCase[]) =>
     [...new Set(cases.map(({ settings }) => settings.loss_type))].toSorted();
   assert.deepEqual(typesOf(compared), ['bnpo', 'cispo', 'dapo', 'dr_grpo', 'grpo', 'luspo', 'sapo']);
@@ -200,7 +200,7 @@ test('every loss that verl has is among them, by itself and against TRL', () => 
   assert.deepEqual(left, ['off-policy: {"loss_type":"dapo","beta":0.1}']);
 });
 
-test('advantages differ by what is added to the deviation alone', () => {
+test('advantages differ only by what is added to the deviation', () => {
   const groups = [scored.slice(0, 4), scored.slice(4)];
   const [scaled, centred, others] = answer.advantages as [number[], number[], number[]];
   const ours = groupAdvantages(groups).flat();

@@ -1,11 +1,11 @@
-// The configuration that verl is given, made of the table of keys.
+// The configuration that verl is given, made from the table of keys.
 import type { Given, Override } from '../folder/handoff-row.ts';
 import { verlMapping } from './mapping.ts';
 
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
-/** Settings of verl that no key decides, and that are the same in every hand-off but for the length of sequences. */
+/** Settings of verl that no key decides, and that are the same in every hand-off, except for the length of sequences. */
 function fixedOverrides({ config, promptTokens }: Given): Record<string, Override> {
   const longest = promptTokens + config.max_completion_length;
   return {

@@ -42,7 +42,7 @@ const textCommand =
 /** What a value is called in words: `\text{Area} = 12`, `\text{Answer: } 12`. */
 const nameInWords = /^\s*"[^"=]*(?::"|"\s*[:=])\s*(?=[^"]*[\d\\])/;
 
-/** A number in which there is nothing to reduce. */
+/** A number with nothing to reduce. */
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
 
 /** `5\text{ cm}^2`, `5 apples`, `\$5` and `5` become equal. */

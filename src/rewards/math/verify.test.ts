@@ -36,7 +36,7 @@ test('an answer is found however far it is from the end', () => {
   }
 });
 
-test('hostile texts of a million characters cost little time', async () => {
+test('hostile texts of a million characters take little time', async () => {
   for (const part of [
     '\\boxed{',
     '$',
@@ -72,7 +72,7 @@ test('hostile texts of a million characters cost little time', async () => {
   }
 });
 
-test('hostile formulas cost little time', async () => {
+test('hostile formulas take little time', async () => {
   const matrix = '\\begin{pmatrix}a&b&c\\\\d&e&f\\\\g&h&k\\end{pmatrix}';
   for (const answer of [
     `${'\\sum_{i=1}^{2000}'.repeat(20)}i`,
@@ -112,7 +112,7 @@ test('decimals are equal after rounding to six decimals and within a thousandth'
   }
 });
 
-test('numeric_match holds a small number to a share of it, unless an absolute tolerance is set', async () => {
+test('numeric_match has a relative tolerance for small numbers, unless an absolute one is set', async () => {
   const score = (gold: string, completion: string, config = {}) =>
     numericMatch(config)({
       prompts: [],
