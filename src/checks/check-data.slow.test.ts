@@ -59,7 +59,7 @@ test('a pattern that finds empty texts is a warning', async () => {
   assert.deepEqual([level, detail], ['warning', 'the pattern finds an empty text in 1 of 5 (20 %) rows']);
 });
 
-test('empty prompts are an error where there are many', async () => {
+test('many empty prompts are an error', async () => {
   const { level, detail } = await found('prompt_empty', [...sums, { question: ' ', answer: '1' }]);
   assert.deepEqual([level, detail], ['error', '1 of 5 (20 %) prompts are empty']);
   const many = Array.from({ length: 200 }, (_, i) => sum(1, i));
@@ -75,12 +75,12 @@ test('repeated prompts are a warning; those of a task set are expected', async (
   assert.ok((await checkData(config)).checks.every(({ ok }) => ok));
 });
 
-test('of repeated prompts, those with different answers are counted', async () => {
+test('repeated prompts with different answers are counted', async () => {
   const { detail } = await found('prompt_duplicates', [...sums, sum(1, 2), { ...sum(2, 2), answer: '5' }]);
   assert.equal(detail, '2 of 6 (33 %) training prompts occur before, 1 prompt with different answers');
 });
 
-test('conversations that end alike are no repeated prompts', async () => {
+test('conversations that end alike are not repeated prompts', async () => {
   const rows = ['1+2=', '2+2=', '1+1='].map((question, i) => ({
     question: [
       { role: 'user', content: question },
@@ -103,7 +103,7 @@ test('prompts that end with the answer are a warning', async () => {
   assert.ok(!checks.some(({ id }) => id === 'prompt_answered'));
 });
 
-test('the remedy for prompts that end with the answer is one: with it, the prompt ends with the question and the answer is right', async () => {
+test('the remedy for prompts that end with the answer works: the prompt then ends with the question, and the answer is right', async () => {
   const system = { role: 'system', content: 'Be brief.' };
   const rows = Array.from({ length: 12 }, (_, i) => ({
     question: [system, { role: 'user', content: `${i}+0=` }, { role: 'assistant', content: `${i}` }],
@@ -147,7 +147,7 @@ test('conversations that end alike and ask different things do not leak, those t
   assert.equal(nearly.level, 'warning');
 });
 
-test('too few held-out problems for a verdict are a warning, which says which setting is short', async () => {
+test('too few held-out problems for a verdict are a warning that names the setting to raise', async () => {
   const held = rowsFile(Array.from({ length: 12 }, (_, i) => sum(9, i)));
   const [few, unasked, enough] = [
     await found('held_out', sums, { eval: {}, eval_dataset: rowsFile([sum(7, 1)]) }),
@@ -159,7 +159,7 @@ test('too few held-out problems for a verdict are a warning, which says which se
   assert.match(unasked.hint!, /eval\.limit/);
 });
 
-test('held-out prompts: left out of training where they are the same, a warning where nearly, an error as examples', async () => {
+test('held-out prompts: left out of training if they are the same, a warning if nearly so, an error as few-shot examples', async () => {
   const held = rowsFile([sum(7, 1), { ...sum(1, 2), answer: 'three, that is 3' }]);
   const same = await found('leakage', sums, { eval: {}, eval_dataset: held });
   assert.deepEqual(
@@ -245,7 +245,7 @@ describe('gold answers', () => {
     }
   });
 
-  test('that no number is in are an error where there are many, a warning where training bears them', async () => {
+  test('without a number are an error if there are many, a warning if training tolerates them', async () => {
     const bad = { question: '2+2=', answer: 'four' };
     const many = await golds([...sums, bad], {});
     assert.equal(many.level, 'error');
@@ -284,7 +284,7 @@ describe('gold answers', () => {
     });
   });
 
-  test('have the time that reward_timeout gives, and a function that hangs is not asked for all of them', async () => {
+  test('have the time limit reward_timeout, and a function that hangs is not called for all of them', async () => {
     const file = join(folder, 'slow.js');
     writeFileSync(file, 'export const hang = () => new Promise(() => {});');
     const settings = { reward: [], reward_fn: `${file}:hang`, reward_timeout: '200ms' } as const;
@@ -293,7 +293,7 @@ describe('gold answers', () => {
     assert.match(hint!, /longer than 0\.2 s/);
   });
 
-  test('that end a worked solution are to be extracted, by the pattern that the hint gives', async () => {
+  test('at the end of a worked solution should be extracted, with the pattern in the hint', async () => {
     const file = join(folder, 'tagged.js');
     writeFileSync(
       file,
@@ -336,7 +336,7 @@ describe('gold answers', () => {
     assert.equal((await golds(rows, { filter: { answer: { matches: '\\S' } } })).level, 'ok');
   });
 
-  test('that are no text are an error of a reward that compares, those in a list are tried', async () => {
+  test('that are not texts are an error of a reward that compares; those in a list are tried', async () => {
     const compared = (answer: unknown) =>
       found('gold_answers/exact_match', [...sums, { question: '4+4=', answer }], { reward: 'exact_match' });
     const fields = await compared({ name: 'Ann' });
@@ -389,7 +389,7 @@ describe('the chat template', () => {
     const { level, detail } = await found('chat_template', sums, { model: chatty, chat_template: 'auto' });
     assert.deepEqual([level, detail], ['ok', 'applied to every prompt']);
   });
-  test('that the model has but the configuration leaves out is a warning', async () => {
+  test('that the model has but the configuration does not use is a warning', async () => {
     assert.equal((await found('chat_template', sums, { model: chatty })).level, 'warning');
     assert.equal((await found('chat_template', sums)).level, 'ok');
   });
@@ -399,7 +399,7 @@ describe('the chat template', () => {
     assert.equal(level, 'warning');
     assert.match(detail, /markers/);
   });
-  test('that leaves the messages out is an error, unless all prompts are the same anyway', async () => {
+  test('that omits the messages is an error, unless all prompts are the same anyway', async () => {
     const deaf = join(folder, 'deaf.jinja');
     writeFileSync(deaf, '{{ bos_token }}Say something.<|assistant|>');
     const { level, detail } = await found('chat_template', sums, { model: chatty, chat_template: deaf });
@@ -408,7 +408,7 @@ describe('the chat template', () => {
     const same = [sums[0]!, sums[0]!];
     assert.equal((await found('chat_template', same, { model: chatty, chat_template: deaf })).level, 'ok');
   });
-  test('that is asked of a base model is refused', async () => {
+  test('that a base model does not have is refused', async () => {
     await assert.rejects(check(sums, { chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
   });
 });
@@ -430,7 +430,7 @@ test('the task sets that ship pass, with their own rewards', async () => {
   }
 });
 
-test('GSM8K passes with the reward that its answers were made for', {
+test('GSM8K passes with the reward that suits its answers', {
   skip: skipWithoutShared('data/gsm8k'),
 }, async () => {
   const dataset = sharedPath('data', 'gsm8k')!;
@@ -449,7 +449,7 @@ test('GSM8K passes with the reward that its answers were made for', {
   assert.ok(prompt_lengths!.histogram.reduce((total, { count }) => total + count, 0) === prompt_lengths!.measured);
 });
 
-test('prompts that open a tag are told, and settings of rewards that contradict them are warnings', async () => {
+test('prompts that open a tag are reported, and settings of rewards that contradict them are warnings', async () => {
   const opened = (reward: ConfigInput['reward'], prompt = '{question} <think>\n') =>
     found('prompt_opening', sums, { reward, prompt_template: prompt });
   assert.match((await opened('think_format')).detail, /^4 of 4 \(100 %\) prompts end in <think>/);

@@ -24,7 +24,7 @@ import { openedPromptsCheck } from './opened-prompts.ts';
 export interface DataCheck {
   readonly checks: readonly Check[];
   readonly problems: { readonly train: number; readonly eval: number };
-  /** Lengths in tokens, with the chat template applied; absent if prompts have no tokens, as with the built-in table. */
+  /** Lengths in tokens, with the chat template applied; absent if prompts have no tokens, as with backend builtin. */
   readonly prompt_lengths?: LengthDistribution;
 }
 

@@ -68,7 +68,7 @@ function spread(rows: readonly Example[], count: number): Example[] {
   return Array.from({ length: Math.min(count, rows.length) }, (_, i) => rows[Math.floor(i * every)]!);
 }
 
-/** Whether the right turns earn full reward, where environment or data tell them. */
+/** Whether the right turns earn full reward, if the environment or the data know them. */
 export async function goldEpisodes(task: Task, config: Config, examples: readonly Example[]): Promise<Check> {
   return goldCheck(await playGold(task, config, examples), task);
 }
@@ -88,7 +88,7 @@ async function goldTurns({ environment }: Task, { answer_column }: Config, examp
   return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
 }
 
-/** The number of episodes out of time after which no more are played, since they would be no different. */
+/** After this many timed-out episodes no more are played, since they would be no different. */
 const PATIENCE = 2;
 
 async function playAll(
@@ -114,7 +114,7 @@ async function playAll(
   return played;
 }
 
-/** A policy and a renderer that know no tokens: what is sampled means whatever the player does. */
+/** A policy and a renderer without tokens: a sample stands for the action of the player. */
 function puppet(player: Player): { policy: Policy; renderer: Renderer } {
   let turn = 0;
   let read: State | undefined;
@@ -146,7 +146,7 @@ function randomText(...keys: readonly number[]): string {
   return Array.from({ length: 1 + random.integer(40) }, () => LETTERS[random.integer(LETTERS.length)]).join('');
 }
 
-/** Actions with malformed calls: one that cannot be read, one of an unknown tool, and one with arguments that its tool does not take. */
+/** Actions with malformed calls: one that cannot be parsed, one of an unknown tool, and one with arguments that its tool does not take. */
 const malformedCalls: readonly ((state: State) => Action)[] = [
   () => ({
     message: { role: 'assistant', content: '<tool_call>{"name": "search", "arguments": {"query": "the' },
@@ -222,14 +222,14 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   return failed(id, 'error', detail, `${shown(wrong)}: ${seen}`);
 }
 
-/** What tools answered in an episode, since a call of the right turns may have failed. */
+/** The answers of tools in an episode, since a call in the right turns may have failed. */
 function toolAnswers(trajectory: Trajectory): string {
   const answers = exchange(trajectory).filter(({ role }) => role === 'tool');
   if (answers.length === 0) return '';
   return `; its tools answered ${answers.map(({ content }) => JSON.stringify(content.slice(0, 80))).join(', ')}`;
 }
 
-/** Whether tools answer the calls of right turns with more than errors, which the model alone would see. Nothing where these call none. */
+/** Whether tools answer the calls of right turns with anything but errors, which only the model would see. No check if these call no tool. */
 function toolCheck(played: readonly Played[]): Check[] {
   const id = 'tools';
   const sum = (metric: string) =>
@@ -252,7 +252,7 @@ function worthCheck(player: 'empty' | 'random', played: readonly Played[], task:
   return failed(player, 'warning', detail, 'what needs no skill teaches none: make the score stricter');
 }
 
-/** Whether the right turns earn more, all in all, than what needs no skill: the policy learns whatever is paid best. */
+/** Whether the right turns earn more in total than play without skill: the policy learns whatever pays best. */
 function rankingCheck({ gold, ...others }: EnvironmentCheck['players'], { rewardWeights }: Task): Check {
   const id = 'ranking';
   const right = gold.score;

@@ -105,7 +105,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-/** Checks of rows by themselves: what patterns of `columns` found, whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
+/** Checks of single rows: what patterns of `columns` found, whether prompts are empty, contain their answers or lack the question, whether answers are nearly all the same. */
 export function rowChecks(
   rows: readonly Example[],
   rewards: readonly OpenReward[],
@@ -152,7 +152,7 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Con
   );
 }
 
-/** Warns of conversations that end with the assistant's turn, as in data for supervised learning: such a prompt holds the answer. */
+/** Warns of conversations that end with the assistant's turn, as in data for supervised learning: such a prompt contains the answer. */
 function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check[] {
   const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant');
   if (answered.length === 0) return [];
@@ -160,7 +160,7 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, config: 
   return [failed('prompt_answered', 'warning', detail, answeredRemedy(answered, config))];
 }
 
-/** What leaves the answers out of prompts, and which column they are in, if that is the same in all rows. */
+/** The setting that leaves the answers out of prompts, and the column they are in, if that is the same in all rows. */
 function answeredRemedy(answered: readonly Example[], { prompt_column, prompt_template, few_shot }: Config): string {
   const lengths = new Set(
     answered.map((row) => row[prompt_column]).map((turns) => (Array.isArray(turns) ? turns.length : 0)),
@@ -175,7 +175,7 @@ function answeredRemedy(answered: readonly Example[], { prompt_column, prompt_te
   return `drop_last_turn: true leaves that turn out of the prompt; where it is the right answer and no column has it alone, name it as the answer${turn} or extract it: columns: {answer: {from: …, pattern: REGEX}}`;
 }
 
-/** Groups rows by their prompt; in an environment, which need not show all that it asks for, equal rows. */
+/** Groups rows by their prompt; in an environment, whose prompt need not show everything, groups equal rows. */
 function byPrompt(rows: readonly Example[], prompt: Prompt, { environment }: Config): Example[][] {
   const hidden = (row: Example) => (environment === null ? '' : JSON.stringify(row));
   return [...Map.groupBy(rows, (row) => wholeOf(prompt(row)) + hidden(row)).values()];
@@ -189,7 +189,7 @@ function withSeveralAnswers(prompts: readonly Example[][], answerColumn: string)
 /** The tolerated fraction of rows whose prompt has several answers: data may be careless, or word an answer in several ways. */
 const TOLERATED_DISPUTES = 0.1;
 
-/** Warns of prompts with several answers, which lack what tells their rows apart: a template without the question, or the wrong column. */
+/** Warns of prompts with several answers, which lack whatever distinguishes their rows: a template without the question, or the wrong column. */
 function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check[] {
   if (config.taskset !== null) return [];
   const disputed = withSeveralAnswers(byPrompt(rows, prompt, config), config.answer_column);
@@ -217,7 +217,7 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
   ];
 }
 
-/** Repeated problems are no fault of a task set or of an environment with its own: there may be fewer different ones than a run needs. */
+/** Repeated problems are not a fault in a task set or in an environment with its own problems: there may be fewer different ones than a run needs. */
 export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
   const id = 'prompt_duplicates';
   const { taskset, dataset, environment, answer_column } = config;
@@ -240,7 +240,7 @@ export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, 
 
 /**
  * Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. In an
- * environment, which need not show all that it asks for, rows are compared.
+ * environment, whose prompt need not show everything, rows are compared.
  */
 export function leakageCheck(problems: Problems, prompt: Prompt, config: Config): Check {
   const id = 'leakage';
@@ -312,7 +312,7 @@ function textOf(messages: readonly Message[]): string {
   return messages.at(-1)!.content.trim();
 }
 
-/** All turns of a conversation but what a system prompt says to any of them, each in the given form: that two end alike does not make them the same. */
+/** All turns of a conversation except the system prompt, each in the given form: two that merely end alike are not the same. */
 function askedIn(messages: readonly Message[], form: (text: string) => string): string {
   const turns = messages.filter(({ role }) => role !== 'system');
   return JSON.stringify((turns.length > 0 ? turns : messages).map(({ role, content }) => [role, form(content.trim())]));

@@ -57,7 +57,7 @@ describe('the first reward', () => {
     assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
   });
 
-  test('that gives points, of which wrong answers get 1 and more, is a warning', async () => {
+  test('that gives points, 1 or more for wrong answers, is a warning', async () => {
     const { level, detail, hint } = await check([own('points')]);
     assert.deepEqual([level, hint], ['warning', 'divide it by 10: accuracy is the fraction of answers that get 1']);
     assert.match(detail, /gives 16 of 16 \(100 %\) wrong answers at least 1, such as 4 where the right one gets 10$/);
@@ -70,7 +70,7 @@ describe('the first reward', () => {
     assert.equal((await check([own('graded')])).level, 'ok');
   });
 
-  test('that gives right answers nothing, in any wording, is a warning if a later one does', async () => {
+  test('that gives right answers nothing, in any wording, is a warning if a later one gives them something', async () => {
     const { level, hint } = await check([own('strict'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first, unless it wants a wording that was not tried']);
     assert.equal((await check([own('strict')])).level, 'ok');

@@ -1,4 +1,4 @@
-// Checks rewards of form against prompts that have written the beginning of the answer, such as the `<think>` of reasoning models' templates.
+// Checks format rewards against prompts that already write the beginning of the answer, such as the `<think>` in templates of reasoning models.
 import { rewardName } from '../config/reward-names.ts';
 import type { Config, RewardConfig } from '../config/schema.ts';
 import type { Renderer } from '../rendering.ts';
@@ -8,7 +8,7 @@ import { type Check, failed, passed, share } from './checks.ts';
 /** The maximum number of prompts that are rendered. */
 const RENDERED_PROMPTS = 100;
 
-/** No check where no prompt opens a tag and no setting says that one does. */
+/** No check if no prompt opens a tag and no setting says that one does. */
 export function openedPromptsCheck(
   rows: readonly Example[],
   state: (row: Example) => State,

@@ -1,4 +1,4 @@
-// What is told of the episodes that one of the players without a model has played.
+// The report on the episodes of one of the players that need no model.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 

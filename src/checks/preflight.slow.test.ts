@@ -63,7 +63,7 @@ function assertBlocked(result: PreflightReport, id: string, message: RegExp): vo
   });
 }
 
-test('episodes that all fail stop, with what went wrong, and no other check blames the model for it', async () => {
+test('episodes that all fail stop the run, with what went wrong, and no other check blames the model', async () => {
   const file = join(folder, 'failing.js');
   writeFileSync(
     file,
@@ -94,7 +94,7 @@ test('episodes that all fail stop, with what went wrong, and no other check blam
 test('a run that can learn passes: all groups are mixed, sampler and trainer agree', async () => {
   const result = await report();
   const notOk = result.checks.filter(({ ok }) => !ok).map(({ id, level }) => [id, level]);
-  // A random model goes on for as long as it may, and the reward wants digits, not the right ones.
+  // A random model writes as long as it may, and the reward wants digits, not the right ones.
   assert.deepEqual(notOk, [
     ['truncation', 'warning'],
     ['first_reward', 'warning'],
@@ -132,7 +132,7 @@ describe('with a file that is sorted', () => {
     assert.deepEqual(new Set(samples.map(({ example }) => example.answer)), new Set(['easy', 'hard']));
   });
 
-  test('equal scores are shown with an answer, so that one sees which side is at fault', async () => {
+  test('equal scores are shown with an answer, so that one sees which of them is at fault', async () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: 'ABSENT' }));
     const { checks } = await sorted('absent.jsonl', rows);
     assert.match(
@@ -144,7 +144,7 @@ describe('with a file that is sorted', () => {
     assert.match(hint!, /if it is wrong, the reward gives points to anything/);
   });
 
-  test('completions that are all the same are reported: the sampling leaves no choice', async () => {
+  test('completions that are all the same are reported: sampling leaves no choice', async () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` }));
     const groups = async (changes: object) =>
       (await sorted('alike.jsonl', rows, { reward: 'exact_match', ...changes })).checks.find(
@@ -154,7 +154,7 @@ describe('with a file that is sorted', () => {
     assert.doesNotMatch((await groups({})).hint!, /temperature/);
   });
 
-  test('prompts that do not tell what is asked are reported', async () => {
+  test('prompts without the question are reported', async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}`, tens: i % 4 }));
     const disputed = await sorted('sums.jsonl', rows, { prompt_template: '{tens}+1=' });
     const { detail } = disputed.checks.find(({ id }) => id === 'prompt_disputed')!;
@@ -164,7 +164,7 @@ describe('with a file that is sorted', () => {
   });
 });
 
-test('held-out problems that are nearly those trained on are reported', async () => {
+test('held-out problems that are nearly the same as those trained on are reported', async () => {
   const rowsFile = (name: string, ask: (i: number) => string) => {
     const file = join(folder, name);
     const rows = Array.from({ length: 20 }, (_, i) => ({ question: ask(i), answer: `${i + 1}` }));
@@ -198,7 +198,7 @@ test('preflight is the same every time, and samples no more than a step does', a
   assert.equal((await report({ prompts_per_step: 2, num_generations: 3 })).samples.length, 6);
 });
 
-test('learning rates at which little is learnt, or all is forgotten, are reported', async () => {
+test('learning rates at which little is learnt, or everything is forgotten, are reported', async () => {
   const rate = async (changes: object) => of(await report(changes), 'learning_rate');
   const lora = { r: 4 };
   assert.deepEqual([await rate({}), await rate({ learning_rate: 1e-4, lora })], ['ok', 'ok']);
@@ -247,12 +247,12 @@ describe('rewards', () => {
     assert.deepEqual([of(result, 'reward_spread'), of(result, 'groups')], ['warning', 'warning']);
     assertPassed(result);
   });
-  test('that nothing earns, neither samples nor gold answers, stop', async () => {
+  test('that neither samples nor gold answers earn stop', async () => {
     const result = await report(own('zero'));
     assertBlocked(result, 'gold_answers/zero', /none of 16 gold answers/);
     assert.match(result.checks.find(({ id }) => id === 'groups')!.hint!, /supervised steps on right answers/);
   });
-  test('that few samples earn do not stop: more are taken before', async () => {
+  test('that few samples earn do not stop: more samples are taken first', async () => {
     const result = await report(own('rare'));
     assert.ok(result.samples.every(({ reward }) => reward === 0));
     assert.equal(of(result, 'gold_answers/rare'), 'warning');
@@ -263,7 +263,7 @@ describe('rewards', () => {
     assert.equal(of(result, 'gold_answers/tokens'), 'warning');
     assertPassed(result);
   });
-  test('that are penalties are no fault: they set samples apart, or find none in them beside a reward for the answer', async () => {
+  test('that are penalties are fine: they tell samples apart, or never apply beside a reward for the answer', async () => {
     const brief = await report(own('brief'));
     assert.equal(of(brief, 'gold_answers/brief'), 'warning');
     assertPassed(brief);
@@ -278,7 +278,7 @@ describe('rewards', () => {
     assert.equal(of(beside, 'gold_answers/zero'), 'warning');
     assertPassed(beside);
   });
-  test('of which one outweighs what is right are a warning', async () => {
+  test('of which one outweighs right answers are a warning', async () => {
     const weighed = (weight: number, changes: object = {}) =>
       report({
         ...changes,
@@ -288,7 +288,7 @@ describe('rewards', () => {
     const [outweighed, light] = [await weighed(0.2), await weighed(0.05)];
     assert.deepEqual([of(outweighed, 'right_answers'), of(light, 'right_answers')], ['warning', 'ok']);
     assertPassed(outweighed);
-    // Each reward is normalised before it is weighed: a large range alone outweighs nothing.
+    // Each reward is normalised before it is weighted: a large range alone outweighs nothing.
     const normalized = { multi_objective_aggregation: 'normalize_then_sum' };
     assert.equal(of(await weighed(0.9, normalized), 'right_answers'), 'ok');
     assert.equal(of(await weighed(1.1, normalized), 'right_answers'), 'warning');
@@ -307,23 +307,23 @@ describe('ends', () => {
   const chatty = join(folder, 'chatty.jinja');
   writeFileSync(chatty, '{{ messages[0].content }}');
 
-  test('no end token and every completion cut off: stops with a chat template, which promises one', async () => {
+  test('no end token and every completion cut off: stops with a chat template, which should produce one', async () => {
     const withTemplate = await report({ chat_template: chatty, max_completion_length: 2, seed: 3 });
     assert.equal(of(withTemplate, 'chat_template'), 'ok');
     assertBlocked(withTemplate, 'end_token', /none of 16 completions ends by itself within 2 tokens/);
     assert.equal(of(withTemplate, 'truncation'), 'warning');
   });
-  test('the same of a few completions is a warning: it may be chance', async () => {
+  test('the same in a few completions is a warning: it may be chance', async () => {
     const brief = { prompts_per_step: 1, num_generations: 4 };
     const few = await report({ chat_template: chatty, max_completion_length: 2, seed: 3, ...brief });
     assert.equal(of(few, 'end_token'), 'warning');
     assertPassed(few);
   });
-  test('what else is wrong is said in the same error', async () => {
+  test('everything else that is wrong is in the same error', async () => {
     const both = await report({ ...own('throwing'), chat_template: chatty, max_completion_length: 2, seed: 3 });
     assertBlocked(both, 'end_token', /end_token: none of 16 .*; rewards: scoring fails on 16 of 16/);
   });
-  test('the same of a base model is a warning, and so is that nothing is left to train on', async () => {
+  test('with a base model the same is a warning, and so is having nothing left to train on', async () => {
     const plain = await report({ max_completion_length: 2, seed: 3 });
     assert.equal(of(plain, 'end_token'), 'warning');
     const masked = await report({ max_completion_length: 2, seed: 3, mask_truncated_completions: true });
@@ -333,7 +333,7 @@ describe('ends', () => {
   });
 });
 
-test('a precision of rollouts that the model is too narrow for is reported', async () => {
+test('a rollout precision for which the model is too narrow is reported', async () => {
   for (const rollout_dtype of ['int8', 'int4'] as const) {
     const result = await report({ native: { rollout_dtype } });
     assert.equal(of(result, 'rollout_dtype'), 'warning');
@@ -352,7 +352,7 @@ test('a chat template that a base model lacks is refused', async () => {
 });
 
 describe('a trainer', () => {
-  /** A setup whose model tells altered log-probabilities. */
+  /** A setup whose model reports altered log-probabilities. */
   const telling = (alter: (logprobs: number[]) => number[]) => (setup: Setup) => {
     const model: TrainableModel = {
       ...setup.model,
@@ -369,7 +369,7 @@ describe('a trainer', () => {
     assertBlocked(result, 'logprob_gap', /differ by at most 0\.06 nats/);
     assert.ok(Math.abs(result.metrics.logprob_gap! - 0.06) < 1e-4);
   });
-  test('that differs from a sampler that rounds weights is a warning where nothing corrects that, or too little', async () => {
+  test('that differs from a sampler that rounds weights is a warning if nothing corrects for it, or not enough', async () => {
     const gapOf = async (nats: number, importance_sampling_correction: boolean) => {
       const result = await report(
         { native: { rollout_dtype: 'int8' }, importance_sampling_correction },

@@ -111,7 +111,7 @@ export async function preflightWithoutSamples(setup: Setup): Promise<PreflightRe
 }
 
 /**
- * Training problems in random order. Files are often sorted, by difficulty or by topic, so that their first rows would be no sample; those of a
+ * Training problems in random order. Files are often sorted, by difficulty or by topic, so that their first rows would not be representative; those of a
  * task set, maybe millions, are drawn at random already.
  */
 function rowsToSample({ config, problems }: Setup): readonly Example[] {

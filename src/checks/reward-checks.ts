@@ -49,7 +49,7 @@ function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
   return failed(id, 'warning', `all ${scores.length} completions score ${threeDigits(low)}`, hint);
 }
 
-/** The first completion, with its question and the answer that the data has. */
+/** The first completion, with its question and the answer in the data. */
 function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
   const { example, trajectories } = groups.find(({ rewards }) => rewards.some(({ score }) => score !== null))!;
   const [first] = trajectories;
@@ -103,7 +103,7 @@ function saysTheSame({ trajectories }: Group): boolean {
   return new Set(said).size === 1;
 }
 
-/** The first reward tells what is right. If others outweigh it, groups teach the policy to be wrong. */
+/** The first reward decides what is right. If others outweigh it, groups teach the policy to be wrong. */
 function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
   const id = 'right_answers';
   const [first, ...others] = setup.rewardNames;
@@ -144,8 +144,8 @@ function comparedScores(groups: readonly Group[], { config, rewardNames, rewardW
 }
 
 /**
- * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. That a penalty gives nobody
- * more than 0 is no fault where it sets completions apart, or where another reward decides what is correct or gives right answers 1.
+ * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. A penalty that gives nobody
+ * more than 0 is fine if it tells completions apart, or if another reward decides what is correct or gives right answers 1.
  * @param verdicts on all rewards, this one included
  */
 export function goldCheck(
@@ -161,7 +161,7 @@ export function goldCheck(
   return { ...check, level: isFault ? 'error' : 'warning' };
 }
 
-/** Whether neither right answers nor samples earn anything of the user's function that decides what is correct. */
+/** Whether neither right answers nor samples earn anything from the user's function that decides what is correct. */
 export function isUnearned(verdict: GoldVerdict, groups: readonly Group[], { rewardNames }: Setup): boolean {
   const parts = partsOf(verdict, groups);
   const isEarned = parts.some((part) => part > 0 || part !== parts[0]);

@@ -6,7 +6,7 @@ import type { Trajectory } from '../rl.ts';
 import type { Setup } from '../setup/setup.ts';
 import { learningRateCheck, toolCallsCheck, truncationCheck } from './sampling-checks.ts';
 
-/** What episodes with these counts of calls come to; `undefined` where the environment counts none. */
+/** The result for episodes with these counts of calls; `undefined` if the environment counts none. */
 function checked(...calls: readonly (number | undefined)[]) {
   const trajectories = calls.map(
     (count): Trajectory => ({
@@ -23,11 +23,11 @@ test('tools that no episode calls are a warning', () => {
   assert.deepEqual(checked(0, 3), [['ok', 'tools are called in 1 of 2 (50 %) episodes']]);
 });
 
-test('nothing is said of tools where there are none', () => {
+test('without tools, nothing is said about them', () => {
   assert.deepEqual(checked(undefined, undefined), []);
 });
 
-test('a turn that is cut off ends its episode, which is told where there are several turns', () => {
+test('a turn that is cut off ends its episode, which the check says if there are several turns', () => {
   const cut: Trajectory[] = [{ turns: [], stopReason: 'max_tokens' }];
   const hint = (changes: object) => truncationCheck(cut, { ...configDefaults, ...changes }).hint ?? '';
   assert.match(hint({ environment: 'game.ts' }), /the last of its episode$/);
@@ -35,7 +35,7 @@ test('a turn that is cut off ends its episode, which is told where there are sev
   assert.doesNotMatch(hint({ environment: 'game.ts', max_turns: 1 }), /episode/);
 });
 
-test('a learning rate that is little for adapters is told of with every engine, and not of large models of TRL', () => {
+test('a learning rate too low for adapters is reported with every engine, except for large models of TRL', () => {
   const told = (backend: string, total: number) => {
     const config = { ...configDefaults, backend, learning_rate: 1e-5, lora: { r: 16 } };
     const setup = { config, model: { parameters: { total, trainable: 5e6 } } } as unknown as Setup;

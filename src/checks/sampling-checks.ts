@@ -18,7 +18,7 @@ const LARGEST_ALLOWED_GAP = 0.05;
 const LARGEST_CORRECTED_GAP = 1;
 /** The fraction of completions cut off above which there is a warning. */
 const TOLERATED_TRUNCATION = 0.5;
-/** Models with fewer parameters are trained as from scratch: they want, and bear, much larger steps. */
+/** Models with fewer parameters train as if from scratch: they need, and tolerate, much larger steps. */
 const SMALL_MODEL = 10_000_000;
 /** Models with as many parameters, which TRL trains on GPUs, are given thousands of steps, for which smaller learning rates are usual. */
 const LARGE_MODEL = 1_000_000_000;
@@ -29,7 +29,7 @@ const slowRates = {
   whole: { what: 'whole weights', below: 1e-7, start: '1e-5, or 1e-6 with billions of parameters' },
   small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
 };
-/** From this learning rate on, a large model of which all weights are trained forgets how to write within tens of steps: SmolLM2-135M fell from 0.56 to 0. */
+/** From this learning rate on, a large model that is trained in full forgets how to write within tens of steps: SmolLM2-135M fell from 0.56 to 0. */
 const FAST_RATE = 1e-4;
 
 /** Whether any completion ends by itself. If none does with a chat template, the run stops. */
@@ -50,7 +50,7 @@ export function endCheck(trajectories: readonly Trajectory[], { config, template
   return [failed(id, 'warning', detail, hint)];
 }
 
-/** Whether episodes come to their end. If none does, the run stops. */
+/** Whether episodes reach their end. If none does, the run stops. */
 export function episodesCheck(trajectories: readonly Trajectory[]): Check {
   const id = 'episodes';
   const faults = trajectories.flatMap(({ error }) => error ?? []);
@@ -76,7 +76,7 @@ export function truncationCheck(
   return failed(id, 'warning', detail, hint + shown);
 }
 
-/** Where an environment counts calls of its tools, whether there are any: what is never sampled is never learnt. */
+/** Whether tools are called at all, if the environment counts calls: what is never sampled is never learnt. */
 export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
   const id = 'tool_calls';
   const counts = trajectories.flatMap(({ metrics = {} }) => metrics['tools/calls'] ?? []);
@@ -89,7 +89,7 @@ export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
 }
 
 /**
- * Whether every token has a mask and a log-probability, and just those are trained that the policy sampled.
+ * Whether every token has a mask and a log-probability, and exactly those that the policy sampled are trained.
  * @param sequences those of each trajectory
  */
 export function masksCheck(
@@ -141,7 +141,7 @@ export function gapCheck(gap: number, config: Config): Check {
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
 }
 
-/** Whether steps at the learning rate would change anything, and not destroy the policy. */
+/** Whether steps at the learning rate would change anything without destroying the policy. */
 export function learningRateCheck(
   { config: { backend, learning_rate, lora }, model: { parameters } }: Setup,
   steps: number,

@@ -7,7 +7,7 @@ import { correctness, type Example, finalText, longerExchange, type Reward, type
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
-/** How all problems are answered once over. */
+/** How one pass over all problems answers them. */
 interface Pass {
   readonly pass: EvaluationPass;
   readonly temperature: number;

@@ -58,7 +58,7 @@ test('accuracy, rewards, pass@k and lengths', async () => {
   assert.deepEqual([record.step, record.problems, record.samples_per_problem, record.temperature], [7, 4, 2, 0.7]);
   assert.deepEqual([record.judged, record.judged_samples], [3, 7]);
   assert.deepEqual(record.per_problem, [1, 0.5, 0, 0.5]);
-  near(metrics['eval/accuracy'], 1 / 4); // greedy answers: right, wrong, wrong, and one that cannot be judged
+  near(metrics['eval/accuracy'], 1 / 4); // greedy answers: right, wrong, wrong, and one without a verdict
   near(metrics['eval/reward'], (1.2 + 0.2 + 0.2) / 3);
   near(metrics['eval/sampled_accuracy'], (1 + 0.5 + 0 + 0.5) / 4);
   near(metrics['eval/sampled_reward'], (1.2 + 0.7 + 0.1 + 1.2) / 4);
@@ -74,7 +74,7 @@ test('accuracy, rewards, pass@k and lengths', async () => {
   }
 });
 
-test('rewards that are all 0 or 1 have the interval of a proportion: none right of a few is not known to be 0', async () => {
+test('rewards that are all 0 or 1 have the interval of a proportion: none right out of a few does not prove 0', async () => {
   const binary: Record<string, Reward> = {
     right: { score: 1, parts: { match: 1 } },
     wrong: { score: 0, parts: { match: 0 } },
@@ -91,7 +91,7 @@ test('rewards that are all 0 or 1 have the interval of a proportion: none right 
   }
 });
 
-test('how many problems get the same greedy answer: equal problems count once, spaces do not, and few problems show nothing', async () => {
+test('how many problems get the same greedy answer: equal problems count once, spaces are ignored, and few problems show nothing', async () => {
   const rewardModel = {
     score: async (_: Example, { length }: readonly Trajectory[]) => Array(length).fill(verdicts.wrong),
   };
@@ -104,7 +104,7 @@ test('how many problems get the same greedy answer: equal problems count once, s
   assert.equal(await fraction(Array(30).fill('7'), (i) => ({ id: i % 3 })), undefined);
 });
 
-test('a call of a tool is an answer, too', async () => {
+test('a tool call is an answer, too', async () => {
   const calls = (id: number) => [{ id: `call_${id}`, name: 'add', arguments: { a: id, b: 1 } }];
   const generator: EvaluationOptions['generator'] = () => ({
     generate: async (examples) =>
@@ -125,7 +125,7 @@ test('a call of a tool is an answer, too', async () => {
   assert.deepEqual(told[0]!.greedy!.messages!.at(-1)!.toolCalls, calls(0));
 });
 
-test('what cannot be judged is not solved: accuracy and pass@k divide by all that were asked', async () => {
+test('a completion that cannot be judged is not solved: accuracy and pass@k divide by all that were asked', async () => {
   const mixed = Array.from({ length: 10 }, (_, i) => ({
     samples: i === 0 ? ['right', 'broken'] : ['broken', 'broken'],
   }));
@@ -150,7 +150,7 @@ test('a metric of completions that no reward could judge is absent, not 0', asyn
   assert.deepEqual(per_problem, [null]);
 });
 
-test('what a reward logs under the name of an estimate does not take its place', async () => {
+test('a metric that a reward logs under the name of an estimate does not replace it', async () => {
   const boasts = { ...verdicts.wrong!, metrics: { accuracy: 1, reward: 9, 'pass@1': 1, own: 3 } };
   const rewardModel = { score: async (_: Example, { length }: readonly Trajectory[]) => Array(length).fill(boasts) };
   const { metrics } = (await evaluatePolicy(problems.slice(1, 2), 0, { ...options, rewardModel }))!;

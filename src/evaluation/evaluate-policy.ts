@@ -21,7 +21,7 @@ import type { EvaluationOptions } from './evaluation-options.ts';
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * A completion that the first reward could not judge is not correct: accuracy and pass@k count all that were asked, and `judged` how many could be
- * judged. Rewards are means of those that have one, and `eval/unscored` is the fraction of the samples that have none. Where nothing at all could be
+ * judged. Rewards are means of those that have one, and `eval/unscored` is the fraction of the samples that have none. If nothing at all could be
  * judged, accuracy and pass@k are not measured.
  */
 export async function evaluatePolicy(
@@ -57,7 +57,7 @@ export async function evaluatePolicy(
     ),
   };
   const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
-  // Rewards and environments log under names of their choice, which must not take the place of an estimate.
+  // Rewards and environments log under names of their choice, which must not replace an estimate.
   const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
   const sameAnswer = sameAnswerFraction(problems, greedy);
   const others = logged.filter(([name]) => !(name in estimates) && name !== SAME_ANSWER);
@@ -90,7 +90,7 @@ function sameAnswerFraction(
   return Math.max(...alike.values().map(({ length }) => length)) / said.size;
 }
 
-/** What the policy itself said, without the answers to it and without spaces around it. */
+/** The policy's own words, without the answers to them and without surrounding spaces. */
 function saidIn({ text, messages = [{ role: 'assistant', content: text }] }: EvaluatedCompletion): string {
   const turns = messages.filter(({ role }) => role === 'assistant');
   return JSON.stringify(

@@ -57,7 +57,7 @@ export interface EvaluateResult {
   readonly evaluation: EvaluationRecord;
   /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
   readonly baseline?: EvaluationRecord;
-  /** Absent without a baseline, and for problems that were trained on, which say nothing about others. */
+  /** Absent without a baseline, and for problems that were trained on, which show nothing about others. */
   readonly verdict?: Verdict;
 }
 
@@ -126,7 +126,7 @@ export async function evaluate(
   }
 }
 
-/** What the file beside the completions holds, which is what the command prints. */
+/** The content of the file beside the completions, which is what the command prints. */
 export function storedEvaluation(result: EvaluateResult) {
   return storedResult('eval.result/1', 'eval', result);
 }
@@ -164,7 +164,7 @@ async function measure(
 }
 
 /**
- * The file of an evaluation, by a hash of all that decides its result: only an interrupted evaluation of the same is continued. Undefined if the run's
+ * The file of an evaluation, named by a hash of everything that decides its result: only an interrupted evaluation with the same hash is continued. Undefined if the run's
  * directory cannot be written.
  */
 function openLog(directory: string, step: number, setup: Setup, decisive: object): EvaluationFile | undefined {

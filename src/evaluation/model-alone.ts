@@ -8,7 +8,7 @@ import { type Config, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { isRun } from '../runs/read-run.ts';
 
-/** The default configuration with this model, a folder or a .gguf file. Undefined if the subject is not a model, or also names a run, which comes first. */
+/** The default configuration with this model, a folder or a .gguf file. Undefined if the subject is not a model, or also names a run, which takes precedence. */
 export function modelAlone(subject: unknown): { readonly config: Config } | undefined {
   if (typeof subject !== 'string' || !existsSync(subject) || isRun(join('runs', subject))) return undefined;
   const isModel = existsSync(join(subject, 'config.json')) || ggufAt(subject) !== undefined;

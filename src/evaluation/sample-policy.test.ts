@@ -1,4 +1,4 @@
-// Samples of a policy whose rewards hang: a signal ends them.
+// Sampling with rewards that hang: a signal ends it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Trajectory } from '../rl.ts';

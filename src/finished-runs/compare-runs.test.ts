@@ -1,4 +1,4 @@
-// Comparisons of runs, and their cards, from what would be read from their directories.
+// Comparisons of runs, and their cards, from records as read from their directories.
 import assert from 'node:assert/strict';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -75,7 +75,7 @@ test('a comparison has the windows of metrics that all runs have, and what diffe
   assert.deepEqual(runs[0]!.accuracy!.value, 0.6);
 });
 
-test('held-out accuracy: better, worse, the same, or it cannot be told', () => {
+test('held-out accuracy: better, worse, the same, or inconclusive', () => {
   const against = (right: number) => compareRuns([run('a'), run('b', { right: [20, right] })]).held_out[0]!;
   assert.deepEqual(
     [90, 30, 60, 66].map((right) => against(right).conclusion),
@@ -86,7 +86,7 @@ test('held-out accuracy: better, worse, the same, or it cannot be told', () => {
   assert.ok(interval[0] > 0.15 && interval[1] < 0.45);
 });
 
-test('accuracies on different problems are compared as a whole, which tells less', () => {
+test('accuracies on different problems are compared as a whole, which shows less', () => {
   const [first, second] = [run('a'), run('b', { settings: ['seed=1'], right: [20, 75] })];
   const apart = compareRuns([first, second]).held_out[0]!;
   const together = compareRuns([first, run('c', { right: [20, 75] })]).held_out[0]!;
@@ -95,7 +95,7 @@ test('accuracies on different problems are compared as a whole, which tells less
   assert.ok(width(apart) > 1.3 * width(together));
 });
 
-test('accuracy before the last step, or by another reward, concludes nothing', () => {
+test('accuracy before the last step, or by another reward, proves nothing', () => {
   const stopped = run('b', { right: [20, 90] });
   const early = { ...stopped, record: { ...stopped.record, step: 55 } };
   for (const [first, second] of [
@@ -132,7 +132,7 @@ test('nothing is concluded from problems of another kind, which may be easier', 
   ]);
 });
 
-test('a file that was changed between two runs is another one, and a copy is the same', () => {
+test('a file that changed between two runs counts as another file, a copy as the same', () => {
   const own = (
     id: string,
     folder: string,
@@ -181,7 +181,7 @@ test('a card has data, rewards with weights, results with intervals, and what th
   assert.ok(!card.includes('undefined') && !card.includes('NaN'), card);
 });
 
-test('a card tells how each stage trained', () => {
+test('a card says how each stage trained', () => {
   const whole = run('a');
   const { config } = loadConfigObject({
     model: 'tiny',
@@ -197,7 +197,7 @@ test('a card tells how each stage trained', () => {
   assert.match(card, /- stage improve, steps 4 to 7: GRPO, .*, learning rate 0\.00002, no KL penalty\n/);
 });
 
-test('a card tells paths from the project or from the home directory', () => {
+test('a card shows paths relative to the project or to the home directory', () => {
   const whole = run('a');
   const project = join(homedir(), 'project');
   const files = { reward_fn: join(project, 'rewards', 'mine.ts:score'), model: join(homedir(), 'models', 'small') };
@@ -207,7 +207,7 @@ test('a card tells paths from the project or from the home directory', () => {
   assert.ok(card.includes(`- model: ${join('~', 'models', 'small')}`), card);
 });
 
-test('the card of a run that was cut short says so', () => {
+test('the card of a run that ended early says so', () => {
   const whole = run('a');
   const card = runCard({
     ...whole,

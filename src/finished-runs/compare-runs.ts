@@ -137,7 +137,7 @@ function decisiveReward(run: InspectedRun): unknown {
 }
 
 /**
- * What a value of the configuration stood for. A reference to a file of the user's becomes the file's hash, so that a file that was changed between
+ * What a value of the configuration stood for. A reference to a user's file becomes the file's hash, so that a file that was changed between
  * two runs differs, and a copy in another folder does not.
  */
 function contentOf(run: InspectedRun, value: unknown): unknown {
@@ -150,7 +150,7 @@ function contentOf(run: InspectedRun, value: unknown): unknown {
   return hashes.length > 0 ? [name, ...hashes] : value;
 }
 
-/** The caveat for runs whose held-out problems come from different sources, of which one may be easier. Another draw from one source needs none. */
+/** The caveat for runs whose held-out problems come from different sources, of which one may be easier. Different draws from one source need none. */
 function otherPopulation(a: InspectedRun, b: InspectedRun): string | undefined {
   if (!a.config || !b.config) return undefined;
   const named = (config: Config) => (config.eval_dataset === null ? trainedOn : heldOutApart);

@@ -60,7 +60,7 @@ test('all tokens at which completions ended are in the export, whichever files o
       [one, eos],
       [one, eos],
     ]);
-    // A temperature of 1 would be none for transformers.
+    // For transformers, a temperature of 1 would mean none.
     writeFileSync(join(model, 'generation_config.json'), `{"eos_token_id": [${two}], "temperature": 1.0, "top_k": 20}`);
     assert.deepEqual((await exported('of-three'))[0], [two, one, eos]);
     assert.match(
@@ -113,7 +113,7 @@ test('all weights are exported as they were saved', async (t) => {
   assert.deepEqual(await exported.logprobs(sequences, 'current'), await trained.logprobs(sequences, 'current'));
 });
 
-test('the files of a base that may only be read can be changed in the export', async () => {
+test('files of a read-only base model are writable in the export', async () => {
   const files = ['tokenizer.json', 'tokenizer_config.json'];
   for (const name of files) chmodSync(join(model, name), 0o444);
   await exportRun(at('full'), { out: at('changeable') });
@@ -123,7 +123,7 @@ test('the files of a base that may only be read can be changed in the export', a
   }
 });
 
-test('the adapter alone is what the checkpoint has, with a card', async () => {
+test('an export of the adapter alone is that of the checkpoint, with a card', async () => {
   const { files } = await exportRun(at('adapted'), { out: at('peft'), format: 'peft' });
   assert.deepEqual(files, ['README.md', 'adapter_config.json', 'adapter_model.safetensors']);
   for (const name of files.slice(1)) {
@@ -199,7 +199,7 @@ test('an export as GGUF is one file, which computes the same with the same token
   assert.ok(float16 === bfloat16 && q8_0 < float16, String(sizes));
 });
 
-test('an export keeps what others would read differently: numbers, the class of the tokenizer, scaled frequencies', async (t) => {
+test('an export preserves what other programs might read differently: numbers, the class of the tokenizer, scaled frequencies', async (t) => {
   const [base, run] = [at('scaled'), at('of-scaled')];
   cpSync(at('from-gguf'), base, { recursive: true });
   const { rope_scaling: _, ...json } = JSON.parse(readFileSync(join(base, 'config.json'), 'utf8'));
@@ -236,7 +236,7 @@ test('an export keeps what others would read differently: numbers, the class of 
   assert.ok(largestDifference(unscaled!, merged!) > 1e-3);
 });
 
-test('a model in GGUF is exported as GGUF with what the file says of its tokenizer', async () => {
+test('a model in GGUF is exported as GGUF with the tokenizer of its file', async () => {
   const out = at('gguf-again');
   await exportRun(at('of-gguf'), { out, format: 'gguf' });
   const [before, after] = [await readGgufMetadata(at('tiny.gguf')), await readGgufMetadata(join(out, 'model.gguf'))];
@@ -259,7 +259,7 @@ test('a chat template of the configuration goes with the model', async () => {
   }
 });
 
-test('a model that llama.cpp would compute in another way is not written as GGUF', async () => {
+test('a model that llama.cpp would compute differently is not written as GGUF', async () => {
   mkdirSync(at('qwen'));
   const qwen = tinyConfig(at('qwen'), 'tiny-qwen3-untied'); // the model has biases
   await train({ ...qwen, max_steps: 1, eval: null, lora } as ConfigInput, { out: at('of-qwen') });
@@ -327,7 +327,7 @@ test('an export that fails or was killed leaves nothing that looks like a model'
   assert.ok(files.includes('model.safetensors') && files.every((name) => !name.startsWith('.')));
 });
 
-test('of two exports into one folder at once, one succeeds', async () => {
+test('if two exports write to one folder at once, one succeeds', async () => {
   const out = at('contested');
   const both = await Promise.allSettled([
     exportRun(at('adapted'), { out }),

@@ -205,7 +205,7 @@ async function writeGguf(target: string, exported: Exported, licence: string | u
   await writeGgufModel({ modelPath, checkpoint, path: join(target, GGUF_FILE), dtype, metadata });
 }
 
-/** Throws `EXPORT_IMPOSSIBLE` for a family without graphs of ours: not all names and layouts of its weights are known. */
+/** Throws `EXPORT_IMPOSSIBLE` for a family that Gradus has no graphs for: not all names and layouts of its weights are known. */
 async function assertMergeable(modelPath: string): Promise<void> {
   await readArchitecture(modelPath).catch((error) => {
     if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
@@ -237,7 +237,7 @@ function keepTokenizer(folder: string): void {
   if (!existsSync(path) || !existsSync(join(folder, 'tokenizer.json'))) return;
   const text = readFileSync(path, 'utf8');
   if ('auto_map' in JSON.parse(text)) return;
-  // The text is edited, not written again, since JavaScript would write other numbers.
+  // The text is edited, not rewritten, since JavaScript would write numbers differently.
   writeFileSync(path, text.replace(/("tokenizer_class"\s*:\s*)"[^"]*"/, '$1"PreTrainedTokenizerFast"'));
 }
 
@@ -313,7 +313,7 @@ function howToLoad(format: ExportFormat, base: string, id: HubId | undefined, en
   if (format === 'merged') lines.push('model = AutoModelForCausalLM.from_pretrained(folder)');
   if (format === 'peft') {
     const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
-    // transformers wants the name of a GGUF file apart from its folder or repository.
+    // transformers wants the name of a GGUF file separately from its folder or repository.
     const gguf = id ? id.file : ggufAt(base);
     const file = gguf === undefined ? '' : `, gguf_file=${JSON.stringify(id ? gguf : basename(gguf))}`;
     const folder = gguf === undefined ? base : dirname(gguf);

@@ -76,7 +76,7 @@ test('scores before and after are compared, by step and in all', async () => {
   assert.deepEqual([replay.failures, replay.errors], [0, []]);
 });
 
-test('the last steps alone, settings, and functions of the user’s, which see the columns and the group', async () => {
+test('the last steps alone, settings, and user functions, which see the columns and the group', async () => {
   const last = await replayRun(run, { reward: 'numeric_match', rewardConfig: { tolerance: 10 }, steps: 1 });
   assert.deepEqual([last.groups, last.completions], [2, 4]);
   const file = join(folder, 'own.js');
@@ -109,7 +109,7 @@ test('a replay writes nothing, and a run without rollouts is refused', async () 
   await assert.rejects(replayRun('nothing', { reward: 'exact_match' }), { code: 'RUN_NOT_FOUND' });
 });
 
-test('damaged rollouts are told by their line', async () => {
+test('damaged rollouts are an error that names the line', async () => {
   const whole = group('a', '4', [['4', 1]]);
   const [completion] = whole.completions;
   const damages: object[] = [

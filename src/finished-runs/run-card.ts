@@ -109,7 +109,7 @@ function rewardRows({ reward, reward_fn }: Config): string[][] {
   return reward_fn === null ? rows : [...rows, [code(reward_fn), '1', '']];
 }
 
-/** Says so if not all completions could be judged. */
+/** Says so if some completions could not be judged. */
 function judgedNote({ problems, samples_per_problem, judged = 0, judged_samples }: EvaluationRecord): string {
   const samples = problems * samples_per_problem;
   if (judged_samples === undefined || (judged === problems && judged_samples === samples)) return '';

@@ -47,7 +47,7 @@ function uvx(...args: string[]): string {
   return execFileSync('uvx', ['--from', 'modal==1.6.4', ...args], options);
 }
 
-test('Modal trains the same configuration with the paths that files have there', () => {
+test('Modal trains the same configuration with the paths of files there', () => {
   const there = JSON.parse(readFileSync(join(folder, 'app', 'config.json'), 'utf8'));
   assert.deepEqual(
     [there.compute, there.model, there.dataset, there.reward_fn, there.environment],
@@ -146,7 +146,7 @@ print(json.dumps({
 }))
 `;
 
-test('a run on the volume is copied as it grows, gone on with, and looks as if it was made here', () => {
+test('a run on the volume is copied as it grows, can be resumed, and looks as if it was made here', () => {
   const here = join(folder, 'copy');
   mkdirSync(here);
   const output = uvx('--with', 'modal==1.6.4', 'python', '-c', copying, join(folder, 'volume'), here);
@@ -164,7 +164,7 @@ test('a run on the volume is copied as it grows, gone on with, and looks as if i
   });
 });
 
-/** Runs the client's side with a pretended training: what it reports, and what it asks of Modal. */
+/** Runs the client's side with a stand-in for training: what it reports, and what it asks of Modal. */
 const following = `
 import json, pathlib, sys, types
 sys.path.insert(0, ${JSON.stringify(join(folder, 'app'))})
@@ -222,7 +222,7 @@ results["kept"] = kept.exists()
 print(json.dumps(results))
 `;
 
-test('the client starts, finds, cancels and gives up as it should', () => {
+test('the client starts, finds, cancels and abandons runs as it should', () => {
   const output = uvx('--with', 'modal==1.6.4', 'python', '-c', following, folder);
   const found = JSON.parse(output.trim().split('\n').at(-1)!);
   const [call, done] = [{ call: 'fc-1' }, { exit_code: 0, result: {} }];

@@ -13,7 +13,7 @@ import { pricePerHour } from '../machine/gpu-cost.ts';
 import { packageRoot } from '../package/package-root.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 
-/** A file or folder of the user, here and on the rented machine, and what leaves of it. */
+/** A user's file or folder, here and on the rented machine, and which of its files leave. */
 export interface Upload {
   /** Ends with a slash for a folder. */
   readonly here: string;
@@ -22,7 +22,7 @@ export interface Upload {
 }
 
 export interface ModalApp {
-  /** The files of the user that are uploaded. */
+  /** The user's files that are uploaded. */
   readonly project: readonly Upload[];
   /** Writes `app.py` and the configuration into a folder. Returns the path of `app.py`. */
   write(folder: string): string;
@@ -87,7 +87,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
         package: packageParts
           .filter((part) => existsSync(join(packageRoot, part)))
           .map((part) => [join(packageRoot, part), `/gradus/${part}`]),
-        // Of a folder only these files: the list is what the plan has shown.
+        // Only these files of a folder, as the plan has listed them.
         project: [
           ...project.map(({ here, there, content: { files } }) =>
             here.endsWith('/') ? [here, there, files.map(({ path }) => path)] : [here, there],
@@ -104,7 +104,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
         },
       };
       const app = join(folder, 'app.py');
-      // JSON in a string of Python: both escape alike what JSON.stringify escapes.
+      // JSON in a Python string: both escape what JSON.stringify escapes in the same way.
       const literal = `json.loads(${JSON.stringify(JSON.stringify(spec))})`;
       writeFileSync(
         app,

@@ -25,7 +25,7 @@ writeFileSync(file, stringify(config));
 
 const withCredentials = () => Object.assign(process.env, { MODAL_TOKEN_ID: 'ak-1', MODAL_TOKEN_SECRET: 'as-1' });
 
-/** Puts a client first on the path: a Node program, told the arguments behind `modal`. */
+/** Puts a client first on the path: a Node program that gets the arguments after `modal`. */
 function stageClient(program: string): void {
   const programs = join(folder, 'client');
   mkdirSync(programs, { recursive: true });
@@ -70,7 +70,7 @@ test('the command rents nothing without consent and shows the plan', () => {
   }
 });
 
-test('a secret beside the code ends it before anything is written, in the plan and in the run, and Modal is told every file', async () => {
+test('a secret beside the code stops the plan and the run before anything is written, and Modal is given every file', async () => {
   withCredentials();
   stageClient(`
     record({ status: 'completed', step: 2 });
@@ -119,14 +119,14 @@ for (const [what, changes, code, message] of [
     /num_processes is 2, but modal.gpu rents 1/,
   ],
 ] as const) {
-  test(`${what} is refused before anything is asked`, async () => {
+  test(`${what} is refused before Modal is asked`, async () => {
     const wrong = join(folder, 'wrong.yaml');
     writeFileSync(wrong, stringify({ ...config, ...changes }));
     await assert.rejects(train(wrong, { out: out('wrong'), yes: true }), { code, message });
   });
 }
 
-test('a run at Modal has the events as they come, the files and the result of a local run', async () => {
+test('a run at Modal has the events, files and result of a local run, events as they come', async () => {
   withCredentials();
   stageClient(`
     report({ call: 'fc-1' });
@@ -179,7 +179,7 @@ test('a signal cancels the run at Modal', async () => {
   assert.deepEqual([result.run.status, result.error?.code], ['stopped', 'RUN_STOPPED']);
 });
 
-test('a run that its time limit ended can be resumed', async () => {
+test('a run that hit its time limit can be resumed', async () => {
   withCredentials();
   stageClient("record({ step: 1 }); report({ stopped: 'modal.timeout' });");
   const { error } = await rent('late');

@@ -32,7 +32,7 @@ import { type ModalApp, modalApp } from './modal-app.ts';
 /** The command that runs Modal's client, in the version that the app was tested with. */
 const client = ['uvx', '--from', 'modal==1.6.4', 'modal'] as const;
 const LOOK_EVERY = 500; // ms
-/** The beginning of those lines of the app's output that are reports in JSON. */
+/** The prefix of lines of the app's output that are JSON reports. */
 const MARK = 'gradus: ';
 
 const report = z.strictObject({
@@ -60,7 +60,7 @@ export async function* trainAtModal(
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
   const { config, directory, reference, requirements } = run;
-  // Before anything is written: a secret among the files ends it.
+  // Before anything is written, since a secret among the files is an error.
   const described = modalApp(config, basename(directory));
   const app = prepareDirectory(run, described);
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));

@@ -1,4 +1,4 @@
-// The ways to a GPU on a machine without one: what each lacks, estimates where they can be made, and nothing spent.
+// The ways to a GPU on a machine without one: what each lacks, estimates if possible, and nothing spent.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function explain(changes: Record<string, unknown>): Promise<GpuPathResult> {
 const place = ({ places }: GpuPathResult, id: string) => places.find((one) => one.id === id)!;
 const missing = (result: GpuPathResult, id: string) => place(result, id).missing.map((check) => check.id);
 
-test('a configuration chooses its way, and the command says how to choose another', async () => {
+test('a configuration chooses its way, and the command shows how to choose another', async () => {
   const cases: [Record<string, unknown>, string][] = [
     [{}, 'trl-local'],
     [{ backend: 'trl' }, 'trl-local'],
@@ -39,7 +39,7 @@ test('a configuration chooses its way, and the command says how to choose anothe
   );
 });
 
-test('each way tells what it lacks', async () => {
+test('each way says what it lacks', async () => {
   const result = await explain({ backend: 'trl', compute: 'modal' });
   assert.deepEqual([result.ok, result.error?.code], [false, 'NOT_READY']);
   assert.ok(missing(result, 'trl-modal').includes('modal_token'));
@@ -58,7 +58,7 @@ test('renting has estimates of memory, time and cost, bounded by its time limit'
   assert.deepEqual([unknown.memory, unknown.cost], [undefined, undefined]);
 });
 
-test('what a way would refuse is said before anything is installed', async () => {
+test('what a way would refuse is reported before anything is installed', async () => {
   const result = await explain({ backend: 'trl', compute: 'modal', trl: { use_vllm: true } });
   assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
   assert.match(place(result, 'trl-modal').command, /, yes: true \}\)$/);
@@ -80,7 +80,7 @@ test('a hand-off to verl needs nothing here, and is refused where verl has no co
   assert.match(place(await explain({ model: gguf }), 'verl-handoff').refused!, /is a GGUF model/);
 });
 
-test('without the model there are no estimates, and places that need it lack it', async () => {
+test('without the model there are no estimates, and it is missing at places that need it', async () => {
   const result = await explain({ model: 'Org/No-Such-Model' });
   assert.equal(place(result, 'trl-modal').cost, undefined);
   assert.ok(missing(result, 'trl-local').includes('model'));

@@ -1,4 +1,4 @@
-// Plans: what they say, that they do nothing, and how near the memory they foresee is to the memory that training takes.
+// Plans: what they say, that they do nothing, and how close the predicted memory is to what training takes.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ writeFileSync(file, stringify(tiny));
 const plan = (settings: readonly string[] = []) =>
   planTraining(loadConfigFile(file, settings), { root: join(folder, 'runs') });
 
-test('a plan says what a step is, and where each value comes from', async () => {
+test('a plan describes a step, and says where each value comes from', async () => {
   const { per_step, steps, parameters, origins, config, problems, backend, device, spend } = await plan([
     'num_generations=6',
     'native.threads=2',
@@ -43,14 +43,14 @@ test('a plan says what a step is, and where each value comes from', async () => 
   assert.deepEqual([backend, device, spend.usd], ['native', 'cpu, 2 threads', 0]);
 });
 
-test('adapters are counted apart', async () => {
+test('adapters are counted separately', async () => {
   const { parameters } = await plan(['lora={r: 4}']);
   const { parameters: whole } = await plan();
   assert.equal(parameters.total, whole.total + parameters.trainable);
   assert.ok(parameters.trainable < whole.total);
 });
 
-test('a plan names the type that is chosen for weights in sampling', async () => {
+test('a plan names the type chosen for weights in sampling', async () => {
   const chosen = async (...settings: string[]) => (await plan(settings)).rollout_dtype;
   assert.equal(await chosen('lora={r: 4}'), 'float32', 'narrow models gain nothing from int8');
   assert.equal(await chosen('lora={r: 4}', 'native.rollout_dtype=int8'), 'int8');
@@ -105,7 +105,7 @@ test('estimates grow with prompts, completions and their length', async () => {
   }
 });
 
-describe('the memory that is foreseen is within a factor of 1.5 of what training takes', {
+describe('the predicted memory is within a factor of 1.5 of what training takes', {
   skip: process.platform !== 'linux',
 }, () => {
   const stories = sharedPath('models', 'stories260K');

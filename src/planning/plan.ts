@@ -23,7 +23,7 @@ import { assertGoals, type RunPlace, resolveRun } from '../training/resolved-run
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 
 export interface PlanOptions extends RunPlace {
-  /** Conditions on the results, which are only read. */
+  /** Conditions on the results, which are only parsed. */
   readonly require?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What planning tells: schemas, from which its types are inferred.
+// The results of planning: schemas, from which its types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { describedAs, option } from '../common/words.ts';

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { keepMachineSecrets } from '../config/machine-secrets.ts';
 
 /**
- * Ends this process, and all that it has started in its group, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
+ * Ends this process, and everything that it has started in its group, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
  * block the main thread. Secrets are known here, too: messages of errors are cut before they are sent.
  */
 export function guardProcess(): void {

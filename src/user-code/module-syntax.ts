@@ -1,4 +1,4 @@
-// Lets Node import a user's ES modules whatever the package.json beside them says: what `npm init` writes says CommonJS.
+// Lets Node import a user's ES modules whatever the package.json beside them says; the one that `npm init` writes says CommonJS.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ export function goByModuleSyntax(): void {
   registerHooks({
     load(url, context, nextLoad) {
       const [, language] = ambiguous.exec(url) ?? [];
-      // Without a format, package.json says nothing, and Node would find out by itself, with a warning.
+      // Without a format, package.json does not say, and Node would find out by itself, with a warning.
       const isOpen = /^commonjs/.test(context.format ?? 'commonjs');
       if (!language || !isOpen || !isModule(readFileSync(fileURLToPath(url), 'utf8'), language)) {
         return nextLoad(url, context);

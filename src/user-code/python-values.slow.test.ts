@@ -1,4 +1,4 @@
-// The values that Python code gets: those of json.loads for the rows, the calls and the questions from which they come.
+// The values that Python code gets: what json.loads gives for the rows, calls and questions they come from.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -115,7 +115,7 @@ test('a reward gets the row as json.loads reads it, from lines and lists, rename
   }
 });
 
-test('completions that are scored alone because another fails have their numbers, too', async () => {
+test('completions that are scored alone because another one fails keep their numbers, too', async () => {
   const model = weightedRewards([{ name: 'sometimes', score: await loadPythonReward(`${code}:sometimes`) }]);
   const [example] = await loadRows(write('some.jsonl', row));
   const verdicts = await model.score(example!, asked('bad', 'good'));
@@ -123,7 +123,7 @@ test('completions that are scored alone because another fails have their numbers
   assert.deepEqual(verdicts[1]!.extra, { row: '12345678901234567890' });
 });
 
-test('so do questions to a server of rewards', async () => {
+test('so do questions to a reward server', async () => {
   const served = write(
     'served.py',
     `def exact(completions, v1, v7, answer, **columns):

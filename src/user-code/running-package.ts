@@ -33,7 +33,7 @@ export function offerRunningPackage(): void {
   });
 }
 
-/** The entries of the package that export a value of this name, for who looks for it in another. */
+/** The entries of the package that export a value of this name, for errors about an import from the wrong one. */
 export async function entriesWith(name: string): Promise<string[]> {
   const entries = await Promise.all(
     Array.from(runningEntries(), async ([entry, url]) => [entry, await import(url)] as const),

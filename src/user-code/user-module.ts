@@ -16,7 +16,7 @@ export interface UserExport {
   readonly what: 'reward' | 'environment';
   /** The code of the errors. */
   readonly code: string;
-  /** The exports that are taken where the reference names none, the first that there is. */
+  /** The exports to try if the reference names none; the first that exists counts. */
   readonly names: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface LoadedExport {
 }
 
 /**
- * The export that `path/to/file.ts:name` means. Node runs TypeScript by leaving the types out, so the file may not need compiling: no enums, no
+ * The export that `path/to/file.ts:name` means. Node runs TypeScript by stripping types, so the file must not need compiling: no enums, no
  * parameter properties. Throws an error with the code of `wanted` if the file is missing or does not run, or lacks the export.
  * @param folder what a relative path is relative to
  */
@@ -37,7 +37,7 @@ export async function loadExport(reference: string, wanted: UserExport, folder =
   const [path, asked] = splitReference(reference);
   const file = resolve(folder, path);
   if (!/\.[cm]?[jt]s$/.test(file)) {
-    // Python names modules with dots.
+    // In Python, modules are named with dots.
     const module = `${path.replace(/[^/]*$/, (last) => last.replaceAll('.', '/'))}.py`;
     const meant = existsSync(resolve(folder, module)) ? `${module}:${asked ?? 'name'}` : `${wanted.what}s/mine.ts:name`;
     throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${meant}`);
@@ -93,7 +93,7 @@ function placeIn(whole: string): string | undefined {
   return match?.[1];
 }
 
-/** What `node --check` says: a syntax error in JavaScript that was imported does not know its line. */
+/** The output of `node --check`: a syntax error in imported JavaScript has no line. */
 function checkSyntax(file: string): Promise<string> {
   return new Promise((done) => {
     execFile(process.execPath, ['--check', file], (_error, _stdout, stderr) => done(stderr));

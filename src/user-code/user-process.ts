@@ -10,7 +10,7 @@ import { killGroup } from '../workers/kill-group.ts';
 import { passOn } from '../workers/pass-on.ts';
 
 export interface UserProgram {
-  /** The path of a module in this folder, without its extension. */
+  /** The path of a module in this folder, without extension. */
   readonly name: string;
   /** The most bytes of memory that it may take, which `guardProcess` enforces. */
   readonly memory: number;
@@ -46,14 +46,14 @@ function forked({ name, memory }: UserProgram): ChildProcess {
     passOn(output);
     (output as Socket).unref();
   }
-  // What was sent to a process that has ended is an error too; its end is handled where it is used.
+  // Sending to a process that has ended is an error too; its end is handled by its user.
   child.on('error', () => {});
   child.unref();
   child.channel?.unref(); // there is none if the process could not be started
   return child;
 }
 
-/** What the system's error codes mean for a process that is to start. */
+/** What the system's error codes mean for starting a process. */
 const faults: Readonly<Record<string, SystemFault>> = {
   EMFILE: systemFaults.EMFILE,
   ENFILE: { ...systemFaults.EMFILE, fault: 'this machine has too many open files', hint: 'end other programs' },
@@ -86,7 +86,7 @@ export function isKill(signal: unknown): boolean {
 /** The reason for the end of a process, for errors. */
 export function howItEnded({ memory }: UserProgram, code: number | null, signal: string | null): string {
   if (signal === 'SIGKILL') return `it took more than ${memory / 2 ** 30} GiB of memory, or its process was killed`;
-  // Node ends like this if the system refuses it memory, even at its start.
+  // Node ends like this if the system refuses it memory, even while starting.
   const why = signal === 'SIGTRAP' || signal === 'SIGABRT' ? ', as Node does without memory (ulimit -v limits it)' : '';
   return `it ended its process with ${signal ?? `exit code ${code}`}${why}`;
 }

@@ -1,7 +1,7 @@
 // Strips types from TypeScript files for which Node does not do it.
 import { stripTypeScriptTypes } from 'node:module';
 
-/** The source with blanks instead of its types. Throws where that is not enough, such as for enums. */
+/** The source with blanks instead of its types. Throws if that is not enough, as for enums. */
 export function withoutTypes(source: string): string {
   const { emitWarning } = process;
   // Node warns that this function is experimental, which does not concern somebody who runs a demo.

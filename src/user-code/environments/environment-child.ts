@@ -1,4 +1,4 @@
-// The program of the child process in which environments of users run: it executes calls and sends back their results.
+// The program of the child process in which user environments run: it executes calls and sends back their results.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { AgentCall, AgentEpisode, AgentTask } from '../../agent.ts';
 import { unlessCancelled } from '../../common/cancellation.ts';
@@ -28,7 +28,7 @@ const episodes = new Map<number, Episode>();
 const stops = new Map<number, AbortController>();
 /** The owners of calls under way. */
 const calling = new Set<number>();
-/** The owner of the code that is running, even in timers that it has set. */
+/** The owner of the running code, even in timers that it has set. */
 const owner = new AsyncLocalStorage<number>();
 // A copy of the function, since user code may change `process`.
 const send = process.send!.bind(process);
@@ -61,7 +61,7 @@ async function takeTurn(request: Request): Promise<void> {
     (timed) => (outcome = timed),
     (error) => (outcome = { thrown: describeThrown(error) }),
   );
-  // After setImmediate, everything has run that needs no timer, file or network.
+  // After setImmediate, everything that needs no timer, file or network has run.
   await new Promise((done) => setImmediate(done));
   if (outcome) return tell(request, outcome);
   await report({ id: request.id, waits: true });
@@ -73,7 +73,7 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
   try {
     await report({ id, ...outcome });
   } catch (error) {
-    // Whoever asks for the data set names the method itself, whatever it fails with.
+    // The caller names the method of the data set itself, whatever error it throws.
     const what = method === 'buildDataset' ? 'its answer' : `${method}: its answer`;
     const message = `${what} cannot be sent to another process: ${messageOf(error)}`;
     await report({

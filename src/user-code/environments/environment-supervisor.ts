@@ -1,4 +1,4 @@
-// Supervises the child process in which environments of users run: sends it calls, limits their time, and replaces it when it hangs or exits.
+// Supervises the child process in which user environments run: sends it calls, limits their time, and replaces it when it hangs or exits.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { afterTime, TimeLimitError, tookLonger } from '../../common/time-limits.ts';
@@ -65,7 +65,7 @@ interface Sent {
   waits: boolean;
 }
 
-/** Repeats the earlier calls of an episode in a process that has not had them. @param process the number of the process */
+/** Repeats the earlier calls of an episode in a process that has not seen them. @param process the number of the process */
 export type CatchUp = (process: number, make: (call: Call) => Promise<Timed<unknown>>) => Promise<void>;
 
 /** The process ended before this call was answered, and it is not known whether this call was the cause. */
@@ -88,7 +88,7 @@ const GRACE = 1000;
 const PING = 1000;
 const LONGEST_BLOCK = 10_000;
 
-/** Ignores errors of sending to a process that has ended, since its end is handled elsewhere. */
+/** Ignores errors when sending to a process that has ended, since its end is handled elsewhere. */
 const ignoreSendError = () => {};
 
 export class EnvironmentSupervisor implements Disposable {
@@ -96,7 +96,7 @@ export class EnvironmentSupervisor implements Disposable {
   #child: ChildProcess | undefined;
   /** How many processes have been started. */
   #processes = 0;
-  /** Begins anywhere, since user code may send messages with small numbers of its own. */
+  /** Starts at a random number, since user code may send messages with small numbers of its own. */
   #numbers = Math.floor(Math.random() * 2 ** 48);
   readonly #opened = new Map<number, OpenedEnvironment>();
   /** Unanswered calls by their ids, in the order in which they were sent. */
@@ -128,7 +128,7 @@ export class EnvironmentSupervisor implements Disposable {
   /**
    * Makes a call. Rejects with what the environment's code throws, with a `TimeLimitError`, or with the reason why the process ended. If other calls
    * were under way when it ended, so that the culprit is unknown, all of them are repeated in another process, one at a time.
-   * @param catchUp repeats the calls that must come before this one, if the process has not had them
+   * @param catchUp repeats the calls that must come before this one, if the process has not seen them
    */
   async call(environment: NumberedEnvironment, call: Call, catchUp?: CatchUp): Promise<Timed<unknown>> {
     return this.#untilAnswered(async (alone) => {

@@ -131,7 +131,7 @@ for (const [reference, message] of Object.entries({
     assert.rejects(open({ environment: reference }), { code: 'ENVIRONMENT_LOAD_FAILED', message }));
 }
 
-test('the error for a module as Python names it has the name of its file', async () => {
+test('the error for a module named as in Python has the name of its file', async () => {
   mkdirSync(join(folder, 'envs'));
   writeFileSync(join(folder, 'envs', 'hotel.py'), '');
   const hint = `write it as ${join(folder, 'envs', 'hotel.py')}:Hotel`;
@@ -139,7 +139,7 @@ test('the error for a module as Python names it has the name of its file', async
   await assert.rejects(open({ environment: 'envs/hotel:Hotel' }), { code: 'ENVIRONMENT_LOAD_FAILED', hint });
 });
 
-test('a tool whose arguments no JSON holds is told by name, with the line that makes it', () =>
+test('a tool whose arguments JSON cannot represent is named, with the line that makes it', () =>
   assert.rejects(open({ environment: 'dates.ts' }), {
     code: 'ENVIRONMENT_LOAD_FAILED',
     message: /the parameters of the tool book: Date cannot be represented/,
@@ -165,7 +165,7 @@ test('rewards add to an environment’s scores, and weigh them by name', async (
   assert.deepEqual(rewardWeights, { found: 1, short: 0.5, think_format: 1 });
 });
 
-test('a name that is neither a score of the environment nor a reward is refused, with what might be meant', () =>
+test('a name that is neither a score of the environment nor a reward is refused, with a suggestion', () =>
   assert.rejects(open({ environment: 'game.ts', reward: [{ name: 'shorts', weight: 0.5 }] }), {
     code: 'CONFIG_INVALID',
     path: 'reward.0',
@@ -201,7 +201,7 @@ describe('without a model', () => {
     assert.equal(players.malformed.episodes, 12);
   });
 
-  test('what needs no skill and earns as much as the right turns is a warning that names the part', async () => {
+  test('play without skill that earns as much as the right turns is a warning that names the part', async () => {
     const { checks } = await check('game.ts', { reward: [{ name: 'found', weight: -1 }] });
     const { ok, level, detail, hint } = checks.find(({ id }) => id === 'ranking')!;
     assert.deepEqual([ok, level], [false, 'warning']);
@@ -220,7 +220,7 @@ describe('without a model', () => {
     assert.equal(report.players.empty.errors[0]!.count, 4);
   });
 
-  test('loops are found, and no more of them are waited for than need be', async () => {
+  test('loops are found, without waiting for more of them than necessary', async () => {
     const config = configOf({ environment: 'game.ts:loops', rollout: { step_timeout: '50ms' } });
     const { players, checks } = await checkEnvironment(config, 1);
     assert.deepEqual(players.gold.stop_reasons, { timeout: 1 });
@@ -229,7 +229,7 @@ describe('without a model', () => {
     assert.equal(checks.find(({ id }) => id === 'exceptions')!.ok, false);
   });
 
-  test('what tools answered to right turns that earn too little is said', async () => {
+  test('if right turns earn too little, the answers of tools to them are shown', async () => {
     const { checks } = await check('tools.ts:misnamed');
     assert.match(checks.find(({ id }) => id === 'gold')!.hint!, /looked is 0, .*; its tools answered ".*lok/);
   });
@@ -243,7 +243,7 @@ describe('without a model', () => {
     assert.deepEqual(others, []);
   });
 
-  test('where no right turns are known, that is said', async () => {
+  test('if no right turns are known, the check says so', async () => {
     const { checks } = await check('game.ts:mute', { dataset: 'rows.jsonl', reward: 'think_format' });
     const gold = checks.find(({ id }) => id === 'gold')!;
     assert.deepEqual([gold.ok, gold.level], [false, 'warning']);

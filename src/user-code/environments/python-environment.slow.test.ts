@@ -114,7 +114,7 @@ class Guess:
         return [{"role": "assistant", "tool_calls": [{"function": {"name": "guess", "arguments": {"number": secret}}}]}, "Found."]
 `;
 
-test('a prompt of messages may show calls of tools as OpenAI writes them', async () => {
+test('a prompt of messages may show tool calls as OpenAI writes them', async () => {
   const { build } = await loadPythonEnvironment(`${write(guess)}:Guess`, {});
   const tool_calls = [{ id: 'a', function: { name: 'guess', arguments: { number: 5 } } }];
   const shown = [
@@ -213,7 +213,7 @@ class Judge:
   ]);
 });
 
-test('each episode has an instance whose methods are tools, and instances are used again', async () => {
+test('each episode has an instance whose methods are tools, and instances are reused', async () => {
   const { build, scores } = await loadPythonEnvironment(`${write(counter)}:Counter`, { step: 2 });
   assert.deepEqual(scores, ['Counter']);
   const row = { prompt: [{ role: 'user', content: 'Reach 7.' }], start: 1 };
@@ -237,7 +237,7 @@ test('each episode has an instance whose methods are tools, and instances are us
   assert.equal(await answer(await build(row), call('instances', {})), '2');
 });
 
-test('where the process ends, its episodes break off and the next are played', async () => {
+test('if the process ends, its episodes break off and the next ones are played', async () => {
   const file = write(`
 import os
 class Fragile:
@@ -259,7 +259,7 @@ class Fragile:
   assert.deepEqual(await next.score!(), {});
 });
 
-test('a turn has the time that it is given, waiting for others does not count, and a score may take longer', async () => {
+test('a turn has its time limit, waiting for others does not count, and a score may take longer', async () => {
   const file = write(`
 import time
 class Slow:
@@ -293,7 +293,7 @@ class Slow:
   });
 });
 
-test('a reset that takes too long ends its episode as one that took too long, and the next begin elsewhere', async () => {
+test('a reset that takes too long ends its episode as timed out, and the next ones begin elsewhere', async () => {
   const file = write(`
 import time
 class Sleepy:
@@ -336,7 +336,7 @@ test('rows are made with Dataset, with the package datasets and without', async 
 const { status } = spawnSync(process.env.GRADUS_PYTHON ?? 'python3', ['-c', 'import datasets']);
 const skip = status === 0 && 'the package datasets is installed';
 
-test('what stands in for the package datasets says so where it has less', { skip }, async () => {
+test('the stand-in for the package datasets says so where it lacks something', { skip }, async () => {
   const hint = /the package datasets is not installed for .*pip install datasets.*GRADUS_PYTHON/;
   for (const [expression, lacking] of [
     ['datasets.load_dataset("gsm8k")', /has no load_dataset:/],
@@ -351,7 +351,7 @@ test('what stands in for the package datasets says so where it has less', { skip
   await assert.rejects(load, { code: 'ENVIRONMENT_LOAD_FAILED', message: hint });
 });
 
-test('what reset and build_dataset return must be a text and rows, and is not turned into them', async () => {
+test('reset and build_dataset must return a text and rows; other values are not converted', async () => {
   const file = write(`
 class Gym:
     def __init__(self, rows): self.rows = rows
@@ -405,7 +405,7 @@ for (const [what, text, message, hint] of [
   });
 }
 
-test('rows that are no objects and scores that are no numbers are refused', async () => {
+test('rows that are not objects and scores that are not numbers are refused', async () => {
   const { build, buildDataset } = await loadPythonEnvironment(
     `${write('class Env:\n    def build_dataset(self): return [1]\n    def score_episode(self, completion): return "good"')}:Env`,
     {},

@@ -35,7 +35,7 @@ const observation = z.string().nullable();
  */
 const limits = { load: 120_000, step: 10_000, score: 300_000 };
 
-/** A class of the user's with its settings, as calls of Python name it. */
+/** A user's class with its settings, as calls to Python name it. */
 interface PythonClass {
   readonly path: string;
   readonly name: string;
@@ -49,7 +49,7 @@ type Ask = (call: string, params: object) => Promise<unknown>;
 type MakeEpisode = (row: Example, ask: Ask) => Env | Promise<Env>;
 
 /**
- * One process plays all episodes, one call at a time. When a call hangs or ends it, the episodes under way break off and the next begin in another.
+ * One process plays all episodes, one call at a time. If a call hangs or ends it, the episodes under way break off and the next ones begin in another.
  * Throws `ENVIRONMENT_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
  * @param reference `path/to/file.py:Class`
  * @param config what its constructor is given
@@ -85,7 +85,7 @@ export async function loadPythonEnvironment(
           python.call('build_dataset', code, limits.load),
         );
         rows.parse(made);
-        // Not what was parsed, a copy that knows less of numbers.
+        // The text itself, not the parsed copy, which loses digits of numbers.
         return { train: made as z.output<typeof rows> };
       },
     }),
@@ -123,7 +123,7 @@ function toolEpisodes(code: PythonClass, { scored, tools }: z.output<typeof desc
     return toolEnvironment({
       prompt: () => withObservation(promptOf(row), said ?? ''),
       tools: answering,
-      // Each call has what is left of the time of its turn.
+      // Each call has the time that is left of its turn.
       limits: { timeLimit: Number.POSITIVE_INFINITY },
       ...(scored && { scores: { [name]: async () => score.parse(await ask('finish', { path, episode })) } }),
     }).build(row);
@@ -175,7 +175,7 @@ class PythonEpisode implements RemoteEnv {
       if (clock.isOver) throw tookLonger(method, clock.limit);
       return { answer: answerChecks[method](answer), took: clock.took };
     } catch (error) {
-      // Out of time, `reset` and `get_reward` throw only that their process was ended.
+      // When they run out of time, `reset` and `get_reward` only report that their process was ended.
       throw clock.isOver ? tookLonger(method, clock.limit) : error;
     }
   }
@@ -208,13 +208,13 @@ function promptOf({ prompt = '' }: Example): readonly Message[] {
   });
 }
 
-/** The messages with what an environment says first at the end of the last one. */
+/** The messages, with the first words of the environment appended to the last one. */
 function withObservation(messages: readonly Message[], observation: string): readonly Message[] {
   const last = messages.at(-1)!;
   return [...messages.slice(0, -1), { ...last, content: last.content + observation }];
 }
 
-/** A turn as text, calls of tools included. */
+/** A turn as text, including tool calls. */
 function textOf({ content, toolCalls = [] }: Message): string {
   const calls = toolCalls.map(
     (call) => `<tool_call>\n${JSON.stringify({ name: call.name, arguments: writableArguments(call) })}\n</tool_call>`,

@@ -124,7 +124,7 @@ const slowRows = rows.map((row, i) => ({ ...row, slow: 5 + i }));
 const asData = (trajectories: readonly Trajectory[]) => JSON.parse(JSON.stringify(trajectories));
 const innocent = (trajectories: readonly Trajectory[]) => trajectories.filter((_, i) => i !== 1);
 
-test('a process that the system refuses is an error that says so, and the next may start', async () => {
+test('if the system refuses a process, the error says so, and the next one may start', async () => {
   using own = new EnvironmentSupervisor();
   const { execPath } = process;
   process.execPath = '/nowhere/node';
@@ -166,7 +166,7 @@ const faults: Record<string, [stopReason: string, message: RegExp]> = {
 /** The faults that are also tried while several episodes wait. */
 const together = ['loopsInStep', 'loopsLater', 'exitsLater', 'leavesTimer', 'waits'];
 
-describe('a fault of an episode is recorded, and disturbs no other episode', { concurrency: 4 }, () => {
+describe('an error in an episode is recorded, and does not affect other episodes', { concurrency: 4 }, () => {
   const cases = [
     ...Object.keys(faults).map((name) => [name, rows] as const),
     ...together.map((name) => [name, slowRows] as const),
@@ -175,7 +175,7 @@ describe('a fault of an episode is recorded, and disturbs no other episode', { c
     test(`${name}${given === slowRows ? ', while others wait' : ''}`, async () => {
       using own = new EnvironmentSupervisor(2 ** 29);
       const [stopReason, message] = faults[name]!;
-      // Only faults that run into the limit get a short one.
+      // Only faults that hit the limit get a short one.
       const trajectories = await play(await open(name, own), given, stopReason === 'timeout' ? 600 : 60_000);
       assert.equal(trajectories[1]!.stopReason, stopReason);
       assert.match(trajectories[1]!.error!.message, message);
@@ -189,7 +189,7 @@ for (const name of [
   ...['speaks', 'sendsAnswers', 'sendsParts', 'sendsNothing'],
   ...['sendsThrown', 'sendsCrashes', 'sendsErrors', 'sendsExits'],
 ]) {
-  test(`what an environment says to the process that started its own, or prints, means nothing: ${name}`, async () => {
+  test(`messages that an environment sends to the parent process, or prints, have no effect: ${name}`, async () => {
     using own = new EnvironmentSupervisor();
     for (const given of [rows, slowRows]) {
       const trajectories = await play(await open(name, own), given);
@@ -203,7 +203,7 @@ test('a score is read once', async () => {
   assert.deepEqual([trajectory!.stopReason, trajectory!.scores], ['completed', { turns: 1 }]);
 });
 
-test('what a new process cannot repeat is an error, not another episode', async () => {
+test('an episode that a new process cannot repeat is an error, not another episode', async () => {
   const trajectories = await play(await open('counts'), rows, 600);
   assert.deepEqual(
     trajectories.map(({ stopReason }) => stopReason),

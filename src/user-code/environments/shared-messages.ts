@@ -2,7 +2,7 @@
 import type { Message } from '../../message.ts';
 import type { State } from '../../rl.ts';
 
-/** A state whose messages are numbers where the other side has them. */
+/** A state in which messages that the other side has are numbers. */
 export interface SentState extends Omit<State, 'messages'> {
   readonly messages: readonly (number | Message)[];
 }

@@ -12,11 +12,11 @@ import type { OpenReward } from './open-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 
-/** Built-in rewards whose settings contain regular expressions, which may never end on some texts, even without a `pattern`. */
+/** Built-in rewards whose settings contain regular expressions, which may run forever on some texts, even without a `pattern`. */
 const matching = ['regex_match', 'style', 'json_schema'];
 
 export interface BuiltinRewardOptions {
-  /** Where the reward runs if it may take for ever. @default in this process */
+  /** Where the reward runs if it may never end. @default in this process */
   readonly processes?: RewardProcessPool | undefined;
   /** Names that might have been meant besides those of rewards that ship. @default none */
   readonly known?: readonly string[];

@@ -80,7 +80,7 @@ const hostile: Readonly<Record<'python' | 'javascript', Readonly<Record<string, 
 
 for (const language of ['python', 'javascript'] as const) {
   describe(language, { skip: !(await isSandboxed(language)) && 'this system offers no sandbox' }, () => {
-    test('code is taken from the last block, or is all there is', async () => {
+    test('code is taken from the last block, or is the whole text', async () => {
       const other = right[language].replace('a + b', 'a - b');
       const { scores } = await judge({ language }, [
         right[language],
@@ -91,13 +91,15 @@ for (const language of ['python', 'javascript'] as const) {
       assert.deepEqual(scores, [1, 1, 0, 0]);
     });
 
-    test('partial credit is the part of the tests that pass', async () => {
+    test('partial credit is the fraction of tests that pass', async () => {
       const half = { python: 'def add(a, b):\n    return 0', javascript: 'const add = () => 0;' }[language];
       assert.deepEqual((await judge({ language, partial_credit: true }, [half])).scores, [0.5]);
       assert.deepEqual((await judge({ language }, [half])).scores, [0]);
     });
 
-    test('hostile code scores 0, is stopped and recorded, and disturbs no other', { timeout: 120_000 }, async () => {
+    test('hostile code scores 0, is stopped and recorded, and does not affect other code', {
+      timeout: 120_000,
+    }, async () => {
       const attacks = Object.entries(hostile[language]);
       const completions = attacks.map(([, code]) => `${code}\n${right[language]}`);
       const { scores, timeouts, floods } = await judge({ language, timeout_s: 2 }, [...completions, right[language]]);
@@ -147,7 +149,7 @@ test('without a sandbox programs still have limits and an empty environment, and
   assert.ok(performance.now() - started < 30_000);
 });
 
-test('a configuration with code_tests opens where there is a sandbox, or where it allows to do without', async () => {
+test('a configuration with code_tests opens if there is a sandbox, or if it allows running without one', async () => {
   const base = { model: 'm', taskset: 'arithmetic' };
   const open = (config: Record<string, unknown>) =>
     openRewards(loadConfigObject({ ...base, reward: { name: 'code_tests', config } }).config);
@@ -156,7 +158,7 @@ test('a configuration with code_tests opens where there is a sandbox, or where i
   else await assert.rejects(open({}), { code: 'SANDBOX_UNAVAILABLE', kind: 'not_ready' });
 });
 
-test('rows without tests do not apply; tests that are no texts are refused', async () => {
+test('rows without tests do not apply; tests that are not texts are refused', async () => {
   const never = () => assert.fail('nothing is to be run');
   const score = codeTests({ tests_column: 'checks' }, never);
   const input = { prompts: [[]], completions: [''], completionIds: [[]], log: () => {} };

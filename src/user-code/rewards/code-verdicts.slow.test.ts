@@ -1,4 +1,4 @@
-// Verdicts on code: right functions pass whatever stands beside them, code that lies does not, and tests come in the forms of public data sets.
+// Verdicts on code: right functions pass whatever stands beside them, cheating code does not, and tests come in the forms of public data sets.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type CodeTestsConfig, codeTests } from '../../rewards/code-tests.ts';
@@ -115,7 +115,7 @@ describe('in Python', { skip: !(await isSandboxed('python')) && 'this system off
     ),
   );
 
-  test('what errors at the top fails', async () => {
+  test('code that throws at the top level fails', async () => {
     await assertScores(
       { 'a name': `${add}\nprint(nothing)`, syntax: `${add}\nprint(`, 'its own test': `${add}\nassert add(1, 2) == 4` },
       { tests },
@@ -123,7 +123,7 @@ describe('in Python', { skip: !(await isSandboxed('python')) && 'this system off
     );
   });
 
-  test('names of the code do not stand for those of Python in tests', async () => {
+  test('names of the code do not replace those of Python in tests', async () => {
     const lying = 'def all(x): return True\ndef add(a, b): return 0';
     assert.deepEqual(
       await scoresOf([lying, add], { tests: ['assert all(add(i, 1) == i + 1 for i in range(9))'] }),

@@ -1,4 +1,4 @@
-// Code that attacks the limits of time and memory: scoring ends in time, and in a sandbox nothing that the code has started outlives it.
+// Code that attacks the limits on time and memory: scoring ends in time, and in a sandbox nothing that the code has started outlives it.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -52,7 +52,7 @@ async function within(milliseconds: number, holds: () => boolean): Promise<boole
   return holds();
 }
 
-/** Starts a process that lives long in a session of its own, deaf to polite signals, and keeps the pipe open. */
+/** Starts a long-lived process in a session of its own that ignores polite signals and keeps the pipe open. */
 const daemon = (marker: string) => `
 import os, signal, sys, time
 def start():
@@ -106,7 +106,7 @@ describe('a limit of time in a sandbox', { skip }, () => {
     assert.ok(await within(5000, () => processesOf(marker).length === 0));
   });
 
-  test('nothing survives a Gradus that is killed', { timeout: 60_000 }, async () => {
+  test('nothing survives when Gradus is killed', { timeout: 60_000 }, async () => {
     const marker = marked('orphan');
     const program = `
       import { codeTests } from ${JSON.stringify(new URL('../../rewards/code-tests.ts', import.meta.url))};

@@ -1,11 +1,11 @@
-// Errors of rewards in Python that take completions as texts for messages, or the reverse.
+// Errors of Python rewards that take completions given as texts for messages, or the reverse.
 
-/** Whether an error is that of code which takes texts for messages, an empty one among them. */
+/** Whether an error comes from code that takes texts, even an empty one, for messages. */
 export function wantsMessages(message: string): boolean {
   return /string indices must be|string index out of range|'str' object/.test(message);
 }
 
-/** Whether an error is that of code which takes messages for a text. */
+/** Whether an error comes from code that takes messages for a text. */
 export function wantsTexts(message: string): boolean {
   return /(got|not) 'list'|'list' object/.test(message);
 }

@@ -5,7 +5,7 @@ import type { Trajectory } from '../../rl.ts';
 export interface GivenTurn {
   /** Its tokens, where they are known: rewards may count them. @default none */
   readonly completionIds?: readonly number[];
-  /** What the rendered prompt had already written of it. @default nothing */
+  /** The part of it that the rendered prompt had already written. @default nothing */
   readonly opening?: string | undefined;
 }
 

@@ -31,7 +31,7 @@ test('a function is loaded by name from TypeScript', async () => {
   assert.deepEqual(await (await loadRewardFunction(join(folder, `${file}:length`)))(input), [1, 3]);
 });
 
-test('TypeScript in an installed package is loaded too, along with what it imports, and nothing is warned of', async (t) => {
+test('TypeScript in an installed package is loaded too, along with what it imports, without warnings', async (t) => {
   const warnings = t.mock.method(process, 'emitWarning', () => {});
   mkdirSync(join(folder, 'node_modules', 'rewards'), { recursive: true });
   write('node_modules/rewards/package.json', '{"type":"module"}');
@@ -51,7 +51,7 @@ test('without a name, the function is the export reward, or else the default', a
   assert.deepEqual(await only(input), [5, 6]);
 });
 
-test('ES modules are imported whatever the package beside them says, and CommonJS still is', async (t) => {
+test('ES modules are imported whatever the package beside them says, and so is CommonJS', async (t) => {
   const warnings = t.mock.method(process, 'emitWarning', () => {});
   for (const [name, content] of [
     ['commonjs', '{"type":"commonjs"}'],

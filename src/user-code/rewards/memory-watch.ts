@@ -2,7 +2,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** A sandbox, by the process that made its namespaces, which leads a process group. */
+/** A sandbox, identified by the process that made its namespaces, which leads a process group. */
 export interface Watched {
   readonly pid: number;
   /** Bytes of all processes together. */
@@ -32,7 +32,7 @@ function startWatcher(): Worker {
   worker.on('message', (pid: number) => exceeded.get(pid)?.());
   const ended = () => {
     if (watcher === worker) watcher = undefined;
-    // What nobody watches must not go on.
+    // A sandbox that nobody watches must not go on.
     for (const stop of exceeded.values()) stop();
   };
   worker.on('error', ended).on('exit', ended);

@@ -5,13 +5,13 @@ import { killGroup } from '../../workers/kill-group.ts';
 import type { Watched } from './memory-watch.ts';
 import { namespaceMemory } from './namespace-memory.ts';
 
-/** Milliseconds between looks. */
+/** Milliseconds between two checks. */
 const INTERVAL = 20;
 
 /** Milliseconds that the main thread has to kill a sandbox. */
 const GRACE = 50;
 
-/** Looks in a row at which a process may keep to itself what it has open. */
+/** Checks in a row in which a process may hide its open files. */
 const MOST_HIDDEN = 10;
 
 const watched = new Map<number, Watched & { hidden: number }>();
@@ -31,17 +31,17 @@ function look(): void {
     entry.hidden = hidden ? entry.hidden + 1 : 0;
     if (bytes <= entry.limit && !escaped && entry.hidden < MOST_HIDDEN) continue;
     watched.delete(entry.pid);
-    // The main thread kills it and knows why it ended; if that is busy, this one does.
+    // The main thread kills it and knows why it ended; if that thread is busy, this one does.
     parentPort!.postMessage(entry.pid);
     setTimeout(() => isChild(entry.pid) && killGroup(entry.pid), GRACE);
   }
-  // Looking never takes more than a third of a processor.
+  // Checking never takes more than a third of a processor.
   const rest = Math.max(INTERVAL, 2 * (performance.now() - start));
   isLooking = watched.size > 0;
   if (isLooking) setTimeout(look, rest);
 }
 
-/** Whether the id still belongs to what this program has started. */
+/** Whether the id still belongs to a process that this program has started. */
 function isChild(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

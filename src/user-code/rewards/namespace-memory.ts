@@ -5,7 +5,7 @@ export interface NamespaceMemory {
   readonly bytes: number;
   /** Whether a process has made a user namespace of its own, in which it may mount memory that nobody counts. */
   readonly escaped: boolean;
-  /** Whether a process keeps what it has open to itself. For an instant this happens to any that starts. */
+  /** Whether a process hides its open files. For an instant every starting process does. */
   readonly hidden: boolean;
 }
 
@@ -40,7 +40,7 @@ export function namespaceMemory(root: number, limit: number, heldBytes: number):
   return { bytes, escaped, hidden };
 }
 
-/** Stands for what the system does not show. */
+/** Stands for anything that the system does not show. */
 const REFUSED = Symbol('refused');
 
 /** `undefined` if the process has ended in the meantime. */
@@ -69,7 +69,7 @@ function childrenOf(pid: number): number[] {
   });
 }
 
-/** A process that has not ended, as one of its threads shows it. */
+/** The state of a process that has not ended, as one of its threads shows it. */
 interface Living {
   readonly path: string;
   readonly status: string;
@@ -93,7 +93,7 @@ function residentIn(status: string): number {
   return kilobytes(status, /^(?:RssAnon|RssShmem|VmSwap):\s+(\d+)/gm) + tablesIn(status);
 }
 
-/** Tables may be large where memory is not: a page that is only read takes none, its entry does. Each process has its own. */
+/** Tables may be large even if memory is not: a page that is only read takes none, but its entry does. Each process has its own. */
 function tablesIn(status: string): number {
   return kilobytes(status, /^VmPTE:\s+(\d+)/gm);
 }

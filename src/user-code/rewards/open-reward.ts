@@ -2,7 +2,7 @@
 import type { NamedReward } from '../../scoring.ts';
 
 export interface OpenReward extends NamedReward {
-  /** What decides the score: the right answer of the row, the form of the completion alone, or something unknown, as with tests and functions of the user's. */
+  /** What decides the score: the right answer of the row, the form of the completion alone, or something unknown, as with tests and user functions. */
   readonly judges: 'answer' | 'form' | 'unknown';
   /** The column with the right answer. */
   readonly answerColumn: string;

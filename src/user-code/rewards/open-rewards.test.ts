@@ -1,4 +1,4 @@
-// The rewards of a configuration: built-in ones and functions of the user's, in one list.
+// The rewards of a configuration: built-in ones and user functions, in one list.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ test('a change of a chat template is noticed', () => {
   assert.ok(chat_template in hashUserFiles({ ...config, chat_template }));
 });
 
-test('settings for a function, and a file that is missing, are refused', async () => {
+test('settings for a function, and a missing file, are refused', async () => {
   await assert.rejects(openRewards(configure([{ name: 'mine.ts:calm', config: { a: 1 } }])), {
     code: 'CONFIG_INVALID',
     path: 'reward.0.config',

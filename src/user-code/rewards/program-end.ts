@@ -1,4 +1,4 @@
-// Feeds a program that was started, and waits for its end or ends it. It waits for nothing that the program has started, and for no longer than its limits.
+// Feeds a started program, and waits for its end or ends it: never longer than its limits, and never for processes that it has started.
 import type { ChildProcess } from 'node:child_process';
 import { GradusError, messageOf } from '../../errors.ts';
 import { STARTED } from '../../rewards/code-harness.ts';
@@ -9,10 +9,10 @@ import { watchMemory } from './memory-watch.ts';
 /** Bytes of output that are read. */
 const MOST_OUTPUT = 1 << 20;
 
-/** Milliseconds until a program must have said that it has started, on a machine that is busy. */
+/** Milliseconds within which a program must have said that it has started, even on a busy machine. */
 const START_TIME = 15_000;
 
-/** Milliseconds in which output is read after a program has ended. Whatever then keeps the pipe open is not waited for. */
+/** Milliseconds for which output is still read after a program has ended. Whatever keeps the pipe open longer is ignored. */
 const LAST_WORDS = 300;
 
 export interface EndOptions {
@@ -22,7 +22,7 @@ export interface EndOptions {
 
 /**
  * Resolves when the program has ended, or has been ended because it exceeded a limit; time counts from its first line. Rejects with `PROGRAM_FAILED`
- * if it could not be started, which is nothing that the program's own code can bring about.
+ * if it could not be started, which the program's own code cannot cause.
  */
 export function programEnd(
   child: ChildProcess,
@@ -40,7 +40,7 @@ export function programEnd(
   const finish = () => {
     clearTimeout(timer);
     clearTimeout(last);
-    // What the program started and left running: without a sandbox, that of its group alone.
+    // Whatever the program started and left running; without a sandbox, only in its own group.
     killGroup(child.pid);
     child.stdout!.destroy();
     child.stdin!.destroy();

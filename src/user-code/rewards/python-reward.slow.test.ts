@@ -81,7 +81,7 @@ test('without a chat template prompts and completions are texts', async () => {
   assert.deepEqual(await scores(score, '2', 'three'), [1, 5]);
 });
 
-test('code that takes messages for a text, or a text for messages, is told what a completion is', async () => {
+test('for code that takes messages for a text, or a text for messages, the error says what a completion is', async () => {
   const ofTexts = 'def fn(completions):\n    return [float(text.strip() == "2") for text in completions]';
   const ofMessages = 'def fn(completions):\n    return [float(one[0]["content"] == "2") for one in completions]';
   assert.match(String(await scores(await load(ofTexts), '2')), /AttributeError.*: read completion\[0\]\["content"\]$/);
@@ -91,7 +91,7 @@ test('code that takes messages for a text, or a text for messages, is told what 
   assert.deepEqual(await scores(await load(ofMessages), '2'), [1]);
 });
 
-test('an asynchronous function is waited for, and None is what does not apply', async () => {
+test('an asynchronous function is awaited, and None means that the reward does not apply', async () => {
   const score = await load(`
 import asyncio
 
@@ -115,7 +115,7 @@ def fn(completions):
   assert.match(String(await scores(score, 'a')), /it returned 2 scores for 1 completions/);
 });
 
-test('what user code prints and reads disturbs nothing', async () => {
+test('user code may print and read without disturbing anything', async () => {
   const score = await load(`
 import os, sys
 
@@ -127,7 +127,7 @@ def fn(completions, **kwargs):
   assert.deepEqual(await scores(score, 'a'), [0]);
 });
 
-test('a child that a function forks ends with it, and its parent answers', async () => {
+test('a child that a function forks ends with it, and the parent answers', async () => {
   const ends = {
     'return [9.0 for _ in completions]': 0,
     'sys.exit(3)': 3,
@@ -155,7 +155,7 @@ test('files beside a function can be imported, whatever they are called', async 
   assert.deepEqual(await scores(score, 'a'), [7]);
 });
 
-test('files of the working directory can be imported, and stand in for nothing of ours', async (t) => {
+test('files of the working directory can be imported, but replace nothing of ours', async (t) => {
   const here = process.cwd();
   t.after(() => process.chdir(here));
   process.chdir(folder);
@@ -232,7 +232,7 @@ for (const [what, line] of [
   ['allocates without end', 'while True: kept.append(bytearray(2**20))'],
   ['asks for everything at once', 'kept.append([0] * 2**40)'],
 ] as const) {
-  test(`a function that ${what} fails where it is, and the next call begins with nothing`, limited, async () => {
+  test(`a function that ${what} fails, and the next call starts afresh`, limited, async () => {
     const text = `kept = []\ndef fn(completions):\n    if completions[0][0]["content"] == "good": return [len(kept)]\n    ${line}`;
     const score = await load(text, { memory: 2 ** 28 });
     assert.equal(await scores(score, 'a'), 'it took more than 0.25 GiB of memory (mine.py:4)');
@@ -240,7 +240,7 @@ for (const [what, line] of [
   });
 }
 
-test('a score that is no number fails its completion alone', async () => {
+test('a score that is not a number fails only its completion', async () => {
   const score = await load('def fn(completions): return [1, float("nan"), "1"]');
   assert.deepEqual(await scores(score, 'a', 'b', 'c'), [
     1,
@@ -268,13 +268,13 @@ for (const [what, text, message, hint] of [
   });
 }
 
-test('a file that allocates without end does not load', limited, async () => {
+test('a file that allocates endlessly does not load', limited, async () => {
   const text = 'kept = []\nwhile True: kept.append("x" * 2**10)';
   const message = /cannot load .*mine\.py: it took more than 0\.25 GiB of memory \(mine\.py:2\)$/;
   await assert.rejects(load(text, { memory: 2 ** 28 }), { code: 'REWARD_LOAD_FAILED', kind: 'invalid', message });
 });
 
-test('the default limit of memory is half of what there is', async () => {
+test('the default memory limit is half of the machine’s memory', async () => {
   const score = await load(
     'import resource\ndef fn(completions): return [resource.getrlimit(resource.RLIMIT_DATA)[0]]',
   );
@@ -340,7 +340,7 @@ await reward.call(${JSON.stringify(judged('a'))}, 60_000);`;
   });
 }
 
-test('a function that waits for all of its children waits for none that it did not start', async () => {
+test('a function that waits for all of its children waits only for those that it started', async () => {
   const score = await load(`
 import os
 def fn(completions, **kwargs):

@@ -55,7 +55,7 @@ function asMessages({ prompts, completions, completionIds, results, columns, pro
     prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
     completions: completions.map((content) => [{ role: 'assistant', content }]),
     completion_ids: completionIds,
-    // What agents returned is one more argument by its name, as a column is.
+    // Each value that agents returned is one more named argument, like a column.
     columns: results ? { ...columns, results } : columns,
     ...trainerState(progress),
   };

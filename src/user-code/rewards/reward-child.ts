@@ -16,7 +16,7 @@ const owner = new AsyncLocalStorage<number>();
 let current: number | undefined;
 // A copy of the function, since user code may change `process`.
 const send = process.send!.bind(process);
-// If the other process has ended, nobody waits for what cannot be sent any more, and `guardProcess` ends this one.
+// If the other process has ended, nobody waits for the answer, and `guardProcess` ends this one.
 const report = (what: Report) => send(what, () => {});
 
 process.on('message', async (request: Request) => {

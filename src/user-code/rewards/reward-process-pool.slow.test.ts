@@ -45,7 +45,7 @@ export const prints = ({ completions }: Input): Scores => {
   writeSync(1, 'more noise');
   return completions.map(() => 1);
 };
-/** Sends messages that are no answers, takes its channel away, and fails when its call is long over. */
+/** Sends messages that are not answers, closes its channel, and fails long after its call is over. */
 export const speaks = hostile(({ completions }) => {
   for (const said of ['ready', null, { foo: 1 }, { id: 1, answer: { scores: [5], metrics: {} } }]) process.send!(said);
   process.send = () => true;
@@ -57,7 +57,7 @@ export const breaks = hostile(({ completions }) => {
   return completions.map(() => 0.5);
 });
 export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
-/** Is killed, as by a system without memory, when it is first called. */
+/** Is killed on its first call, as by a system without memory. */
 export const killedOnce = ({ completions, columns }: Input): Scores => {
   const [path] = columns.answer;
   if (!existsSync(path!)) {
@@ -106,7 +106,7 @@ for (const [name, fault] of [
   ['crashes', /^Error: too late \(rewards\.ts:21\)$/],
   ['leavesRejection', /^Error: nobody waits \(rewards\.ts:38\)$/],
 ] as const) {
-  test(`a reward that ${name} is stopped, charged to its completion and harms no other`, async () => {
+  test(`a reward that ${name} is stopped, counts as an error of its completion, and harms no other`, async () => {
     const score = await open(name);
     const rewards = await weightedRewards([{ name, score }], { timeLimit: 900 }).score(
       {},
@@ -137,7 +137,7 @@ for (const [kind, completions] of [
 }
 
 for (const name of ['fills', 'buffers']) {
-  test(`a reward that takes memory without end is stopped: ${name}`, async () => {
+  test(`a reward that allocates endlessly is stopped: ${name}`, async () => {
     const score = await open(name);
     const [reward] = await weightedRewards([{ name, score }], { timeLimit: 60_000 }).score({}, group('bad'));
     assert.match(reward!.errors![name]!, /1 GiB of memory/);
@@ -152,14 +152,14 @@ test('an answer that came while this program stood still is not late', async () 
   assert.equal((await scored)[0]!.score, 1);
 });
 
-test('calls wait for their turn, and the time that they wait is not counted', async () => {
+test('calls wait for their turn, and waiting does not count towards their time', async () => {
   const score = await open('sleeps');
   const model = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 1000 });
   const groups = await Promise.all(Array.from({ length: 4 }, () => model.score({}, group('a', 'b'))));
   assert.ok(groups.flat().every((reward) => reward.score === 1));
 });
 
-test('a message that a reward sends itself is no answer, and what it left behind fails no other call', async () => {
+test('a message that a reward sends itself is not an answer, and code it left running fails no other call', async () => {
   const [speaks, sleeps] = [await open('speaks'), await open('sleeps')];
   const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
   assert.deepEqual(await speaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
@@ -167,7 +167,7 @@ test('a message that a reward sends itself is no answer, and what it left behind
   assert.deepEqual(await speaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
 });
 
-test('a process in which a reward has broken the language is replaced, and the call that finds it so fails', async () => {
+test('a process in which a reward has broken built-ins is replaced, and the call that notices it fails', async () => {
   const breaks = await open('breaks');
   const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
   assert.deepEqual(await breaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
@@ -175,7 +175,7 @@ test('a process in which a reward has broken the language is replaced, and the c
   assert.deepEqual(await breaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
 });
 
-test('several processes share the calls, and one does all that it can', async () => {
+test('several processes share the calls, and a single one makes them all', async () => {
   using two = new RewardProcessPool(2);
   const score = await two.open({ file: `${file}:pid` });
   const model = weightedRewards([{ name: 'pid', score }]);
@@ -215,7 +215,7 @@ const call = async (name, completion) => {
 ${then}`;
 const argumentsOf = (then: string) => ['--input-type=module', '-e', program(then)];
 
-test('a process that the system refuses is an error that says so, and the next may start', () => {
+test('if the system refuses a process, the error says so, and the next one may start', () => {
   const then = `
 import { closeSync, openSync } from 'node:fs';
 const said = async (name) => { try { return (await call(name, 'a')).scores } catch ({ code, hint }) { return { code, hint } } };
@@ -253,7 +253,7 @@ test('a process in an endless loop ends with the program that it works for, even
   assert.ok(!isAlive(pid!));
 });
 
-test('a process whose program has gone while it was busy says nothing', () => {
+test('a process whose parent has gone while it was busy prints nothing', () => {
   const options = { encoding: 'utf8', timeout: 20_000 } as const;
   const { stderr, signal } = spawnSync(process.execPath, argumentsOf('await call("outlives", "a");'), options);
   assert.deepEqual({ stderr, signal }, { stderr: '', signal: 'SIGKILL' });

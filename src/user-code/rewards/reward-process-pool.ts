@@ -99,7 +99,7 @@ class RewardProcess {
   #child: ChildProcess | undefined;
   /** The rewards that the process has loaded. */
   readonly #opened = new Set<RewardSource>();
-  /** Begins anywhere, since user code may send messages with small ids of its own. */
+  /** Starts at a random id, since user code may send messages with small ids of its own. */
   #lastId = Math.floor(Math.random() * 2 ** 48);
 
   async open(source: RewardSource): Promise<void> {

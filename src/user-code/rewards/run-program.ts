@@ -14,7 +14,7 @@ interface Interpreter {
   readonly command: readonly string[];
   /** Folders that the interpreter reads, besides those of the system. */
   readonly folders: readonly string[];
-  /** Megabytes that the interpreter takes before it runs anything: of addresses that it may write to, and of memory. */
+  /** Megabytes that the interpreter takes before it runs anything: of writable addresses, and of memory. */
   readonly overheadMb: number;
   readonly residentMb: number;
 }
@@ -26,7 +26,7 @@ const MOST_PROCESSES = 40;
  * Runs a program with namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its
  * interpreter, all read-only, two empty folders to write to, no environment and no process but its own. The first process of the sandbox is ours: a program
  * cannot kill or trace it, and everything in the sandbox dies with it, and with Gradus. Memory, files, processes and time are limited. Without a
- * sandbox, `allowUnsandboxed` leaves the limits of each process, and that the call ends in time: what a program has started may go on.
+ * sandbox, `allowUnsandboxed` leaves only the limits on each process, and that the call ends in time: processes that a program has started may go on.
  */
 export const runProgram: RunProgram = async (program) => {
   if (await isSandboxed(program.language)) return runSandboxed(program);
@@ -69,8 +69,8 @@ async function trySandbox(language: CodeLanguage): Promise<boolean> {
 
 /**
  * Mounts a small root: the folders given, read-only, the devices that programs expect, and two folders to write to. Then it runs the program without any
- * right, as a child, and ends with it. It stays the first process of the sandbox, which no other in it can kill. In a user namespace, programs may make no
- * further ones, in which they could mount what they like. Segments and queues of System V, which hold memory that no process shows, are off where the system lets that be said.
+ * right, as a child, and ends with it. It stays the first process of the sandbox, which no other process in it can kill. In a user namespace, programs may make no
+ * further ones, in which they could mount what they like. System V segments and queues, which hold memory that belongs to no process, are disabled if the system allows it.
  * $1 is an empty folder, $2 the megabytes of files, $3 setpriv’s options to become somebody else, $4 how many folders follow; the rest is the program.
  */
 const ENTER = `set -e
@@ -158,12 +158,12 @@ export async function runLimited(program: Program): Promise<ProgramEnd> {
   }
 }
 
-/** A program that was left running without a sandbox may still write to its folder, or have taken rights from it: then it stays. */
+/** Without a sandbox, a program left running may still write to its folder, or have removed permissions from it: then it stays. */
 function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // What it holds is the program's own.
+    // Its contents belong to the program.
   }
 }
 

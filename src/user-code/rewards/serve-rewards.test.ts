@@ -1,4 +1,4 @@
-// A server of rewards that answers other programs, line by line.
+// A reward server that answers other programs, line by line.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ test('hundreds of questions are all answered', async () => {
   );
 });
 
-test('a line that is no question ends the server, once what was asked before is answered', async () => {
+test('a line that is not a question ends the server once earlier questions are answered', async () => {
   const asked = await serveRewards(loadConfigObject(config, [], folder).config);
   const told: RewardAnswer[] = [];
   const lines = Readable.from([JSON.stringify(question(1, '4')), '{']);

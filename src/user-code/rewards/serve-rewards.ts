@@ -18,7 +18,7 @@ const question = z.strictObject({
   completion: z.string(),
   /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
-  /** What the rendered prompt had already written of the completion, such as `<think>\n`. */
+  /** The part of the completion that the rendered prompt had already written, such as `<think>\n`. */
   opening: z.string().exactOptional(),
 });
 
@@ -77,7 +77,7 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
 /** The most questions that are answered at the same time. */
 const MOST_AT_ONCE = 256;
 
-/** Answers lines of JSON, each as soon as it is known, until there are no more. Throws `QUESTION_INVALID`, after what was asked before is answered. */
+/** Answers lines of JSON, each as soon as its answer is known, until there are no more. Throws `QUESTION_INVALID` once earlier questions are answered. */
 export async function answerLines(
   { answer }: RewardServer,
   lines: AsyncIterable<string>,

@@ -18,8 +18,8 @@ export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction
 };
 
 /**
- * What takes a moment to find out about a reward of a configuration. Throws `SANDBOX_UNAVAILABLE` where this system lacks what it needs, and
- * `CONFIG_INVALID` for a schema that is none.
+ * Checks of a configured reward that take a moment. Throws `SANDBOX_UNAVAILABLE` where this system lacks what it needs, and
+ * `CONFIG_INVALID` for an invalid schema.
  */
 export async function assertUsable({ name, config }: RewardConfig, path: string): Promise<void> {
   if (name === 'code_tests') {

@@ -1,4 +1,4 @@
-// One reward over given completions: scores in order, failures beside them, agreement with what was expected.
+// One reward on given completions: scores in order, failures beside them, agreement with expected scores.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function code(name: string, text: string): string {
   return `${path}:score`;
 }
 
-test('scores come in the order of the cases, and what has no answer does not apply', async () => {
+test('scores come in the order of the cases, and cases without an answer do not apply', async () => {
   const input = cases(
     { completion: 'it is 4', answer: '4' },
     { completion: 'it is 5', answer: 4 },
@@ -170,11 +170,11 @@ describe('refused tests of a reward', () => {
     refused({ input: cases({ completion: '1' }, { answer: '4' }) }, 'CASE_INVALID', /case 2 of .*completion/));
   test('messages that do not end with the assistant', () =>
     refused({ input: cases({ completion: [{ role: 'user', content: 'hi' }] }) }, 'CASE_INVALID', /assistant/));
-  test('an expectation that is no number', () =>
+  test('an expectation that is not a number', () =>
     refused({ input: cases({ completion: '1', expected: 'one' }) }, 'CASE_INVALID', /expected is neither/));
 });
 
-test('what prompts have written of completions is said, or is the end of a prompt that is a text', async () => {
+test('the part of completions that prompts have written is given, or is the end of a prompt that is a text', async () => {
   const input = cases({ completion: 'a</think>b', expected: 1 }, { completion: '<think>a</think>b', expected: 0 });
   const { agreement } = await testReward({ reward: 'think_format', input, opening: '<think>' });
   assert.equal(agreement?.fraction, 1);

@@ -20,7 +20,7 @@ export interface TestRewardOptions {
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
   /** A JSON Lines file: `completion` (a text or messages), optionally `expected` and `prompt`, and any columns. */
   readonly input: string;
-  /** What rendered prompts have already written of the completions, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
+  /** The part of the completions that rendered prompts have already written, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
   readonly opening?: string | undefined;
 }
 
@@ -55,9 +55,9 @@ export interface Agreement {
 const TOLERANCE = 1e-6;
 
 /**
- * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
+ * Each case is scored by itself, as a group of one, so that a failing one does not affect the others. Reward functions see every column but
  * `completion` and `expected`; `completionIds` are empty, since there is no tokenizer. Functions in Python get completions as lists of messages where
- * all cases give them so, else as texts; where that makes all of them fail as it does functions written for a chat template, as messages after all.
+ * all cases give them so, else as texts; if all of them then fail as functions written for a chat template do, they are given as messages after all.
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
  */
 export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
