@@ -13,7 +13,7 @@ import {
   type RolloutSource,
   samplingOf,
 } from '../loop/rollout-generator.ts';
-import { SamplingQueue } from '../model-api/openai/sampling-queue.ts';
+import { type Sampler, SamplingQueue } from '../model-api/openai/sampling-queue.ts';
 import type { Policy } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import { type Example, type StopReason, type Trajectory, type Turn, wasPlayed } from '../rl.ts';
@@ -57,7 +57,10 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const { samplesPerExample, seed, numbers, onGroup } = options;
     const failure = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, failure.signal]) : failure.signal;
-    const settings = this.#settings(policy, (error) => failure.abort(error));
+    const { stopIds } = this.#model.renderer;
+    const unlimited = { largestBatch: Number.POSITIVE_INFINITY, staysOpen: true };
+    const sampler = new SamplingQueue({ policy, stopIds, ...unlimited });
+    const settings = this.#settings(policy, sampler, (error) => failure.abort(error));
     // Imported here, so that programs that play no agents need not load the HTTP libraries.
     const gateway = await (await import('./gateway.ts')).Gateway.shared();
     const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
@@ -78,21 +81,22 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     try {
       await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, places.length) }, playNext));
     } finally {
-      await settings.sampler.idle();
+      sampler.close();
+      await sampler.idle();
     }
     if (failure.signal.aborted) throw failure.signal.reason;
     return groups;
   }
 
-  #settings(policy: Policy, onFault: (error: unknown) => void): RolloutSettings {
+  #settings(policy: Policy, sampler: Sampler, onFault: (error: unknown) => void): RolloutSettings {
     const { renderer, tokenizer } = this.#model;
     const { maxTurns = 1, maxEpisodeTokens = policy.contextLength } = this.#options;
     const { maxTokens, ...sampling } = samplingOf(this.#options);
-    const { stopIds, stopTexts } = renderer;
+    const { stopTexts } = renderer;
     const variants = new Map<Renderer, Map<string, Renderer>>();
     return {
       policy,
-      sampler: new SamplingQueue({ policy, stopIds, largestBatch: Number.POSITIVE_INFINITY }),
+      sampler,
       tokenizer,
       renderer,
       variant(given, variables) {
@@ -103,7 +107,8 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
         known.set(key, variant);
         return variant;
       },
-      sampling: { ...sampling, ...(stopTexts && { stopTexts }) },
+      // Calls arrive by the clock, so what shares a batch with one must not change its numbers.
+      sampling: { ...sampling, ...(stopTexts && { stopTexts }), batchInvariant: true },
       maxTokens,
       limit: Math.min(policy.contextLength, maxEpisodeTokens),
       maxTurns,

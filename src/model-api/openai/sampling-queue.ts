@@ -3,7 +3,9 @@ import { converse } from '../../loop/dialogue.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingFilters, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
-export interface SharedOptions extends SamplingFilters, Pick<SamplingOptions, 'temperature' | 'stopTexts'> {
+export interface SharedOptions
+  extends SamplingFilters,
+    Pick<SamplingOptions, 'temperature' | 'stopTexts' | 'batchInvariant'> {
   /** Whether the model's end tokens end nothing. @default false */
   readonly ignoresEnds?: boolean;
 }
@@ -27,6 +29,8 @@ export interface SamplingQueueOptions {
   readonly stopIds: ReadonlySet<number>;
   /** The most completions in a batch; a single request may ask for more. @default 32 */
   readonly largestBatch?: number;
+  /** Whether a batch stays open while nothing waits, so that the policy keeps its caches, until `close` is called. @default false */
+  readonly staysOpen?: boolean;
 }
 
 /** Samples requests as they come. */
@@ -42,14 +46,18 @@ export class SamplingQueue implements Sampler {
   /** The waiting requests, in the order of their arrival. */
   readonly #waiting: Waiting[] = [];
   #sampling: Promise<void> | undefined;
+  /** Tells an open batch that a request has come, or that none will. */
+  #wake = () => {};
+  #isClosed = false;
 
   constructor(options: SamplingQueueOptions) {
-    this.#options = { largestBatch: 32, ...options };
+    this.#options = { largestBatch: 32, staysOpen: false, ...options };
   }
 
   sample(request: QueuedRequest): Promise<Completion[]> {
     const answer = Promise.withResolvers<Completion[]>();
     this.#waiting.push({ ...request, answer, completions: [], open: request.requests.length });
+    this.#wake();
     this.#sampling ??= this.#run().finally(() => {
       this.#sampling = undefined;
     });
@@ -60,6 +68,12 @@ export class SamplingQueue implements Sampler {
     await this.#sampling;
   }
 
+  /** Lets a batch that stays open end. */
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
   async #run(): Promise<void> {
     // Requests that arrive together are answered together.
     await new Promise((resolve) => setImmediate(resolve));
@@ -68,12 +82,12 @@ export class SamplingQueue implements Sampler {
 
   /** Samples the requests that wait and those that come meanwhile, as long as the first that waits has the same options. */
   async #sampleBatch(shared: SharedOptions): Promise<void> {
-    const { policy, stopIds, largestBatch } = this.#options;
+    const { policy, stopIds, largestBatch, staysOpen } = this.#options;
     const alike = JSON.stringify(shared);
     const inBatch = new Set<Waiting>();
     const gone = new AbortController();
     const look = () => {
-      if ([...inBatch].every(({ signal }) => signal.aborted)) gone.abort();
+      if (inBatch.size > 0 && [...inBatch].every(({ signal }) => signal.aborted)) gone.abort();
     };
     const arrivals = () => {
       const dialogues: Dialogue<void>[] = [];
@@ -95,10 +109,21 @@ export class SamplingQueue implements Sampler {
       const { ignoresEnds, ...options } = shared;
       const ends = ignoresEnds ? new Set<number>() : stopIds;
       const sampling = { ...options, stopIds: ends, maxTokens: policy.contextLength, signal: gone.signal };
-      await converse(policy, first, { ...sampling, arrivals }, () => {});
+      const awaitArrivals = async () => !gone.signal.aborted && this.#awaitRequest(alike);
+      await converse(policy, first, { ...sampling, arrivals, ...(staysOpen && { awaitArrivals }) }, () => {});
     } catch (error) {
       for (const { answer } of inBatch) answer.reject(error);
     }
+  }
+
+  /** Whether a request has come that may join an open batch, once one has or none will. */
+  async #awaitRequest(alike: string): Promise<boolean> {
+    while (this.#waiting.length === 0 && !this.#isClosed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#waiting.length > 0 && JSON.stringify(this.#waiting[0]!.options) === alike;
   }
 }
 
