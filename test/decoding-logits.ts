@@ -1,6 +1,8 @@
 // What a model's decoding graph says after every prefix of a text, for tests: sampling itself shows only the tokens it picks.
 import { RunTensors } from '../src/backends/native/run-tensors.ts';
-import { decodingGraph, keyCacheName, nextCacheName, valueCacheName } from '../src/models/decoding-graph.ts';
+import { KeyValueCache } from '../src/backends/native/sampling/key-value-cache.ts';
+import { decodingTaps } from '../src/models/convolution.ts';
+import { decodingGraph, nextCacheName } from '../src/models/decoding-graph.ts';
 import { createSession } from '../src/runtime/session.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { loadWeights } from './load-weights.ts';
@@ -27,11 +29,14 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
     .output('logits', logits)
     .output('probabilities', run.create('float32', logits.shape))
     .output('log_total', run.create('float32', [count, 1]));
-  for (const layer of Array.from({ length: config.layers }, (_, i) => i)) {
-    for (const name of [keyCacheName(layer), valueCacheName(layer)]) {
-      const cache = run.create('float32', [count, config.keyValueHeads, count, config.headSize]);
-      binding.input(name, cache).output(nextCacheName(name), cache);
-    }
+  using cache = new KeyValueCache(config, count, count);
+  for (const [name, tensor] of cache.tensors(0, count)) binding.input(name, tensor).output(nextCacheName(name), tensor);
+  const { convolutionLength: length } = config;
+  if (length !== undefined) {
+    const { taps, kept } = decodingTaps(rows, count, length);
+    binding
+      .input('taps', run.integers([count * count, length], taps))
+      .input('kept', run.integers([count, length - 1], kept));
   }
   await binding.run();
   return rows.map((row) => logits.buffer.data.slice(row * config.vocabularySize, (row + 1) * config.vocabularySize));

@@ -150,7 +150,7 @@ describe('logits', { skip }, () => {
   test('of made-up models of every family and type', { skip: missing }, async (t) => {
     const models = join(folder, 'models');
     const names = makeParityModels(2, models).filter((name) => existsSync(join(models, name, 'model.gguf')));
-    assert.equal(names.length, 7 * 11);
+    assert.equal(names.length, 8 * 11);
     for (const name of names) {
       await t.test(name, async () => {
         const path = join(models, name, 'model.gguf');
@@ -197,6 +197,13 @@ describe('what is written as GGUF', { skip }, () => {
     'a Qwen 2': { model_type: 'qwen2', ...scaled(yarn) },
     'a Qwen 3': { model_type: 'qwen3', tie_word_embeddings: false },
     'a Gemma 3': { model_type: 'gemma3_text', ...gemma },
+    'an LFM2': {
+      model_type: 'lfm2',
+      layer_types: ['conv', 'full_attention', 'conv'],
+      num_hidden_layers: 3,
+      block_auto_adjust_ff_dim: true,
+      block_multiple_of: 32,
+    },
     'a SmolLM3': { model_type: 'smollm3', num_hidden_layers: 5 },
     'an OLMo 2': { model_type: 'olmo2' },
     'a Granite': { model_type: 'granite', ...factors },

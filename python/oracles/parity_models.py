@@ -28,6 +28,7 @@ ARCHITECTURES = {
     "smollm3": MODEL_ARCH.SMOLLM3,
     "olmo2": MODEL_ARCH.OLMO2,
     "granite": MODEL_ARCH.GRANITE,
+    "lfm2": MODEL_ARCH.LFM2,
 }
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
@@ -63,7 +64,7 @@ torch.manual_seed(seed)
 for family in FAMILIES:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
-for family in ["gemma3_text", "smollm3", "olmo2", "granite"]:
+for family in ["gemma3_text", "smollm3", "olmo2", "granite", "lfm2"]:
     write_folder(family, torch.float32, random, wide=True)
 for family in ARCHITECTURES:
     for type in GGUF_TYPES:

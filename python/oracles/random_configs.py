@@ -1,7 +1,8 @@
 # Configurations of small models of every family, drawn at random: sizes, biases, ties, windows, heads and their groups, scaled rotary embeddings.
 from transformers import AutoConfig
 
-FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite"]
+FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "lfm2"]
+HYBRIDS = ["lfm2"]
 
 
 def random_config(family, random, wide):
@@ -54,6 +55,11 @@ def random_config(family, random, wide):
         sizes["rope_parameters"] = {kind: sizes["rope_parameters"] | {"rope_theta": choose(100.0, 1e6)} for kind in ["full_attention", "sliding_attention"]}
     if family == "qwen3":
         sizes["attention_bias"] = choose(True, False) and not wide
+    if family == "lfm2":
+        layers = int(random.integers(2, 5))
+        sizes |= {"num_hidden_layers": layers, "layer_types": [choose("conv", "full_attention") for _ in range(layers - 2)] + ["conv", "full_attention"]}
+        sizes |= {"conv_L_cache": choose(2, 3, 4), "conv_bias": choose(True, False) and not wide, "norm_eps": sizes["rms_norm_eps"], "pad_token_id": 0}
+        sizes |= {"block_auto_adjust_ff_dim": choose(True, False) and not wide, "block_multiple_of": choose(8, 256)}
     if family == "qwen2":
         del sizes["head_dim"]
     return AutoConfig.for_model(family, **sizes)

@@ -20,7 +20,7 @@ import tiny_models
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from random_configs import FAMILIES, random_config
+from random_configs import FAMILIES, HYBRIDS, random_config
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
@@ -74,15 +74,20 @@ def settings(rng):
     return chosen
 
 
+LLAMA_TARGETS = ["all-linear", ["q_proj", "v_proj"], r".*layers\.0\..*(up|o)_proj", ["q_proj", "0.mlp.down_proj"], r"model\.layers\.\d+\.mlp\.\w+_proj"]
+TARGETS = {"lfm2": ["all-linear", ["in_proj", "out_proj"], r".*layers\.\d+\.conv\..*_proj", ["q_proj", "0.feed_forward.w2"]]}
+
+
 def adapters(rng, config):
     """Settings of LoraConfig, or None where the whole model is trained."""
     if rng.random() < 0.35:
         return None
-    targets = ["all-linear", ["q_proj", "v_proj"], r".*layers\.0\..*(up|o)_proj", ["q_proj", "0.mlp.down_proj"], r"model\.layers\.\d+\.mlp\.\w+_proj"]
+    targets = TARGETS.get(config.model_type, LLAMA_TARGETS)
     chosen = {"r": rng.choice([1, 2, 4]), "lora_alpha": rng.choice([3, 4, 8]), "target_modules": rng.choice(targets)}
     chosen |= some(rng, 0.4, use_rslora=[True], rank_pattern=[{"v_proj": 3}, {"0.mlp.up_proj": 2}, {"q_proj|o_proj": 3}])
     chosen |= some(rng, 0.4, alpha_pattern=[{"o_proj": 7}, {".*q_proj": 9}, {"layers.[01].*": 3}])
-    saved = [["embed_tokens"], ["norm"], ["embed_tokens", "norm"], *([] if config.tie_word_embeddings else [["lm_head"]])]
+    last = "embedding_norm" if config.model_type == "lfm2" else "norm"
+    saved = [["embed_tokens"], [last], ["embed_tokens", last], *([] if config.tie_word_embeddings else [["lm_head"]])]
     chosen |= some(rng, 0.35, modules_to_save=saved)
     # Embeddings that are also the output layer stay so, as in our runs.
     return chosen | {"ensure_weight_tying": config.tie_word_embeddings and "modules_to_save" in chosen}
@@ -155,7 +160,11 @@ def correct_as_for_vllm(trainer, correction):
 def train(folder, seed, number):
     rng = random.Random(f"{seed} {number}")
     torch.manual_seed(rng.randrange(2**31))
-    config = random_config(rng.choice(FAMILIES), np.random.default_rng(rng.randrange(2**31)), wide=False)
+    # Every sixth is a hybrid of attention and other layers.
+    family = rng.choice(HYBRIDS) if number % 6 == 5 else rng.choice([name for name in FAMILIES if name not in HYBRIDS])
+    config = random_config(family, np.random.default_rng(rng.randrange(2**31)), wide=False)
+    if family == "lfm2":
+        config.conv_bias = False  # with biases transformers lets the padding of a batch into LFM2's convolutions
     model = AutoModelForCausalLM.from_config(config).float().eval()
     tiny_models.randomise(model)
     model.to(rng.choice([torch.float32, torch.float32, torch.bfloat16, torch.float16])).save_pretrained(folder / "model")

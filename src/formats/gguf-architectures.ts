@@ -10,15 +10,14 @@ export interface GgufLayout {
   readonly adjacentPairs: boolean;
   /** The number that the model adds to the weights of norms, and that the file has added already. */
   readonly normOffset: number;
+  /** The name of the last norm in GGUF, and in Hugging Face's files. @default output_norm, model.norm */
+  readonly lastNorm?: readonly [ggufName: string, huggingFaceName: string];
   /** Whether the output layer is there even if it uses the embedding table. @default false */
   readonly outputRequired?: boolean;
 }
 
-const wholeModelNames: ReadonlyMap<string, string> = new Map([
-  ['token_embd.weight', 'model.embed_tokens.weight'],
-  ['output_norm.weight', 'model.norm.weight'],
-  ['output.weight', 'lm_head.weight'],
-]);
+const wholeModelNames = ({ lastNorm = ['output_norm.weight', 'model.norm.weight'] }: GgufLayout) =>
+  new Map([['token_embd.weight', 'model.embed_tokens.weight'], ['output.weight', 'lm_head.weight'], lastNorm]);
 
 const layersNamed = (norms: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(
@@ -69,6 +68,29 @@ const layouts = {
     outputRequired: true,
   },
   granite: llama,
+  lfm2: {
+    layerNames: new Map(
+      Object.entries({
+        attn_norm: 'operator_norm',
+        attn_q: 'self_attn.q_proj',
+        attn_k: 'self_attn.k_proj',
+        attn_q_norm: 'self_attn.q_layernorm',
+        attn_k_norm: 'self_attn.k_layernorm',
+        attn_v: 'self_attn.v_proj',
+        attn_output: 'self_attn.out_proj',
+        'shortconv.conv': 'conv.conv',
+        'shortconv.in_proj': 'conv.in_proj',
+        'shortconv.out_proj': 'conv.out_proj',
+        ffn_norm: 'ffn_norm',
+        ffn_gate: 'feed_forward.w1',
+        ffn_up: 'feed_forward.w3',
+        ffn_down: 'feed_forward.w2',
+      }),
+    ),
+    lastNorm: ['token_embd_norm.weight', 'model.embedding_norm.weight'],
+    adjacentPairs: false,
+    normOffset: 0,
+  },
 } satisfies Record<string, GgufLayout>;
 
 export type GgufArchitecture = keyof typeof layouts;
@@ -89,22 +111,27 @@ export function ggufArchitecture(metadata: Readonly<Record<string, unknown>>): G
 }
 
 /** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that the architecture does not have. */
-export function huggingFaceName(ggufName: string, { layerNames }: GgufLayout): string | undefined {
-  const [, layer, part, kind] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(ggufName) ?? [];
-  const name = part && layerNames.get(part);
-  return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames.get(ggufName);
+export function huggingFaceName(ggufName: string, layout: GgufLayout): string | undefined {
+  const [, layer, part, kind] = /^blk\.(\d+)\.([\w.]+)\.(weight|bias)$/.exec(ggufName) ?? [];
+  const name = part && layout.layerNames.get(part);
+  return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames(layout).get(ggufName);
 }
 
 /** The inverse of `huggingFaceName`. Throws `RangeError` for a name that the architecture does not have. */
-export function ggufName(name: string, { layerNames }: GgufLayout): string {
+export function ggufName(name: string, layout: GgufLayout): string {
   const [, layer, part, kind] = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) ?? [];
-  const found = keyOf(layer === undefined ? wholeModelNames : layerNames, part ?? name);
+  const found = keyOf(layer === undefined ? wholeModelNames(layout) : layout.layerNames, part ?? name);
   if (found === undefined) throw new RangeError(`GGUF has no name for ${name}`);
   return layer === undefined ? found : `blk.${layer}.${found}.${kind}`;
 }
 
 function keyOf(names: ReadonlyMap<string, string>, value: string): string | undefined {
   return [...names].find(([, other]) => other === value)?.[0];
+}
+
+/** The shape of a tensor in GGUF, where the weights of a depthwise convolution [channels, 1, length] are a matrix. */
+export function ggufShape(shape: readonly number[]): readonly number[] {
+  return shape.length === 3 ? [shape[0]!, shape[2]!] : shape;
 }
 
 /** Where the two rows of a rotary pair are: GGUF keeps them adjacent (2i and 2i + 1 within a head), Hugging Face half a head apart (i and i + half). */

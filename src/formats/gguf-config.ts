@@ -12,6 +12,7 @@ const huggingFaceTypes = {
   smollm3: { model_type: 'smollm3', architectures: ['SmolLM3ForCausalLM'] },
   olmo2: { model_type: 'olmo2', architectures: ['Olmo2ForCausalLM'] },
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
+  lfm2: { model_type: 'lfm2', architectures: ['Lfm2ForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
 
 /** GGUF's architecture for models of a `model_type`; `undefined` if it is not supported. */
@@ -22,7 +23,7 @@ export function architectureOfType(modelType: string): GgufArchitecture | undefi
 }
 
 /** The keys of a config.json that decide what the model computes. */
-export interface GgufConfig extends Partial<Gemma3Layers>, Partial<GraniteFactors> {
+export interface GgufConfig extends Partial<Gemma3Layers>, Partial<GraniteFactors>, Partial<Lfm2Layers> {
   readonly model_type: (typeof huggingFaceTypes)[GgufArchitecture]['model_type'];
   readonly architectures: readonly string[];
   readonly hidden_act?: 'silu';
@@ -84,6 +85,14 @@ interface GraniteFactors {
   readonly logits_scaling: number;
 }
 
+/** LFM2's layers, and a width of feed-forward blocks that is not reduced. */
+interface Lfm2Layers {
+  readonly layer_types: readonly ('full_attention' | 'conv')[];
+  readonly conv_L_cache: number;
+  readonly block_auto_adjust_ff_dim: false;
+  readonly norm_eps: number;
+}
+
 /** Keys of Gradus that record what `ROPE_FACTORS` was computed from; without them it is recovered. */
 export const llama3Keys = {
   factor: 'gradus.rope.llama3.factor',
@@ -117,6 +126,10 @@ export function ggufConfig(
   const own = (key: string, fallback?: number) => number(`${architecture}.${key}`, fallback);
   const hiddenSize = own('embedding_length');
   const heads = own('attention.head_count');
+  const keyValueHeads = headsOfLayers(metadata[`${architecture}.attention.head_count_kv`]) ?? [
+    own('attention.head_count_kv', heads),
+  ];
+  const normEpsilon = shortest(own('attention.layer_norm_rms_epsilon'));
   const headSize = own('attention.key_length', hiddenSize / heads);
   const theta = own('rope.freq_base', 10_000);
   const contextLength = own('context_length');
@@ -135,10 +148,10 @@ export function ggufConfig(
     intermediate_size: own('feed_forward_length'),
     num_hidden_layers: own('block_count'),
     num_attention_heads: heads,
-    num_key_value_heads: own('attention.head_count_kv', heads),
+    num_key_value_heads: Math.max(...keyValueHeads),
     head_dim: headSize,
     max_position_embeddings: contextLength,
-    rms_norm_eps: shortest(own('attention.layer_norm_rms_epsilon')),
+    rms_norm_eps: normEpsilon,
     rope_theta: theta,
     ...(architecture === 'gemma3' && {
       sliding_window: number('gemma3.attention.sliding_window'),
@@ -153,6 +166,12 @@ export function ggufConfig(
       residual_multiplier: shortest(own('residual_scale', 1)),
       logits_scaling: shortest(own('logit_scale', 1)),
     }),
+    ...(architecture === 'lfm2' && {
+      layer_types: keyValueHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
+      conv_L_cache: own('shortconv.l_cache'),
+      block_auto_adjust_ff_dim: false,
+      norm_eps: normEpsilon,
+    }),
     ...(scaling && { rope_scaling: scaling }),
     // Qwen 2 always has biases here, and its config.json has no field for them.
     ...(architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias') && { attention_bias: true }),
@@ -161,6 +180,11 @@ export function ggufConfig(
     ...(bos !== undefined && { bos_token_id: bos }),
     ...(eos !== undefined && { eos_token_id: eos }),
   };
+}
+
+/** The heads of each layer, where the file has a list of them. */
+function headsOfLayers(value: unknown): number[] | undefined {
+  return value instanceof Int32Array || value instanceof Uint32Array ? [...value] : undefined;
 }
 
 /** @param read a key of `rope.scaling` */

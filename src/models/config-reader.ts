@@ -124,16 +124,21 @@ export class ConfigReader {
   sliding(isSliding: (layer: number) => boolean, rope?: RopeSettings): SlidingLayers | undefined {
     if (this.#json.sliding_window === null) return undefined;
     const window = this.integer('sliding_window', 4096);
-    const count = this.layers();
-    const types = this.#json.layer_types ?? Array.from({ length: count }, (_, i) => attentionType(isSliding(i)));
-    if (!Array.isArray(types) || types.length !== count) throw this.#malformed('layer_types', 'a list of all layers');
-    const known: readonly unknown[] = [attentionType(true), attentionType(false)];
-    if (!types.every((type) => known.includes(type)))
-      throw this.unsupported('layer_types', `only ${known.join(' and ')} are`);
+    const known = [attentionType(true), attentionType(false)];
+    const types = this.layerTypes(known, (layer) => attentionType(isSliding(layer)));
     const layers = types.map((type) => type === attentionType(true));
     const isWide = window >= this.number('max_position_embeddings', Number.POSITIVE_INFINITY);
     if (!layers.includes(true) || (isWide && !rope)) return undefined;
     return { window, layers, ...(rope && { rope }) };
+  }
+
+  /** The type of each layer. Throws `MODEL_UNSUPPORTED` for types that are not known. @param fallback the types in files that do not name them */
+  layerTypes<Type extends string>(known: readonly Type[], fallback: (layer: number) => Type): Type[] {
+    const count = this.layers();
+    const types = this.#json.layer_types ?? Array.from({ length: count }, (_, layer) => fallback(layer));
+    if (!Array.isArray(types) || types.length !== count) throw this.#malformed('layer_types', 'a list of all layers');
+    if (types.every((type) => known.includes(type))) return types;
+    throw this.unsupported('layer_types', `only ${known.join(' and ')} are`);
   }
 
   /** The number of layers. */

@@ -1,16 +1,18 @@
 // Llama's decoder (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
 // Families differ in biases, norms, factors, the activation and what attention sees.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
+import { add, geluTanh, mul, rmsNorm, silu } from '../tensor/ops.ts';
+import { commonConfig } from './common-config.ts';
 import { type Activation, ConfigReader } from './config-reader.ts';
-import type { Layers, ModelFamily } from './layers.ts';
+import { type Layers, type ModelFamily, normHeads } from './layers.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
 
-/** The configuration of every family that we have graphs for. */
+/** The configuration of a family that varies Llama. */
 export interface DecoderConfig extends ModelConfig {
+  /** The width of feed-forward blocks. */
   readonly intermediateSize: number;
-  readonly activation: Activation;
   readonly rmsNormEpsilon: number;
+  readonly activation: Activation;
   readonly norms: BlockNorms;
   /** What is added to the weights of norms. */
   readonly normOffset: number;
@@ -62,14 +64,10 @@ interface FamilyDescription extends Pick<DecoderConfig, 'modelType' | 'biases'>,
   };
 }
 
-export interface DecoderFamily extends ModelFamily {
-  config(json: Readonly<Record<string, unknown>>): DecoderConfig;
-}
-
 /** @param describe what distinguishes a model of this family, from its config.json */
 export function decoderFamily(
   describe: (read: ConfigReader, json: Readonly<Record<string, unknown>>) => FamilyDescription,
-): DecoderFamily {
+): ModelFamily<DecoderConfig> {
   return {
     config(json) {
       const read = new ConfigReader(json);
@@ -81,31 +79,14 @@ export function decoderFamily(
 }
 
 function decoderConfig(read: ConfigReader, { defaults, ...family }: FamilyDescription): DecoderConfig {
-  const hiddenSize = read.integer('hidden_size');
-  const heads = read.integer('num_attention_heads');
-  const keyValueHeads = read.integer('num_key_value_heads', heads);
-  const headSize = read.integer('head_dim', defaults.headSize ?? hiddenSize / heads);
-  if (heads % keyValueHeads !== 0)
-    throw read.unsupported('num_key_value_heads', `${heads} attention heads are not a multiple of it`);
-  if (headSize % 2 !== 0) throw read.unsupported('head_dim', 'rotary embeddings need an even head size');
   return {
     norms: llamaNorms,
     normOffset: 0,
     embeddingScale: 1,
     residualScale: 1,
     outputScale: 1,
-    attentionScale: 1 / Math.sqrt(headSize),
+    ...commonConfig(read, { ...defaults, rope: family.rope }),
     ...family,
-    hiddenSize,
-    layers: read.layers(),
-    heads,
-    keyValueHeads,
-    headSize,
-    vocabularySize: read.integer('vocab_size'),
-    contextLength: read.integer('max_position_embeddings', defaults.contextLength, 2 ** 24),
-    rope: family.rope ?? read.rope(),
-    tiedEmbeddings: read.boolean('tie_word_embeddings', defaults.tiedEmbeddings ?? false),
-    eosIds: read.ids('eos_token_id'),
     intermediateSize: read.integer('intermediate_size'),
     activation: family.activation ?? read.activation('hidden_act', 'silu'),
     rmsNormEpsilon: read.notNegative('rms_norm_eps', defaults.normEpsilon ?? 1e-6),
@@ -148,9 +129,7 @@ function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): T
     if (!config.queryKeyNorm) return x;
     if (config.queryKeyNorm === 'layer')
       return rmsNorm(x, normWeight(name, heads * config.headSize), config.rmsNormEpsilon);
-    const weight = normWeight(name, config.headSize);
-    const perHead = reshape(x, [dimensionAt(x, 0), heads, config.headSize]);
-    return reshape(rmsNorm(perHead, weight, config.rmsNormEpsilon), x.shape);
+    return normHeads(x, normWeight(name, config.headSize), heads, config.rmsNormEpsilon);
   };
   let x = scaled(embedded, config.embeddingScale);
   for (let layer = 0; layer < config.layers; layer++) {

@@ -39,6 +39,7 @@ const withGradients = [
   'tiny-smollm3',
   'tiny-olmo2',
   'tiny-granite',
+  'tiny-lfm2',
 ];
 
 const stories = sharedPath('models/stories260K') ?? '';

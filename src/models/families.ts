@@ -1,10 +1,11 @@
 // The supported architectures, by the `model_type` of config.json.
 import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
-import type { DecoderConfig, DecoderFamily } from './decoder.ts';
+import type { DecoderConfig } from './decoder.ts';
 import { gemma3 } from './gemma3.ts';
 import { granite } from './granite.ts';
 import type { ModelFamily } from './layers.ts';
+import { type Lfm2Config, lfm2 } from './lfm2.ts';
 import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
@@ -14,15 +15,18 @@ import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
 import { smollm3 } from './smollm3.ts';
 
-const families: ReadonlyMap<string, DecoderFamily> = new Map(
-  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3, smollm3, olmo2, granite }),
+/** The configuration of any family that we have graphs for. */
+export type FamilyConfig = DecoderConfig | Lfm2Config;
+
+const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
+  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3, smollm3, olmo2, granite, lfm2 }),
 );
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
-  [/mamba|rwkv|jamba|falcon_h1|lfm2|hybrid/, 'some of its layers are recurrent, not attention'],
+  [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
   [/^(gemma3|gemma3n.*|gemma4.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
   [/^gemma2?$/, 'of Gemma, only version 3 is'],
   [/vl|vision|mllama|llava/, 'it reads images'],
@@ -38,7 +42,7 @@ export interface Architecture<Config extends ModelConfig = ModelConfig> {
 }
 
 /** The architecture that a config.json describes. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
-export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture<DecoderConfig> {
+export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture<FamilyConfig> {
   const modelType = String(json.model_type);
   const family = families.get(modelType);
   if (!family) {

@@ -3,7 +3,21 @@
 // for convolutions and the delta rule.
 import type { DeltaRows } from '../tensor/attention-inputs.ts';
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
-import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
+import {
+  add,
+  checkpoint,
+  dimensionAt,
+  input,
+  less,
+  matmul,
+  mul,
+  quantizedMatmul,
+  reshape,
+  rmsNorm,
+  scalar,
+  sub,
+  where,
+} from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
@@ -60,12 +74,18 @@ export interface LayerOptions {
 }
 
 /** The code for one `model_type`. */
-export interface ModelFamily {
+export interface ModelFamily<Config extends ModelConfig = ModelConfig> {
   /** Reads config.json. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
-  config(json: Readonly<Record<string, unknown>>): ModelConfig;
-  parameters(config: ModelConfig): ParameterSpec[];
+  config(json: Readonly<Record<string, unknown>>): Config;
+  parameters(config: Config): ParameterSpec[];
   /** All layers between the embedding and the output layer: [rows, hidden] → [rows, hidden]. */
-  body(config: ModelConfig, embedded: Tensor, layers: Layers): Tensor;
+  body(config: Config, embedded: Tensor, layers: Layers): Tensor;
+}
+
+/** Normalises each head of x [rows, heads·D] by itself. @param weight [D] */
+export function normHeads(x: Tensor, weight: Tensor, heads: number, epsilon: number): Tensor {
+  const perHead = reshape(x, [dimensionAt(x, 0), heads, dimensionAt(weight, 0)]);
+  return reshape(rmsNorm(perHead, weight, epsilon), x.shape);
 }
 
 /** Layers whose parameters are graph inputs. Each name is one input, even if it is used several times. */

@@ -49,7 +49,7 @@ export function trainedEntries({ adapters, own }: TrainedParameters) {
   const matrices = [...(adapters?.values() ?? [])].flatMap(({ a, b }) => [a, b]);
   return [
     ...matrices.map(({ name, shape }) => ({ name, shape, decays: true })),
-    ...own.map(({ name, shape, kind }) => ({ name, shape, decays: kind === 'linear' || kind === 'embedding' })),
+    ...own.map(({ name, shape, kind }) => ({ name, shape, decays: kind !== 'bias' && kind !== 'norm' })),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
 import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
-import { architectureOf } from '../../models/families.ts';
+import { architectureOf, type FamilyConfig } from '../../models/families.ts';
 import type { ModelConfig } from '../../models/model-config.ts';
 import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
 
@@ -30,7 +30,9 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     feed_forward_length: config.intermediateSize,
     vocab_size: config.vocabularySize,
     'attention.head_count': config.heads,
-    'attention.head_count_kv': config.keyValueHeads,
+    'attention.head_count_kv': config.attends
+      ? Int32Array.from(config.attends, (attends) => (attends ? config.keyValueHeads : 0))
+      : config.keyValueHeads,
     'attention.key_length': config.headSize,
     'attention.value_length': config.headSize,
     'attention.layer_norm_rms_epsilon': float32(config.rmsNormEpsilon),
@@ -41,18 +43,23 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
       'attention.sliding_window': sliding!.window,
       'rope.freq_base_swa': float32(sliding!.rope!.theta),
     }),
-    ...(architecture === 'granite' && {
-      embedding_scale: float32(config.embeddingScale),
-      'attention.scale': float32(config.attentionScale),
-      residual_scale: float32(config.residualScale),
-      logit_scale: float32(1 / config.outputScale),
-    }),
+    ...(architecture === 'granite' && 'biases' in config && graniteFactors(config)),
+    ...(config.convolutionLength !== undefined && { 'shortconv.l_cache': config.convolutionLength }),
   };
   return {
     'general.architecture': architecture,
     'general.type': 'model',
     ...Object.fromEntries(Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value])),
     ...llama3Settings(config.rope),
+  };
+}
+
+function graniteFactors(config: DecoderConfig): GgufMetadata {
+  return {
+    embedding_scale: float32(config.embeddingScale),
+    'attention.scale': float32(config.attentionScale),
+    residual_scale: float32(config.residualScale),
+    logit_scale: float32(1 / config.outputScale),
   };
 }
 
@@ -89,7 +96,7 @@ function scaling({ scaling }: RopeSettings): GgufMetadata {
 
 /** Throws `EXPORT_IMPOSSIBLE` for a model that differs in a setting common to its architecture, since the file does not contain it. */
 function assertKnown(
-  config: DecoderConfig,
+  config: FamilyConfig,
   architecture: GgufArchitecture,
   json: Readonly<Record<string, unknown>>,
 ): void {
@@ -110,8 +117,9 @@ function assertKnown(
   } else if (sliding && config.modelType !== 'mistral') {
     refuse('sliding_window', 'is not part of the format');
   }
-  const { queryKeyValue, output, mlp } = config.biases;
-  if ((queryKeyValue || output || mlp) && !withBiases.includes(architecture)) {
+  if ('convolutionBias' in config) {
+    if (config.convolutionBias) refuse('conv_bias', 'is not part of the format');
+  } else if (Object.values(config.biases).includes(true) && !withBiases.includes(architecture)) {
     refuse('attention_bias', 'is not part of the format');
   }
   if (architecture === 'olmo2' && config.heads * config.headSize !== config.hiddenSize) {

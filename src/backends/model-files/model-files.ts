@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
-import { ggufArchitecture, ggufLayout, huggingFaceName, reorderPairs } from '../../formats/gguf-architectures.ts';
+import {
+  ggufArchitecture,
+  ggufLayout,
+  ggufShape,
+  huggingFaceName,
+  reorderPairs,
+} from '../../formats/gguf-architectures.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { parseJson } from '../../formats/parse-json.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
@@ -130,13 +136,13 @@ async function modelOf(
   // A config.json beside a GGUF file may belong to quantised weights in another format.
   const described = architectureOf(isGguf ? withoutQuantization(json) : json);
   const isTied = isGguf || !described.config.tiedEmbeddings || (await outputIsEmbedding(file));
-  const architecture = isTied ? described : architectureOf({ ...described.json, tie_word_embeddings: false });
+  const architecture = isTied ? described : architectureOf(untied(described.json));
   const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
   assertLayers(file, architecture, path);
   const parameters = architecture.parameters.map((parameter) => {
     const entry = reader.entryOf(parameter.name);
     if (entry && !entry.type.decode) throw notFloat(entry);
-    assertShape(parameter, entry?.shape, path);
+    assertShape(isGguf ? { ...parameter, shape: ggufShape(parameter.shape) } : parameter, entry?.shape, path);
     return { ...parameter, ...storageOf(entry!) };
   });
   return {
@@ -159,6 +165,11 @@ async function outputIsEmbedding({ tensors, readBytes }: TensorFile): Promise<bo
   await readBytes(EMBEDDING, one);
   await readBytes(OUTPUT, other);
   return Buffer.compare(one, other) === 0;
+}
+
+/** LFM2 has an older name of the field, which counts for more. */
+function untied(json: Readonly<Record<string, unknown>>) {
+  return { ...json, tie_word_embeddings: false, ...('tie_embedding' in json && { tie_embedding: false }) };
 }
 
 async function configInside(file: TensorFile) {

@@ -8,6 +8,7 @@ import {
   ggufArchitecture,
   ggufLayout,
   ggufName,
+  ggufShape,
   reorderPairs,
 } from '../../formats/gguf-architectures.ts';
 import { ROPE_FACTORS } from '../../formats/gguf-config.ts';
@@ -53,7 +54,11 @@ export async function writeGgufModel({ path, dtype, metadata, ...source }: Write
   );
   const tensors = [
     ...(factors ? [{ name: ROPE_FACTORS, shape: [factors.length], dtype: 'F32' }] : []),
-    ...parameters.map(({ name, parameter, stored }) => ({ name, shape: parameter.shape, dtype: stored.name })),
+    ...parameters.map(({ name, parameter, stored }) => ({
+      name,
+      shape: ggufShape(parameter.shape),
+      dtype: stored.name,
+    })),
   ];
   const head = { ...metadata, 'general.file_type': dtypes[dtype].fileType, 'general.quantization_version': 2 };
   await using target = await open(path, 'w');
@@ -79,7 +84,7 @@ function namesOf({ name }: ParameterSpec, layout: GgufLayout, config: ModelConfi
 
 /** A matrix whose rows are not whole blocks is stored in halves, as by llama.cpp's own tools. */
 function storedType({ shape }: ParameterSpec, dtype: GgufDtype): StoredType {
-  if (shape.length === 1) return dtypes.float32;
+  if (shape.length !== 2) return dtypes.float32;
   const wanted = dtypes[dtype];
   return shape.at(-1)! % wanted.type.blockElements === 0 ? wanted : dtypes.float16;
 }

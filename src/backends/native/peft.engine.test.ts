@@ -37,14 +37,20 @@ const settings: Record<string, LoraSettings | null> = {
   'all weights': null,
 };
 
-for (const [what, lora] of Object.entries(settings)) {
+const saved = [
+  ...Object.entries(settings).map(([what, lora]) => [what, lora, 'tiny-llama-a'] as const),
+  ['an adapter beside convolutions', LORA, 'tiny-lfm2'],
+  ['all weights with convolutions', null, 'tiny-lfm2'],
+] as const;
+
+for (const [what, lora, name] of saved) {
   test(`Python loads ${what}`, { skip }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
     t.after(() => rmSync(folder, { recursive: true }));
-    const modelPath = fixturePath('tiny-llama-a');
+    const modelPath = fixturePath(name);
     const model = await openModel({ modelPath, lora });
     t.after(() => model.dispose());
-    const sequences = randomSequences({ 1: [12], 5: [6, 9] }).map((sequence) => {
+    const sequences = randomSequences({ 1: [12], 5: [6, 9] }, 50).map((sequence) => {
       return { ...sequence, mask: sequence.mask.map(() => true) };
     });
     for (let step = 0; step < 5; step++) await model.updateSupervised({ sequences }, { learningRate: 0.02 });
@@ -72,6 +78,11 @@ const theirs: [what: string, base: string, config: Record<string, unknown>][] = 
     'with patterns',
     'tiny-qwen3',
     { r: 4, target_modules: ['q_proj', 'up_proj'], rank_pattern: { q_proj: 2 }, use_rslora: true },
+  ],
+  [
+    'with convolutions and a norm',
+    'tiny-lfm2',
+    { r: 2, target_modules: ['in_proj', 'out_proj', 'w2'], modules_to_save: ['embedding_norm'] },
   ],
   [
     'with embeddings and an output layer of its own',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertAgrees } from '../../../test/assert-close.ts';
 import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, LORA, LOSS, openModel, readJson } from '../../../test/native-models.ts';
+import { fixturePath, LORA, LOSS, openModel, randomSequences, readJson } from '../../../test/native-models.ts';
 import { type LearnerSetup, openLearner } from '../../../test/open-learner.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { skipWithoutWebGpu } from '../../../test/software-vulkan.ts';
@@ -49,6 +49,11 @@ const cases: Record<string, { skip: string | false; sequences: TrainingSequence[
     skip,
     sequences: sequencesOf('stories260K'),
     setup: { modelPath: stories, adapter: adapterOf('stories260K'), objective, limits: { activationRows: 60 } },
+  },
+  'tiny-lfm2, all parameters': {
+    skip: noWebGpu,
+    sequences: randomSequences({ 3: [5, 2], 8: [4] }, 50),
+    setup: { modelPath: fixturePath('tiny-lfm2'), objective, limits: { activationRows: 20 } },
   },
   'tiny-llama-a, all parameters, layers computed again': {
     skip: noWebGpu,
@@ -116,29 +121,33 @@ test('stories260K samples the same completions, and a step on WebGPU goes on fro
   }
 });
 
-test('layers with a sliding window sample and score as on the CPU', { skip: noWebGpu }, async () => {
-  const settings = { modelPath: fixturePath('tiny-gemma3') };
-  const [cpu, gpu] = [await openModel(settings), await openModel({ ...settings, device: 'webgpu' })];
-  try {
-    const requests = [
-      [1, 5, 9, 30, 7, 11, 40, 3],
-      [1, 4],
-    ].map((promptIds, seed) => ({ promptIds, seed }));
-    const options: SamplingOptions = { maxTokens: 5, temperature: 1, stopIds: new Set() };
-    const expected = await cpu.policy().sample(requests, options);
-    for (const [i, { ids, logprobs }] of (await gpu.policy().sample(requests, options)).entries()) {
-      assert.deepEqual(ids, expected[i]!.ids);
-      assert.ok(largestDifference(logprobs, expected[i]!.logprobs) <= 1e-4);
+for (const [what, model] of [
+  ['layers with a sliding window', 'tiny-gemma3'],
+  ['layers with convolutions and states', 'tiny-lfm2'],
+] as const)
+  test(`${what} sample and score as on the CPU`, { skip: noWebGpu }, async () => {
+    const settings = { modelPath: fixturePath(model) };
+    const [cpu, gpu] = [await openModel(settings), await openModel({ ...settings, device: 'webgpu' })];
+    try {
+      const requests = [
+        [1, 5, 9, 30, 7, 11, 40, 3],
+        [1, 4],
+      ].map((promptIds, seed) => ({ promptIds, seed }));
+      const options: SamplingOptions = { maxTokens: 5, temperature: 1, stopIds: new Set() };
+      const expected = await cpu.policy().sample(requests, options);
+      for (const [i, { ids, logprobs }] of (await gpu.policy().sample(requests, options)).entries()) {
+        assert.deepEqual(ids, expected[i]!.ids);
+        assert.ok(largestDifference(logprobs, expected[i]!.logprobs) <= 1e-4);
+      }
+      const sequences = expected.map(({ ids: completionIds }, i) => ({
+        promptIds: requests[i]!.promptIds,
+        completionIds,
+        mask: completionIds.map(() => true),
+        advantage: 1 - 2 * i,
+      }));
+      const [here, there] = [await cpu.logprobs(sequences, 'current'), await gpu.logprobs(sequences, 'current')];
+      assert.ok(largestDifference(there.flat(), here.flat()) <= 1e-4);
+    } finally {
+      for (const model of [cpu, gpu]) model.dispose();
     }
-    const sequences = expected.map(({ ids: completionIds }, i) => ({
-      promptIds: requests[i]!.promptIds,
-      completionIds,
-      mask: completionIds.map(() => true),
-      advantage: 1 - 2 * i,
-    }));
-    const [here, there] = [await cpu.logprobs(sequences, 'current'), await gpu.logprobs(sequences, 'current')];
-    assert.ok(largestDifference(there.flat(), here.flat()) <= 1e-4);
-  } finally {
-    for (const model of [cpu, gpu]) model.dispose();
-  }
-});
+  });
