@@ -108,7 +108,7 @@ test('tokens that end a text must be tokens of the model, padding included', asy
   }
 });
 
-test('a file of the model or a template that is no ordinary one is an error, where it might have no end', {
+test('a file of the model or a template that is not an ordinary file, and might never end, is an error', {
   timeout: 60_000,
 }, async (t) => {
   const names = ['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json', 'config.json'];
@@ -120,13 +120,13 @@ test('a file of the model or a template that is no ordinary one is an error, whe
     execFileSync('mkfifo', [join(model, name)]);
     await assert.rejects(openModelText(model, 'none'), {
       code: 'MODEL_FILE_INVALID',
-      message: new RegExp(`${name}: it is no ordinary file`),
+      message: new RegExp(`${name}: it is not an ordinary file`),
     });
   }
   const folder = mkdtempSync(join(tmpdir(), 'gradus-pipe-'));
   t.after(() => rmSync(folder, { recursive: true }));
   await assert.rejects(openModelText(writeTinyModel(folder), '/dev/zero'), {
     code: 'CHAT_TEMPLATE_NOT_FOUND',
-    message: /no ordinary file/,
+    message: /not an ordinary file/,
   });
 });

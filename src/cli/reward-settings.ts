@@ -5,7 +5,7 @@ import { GradusError, isObject, messageOf } from '../errors.ts';
 /** The value of `--reward-config`. Throws `USAGE`. */
 export function rewardSettings(text: string): Record<string, unknown> {
   const settings = parseJson(text);
-  if (!isObject(settings)) throw settingsInvalid('it is no object');
+  if (!isObject(settings)) throw settingsInvalid('it is not an object');
   const { schema } = parseToWrite(text) as Record<string, unknown>;
   // As text, a schema keeps numbers that JavaScript would round.
   const written = isObject(schema) ? JSON.stringify(schema) : '';

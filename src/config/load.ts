@@ -247,8 +247,8 @@ function assertNoProgram(file: string): void {
 function readText(file: string): string {
   const bytes = readBytes(file);
   if (bytes.length > MOST_BYTES) {
-    throw new GradusError('CONFIG_SYNTAX', `${file} has ${bytes.length} bytes: this is no configuration`, {
-      hint: `those have at most ${MOST_BYTES}; data go into a data set`,
+    throw new GradusError('CONFIG_SYNTAX', `${file} has ${bytes.length} bytes: this is not a configuration`, {
+      hint: `a configuration has at most ${MOST_BYTES}; data go into a data set`,
       path: file,
     });
   }

@@ -184,7 +184,7 @@ test('data sets that are missing, empty or in an unknown format', async () => {
   }
   const pipe = join(folder, 'pipe.jsonl');
   execFileSync('mkfifo', [pipe]);
-  await assert.rejects(loadRows(pipe), isError('DATASET_NOT_FOUND', /no ordinary file/));
+  await assert.rejects(loadRows(pipe), isError('DATASET_NOT_FOUND', /not an ordinary file/));
   await assert.rejects(loadRows(write('empty.jsonl', '\n \n')), isError('DATASET_EMPTY', /empty\.jsonl has no rows/));
   await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
   await assert.rejects(

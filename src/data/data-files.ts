@@ -87,7 +87,7 @@ async function readRows(file: string, without: readonly string[]): Promise<Examp
   }
   // Reading a pipe may block for ever.
   if (!(await stat(file)).isFile()) {
-    throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: it is no ordinary file`, {
+    throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: it is not an ordinary file`, {
       hint: 'write the rows to a file first',
       path: file,
     });
@@ -173,7 +173,7 @@ export function splitRows<E extends Example>(
   if (train.length > 0) return { train, eval: heldOut };
   const different = new Set(rows.map(identity)).size;
   throw new GradusError('DATASET_TOO_SMALL', `too few rows to hold some out for evaluation: ${different} that differ`, {
-    hint: 'see that prompt_column or prompt_template shows what is asked; add rows, or give an eval_dataset of its own',
+    hint: 'check that prompt_column or prompt_template shows the question; add rows, or set eval_dataset',
     path: 'eval_fraction',
   });
 }

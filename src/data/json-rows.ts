@@ -205,5 +205,5 @@ function malformed(
   fault: string,
   hint = 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
 ): GradusError {
-  return new GradusError('DATASET_MALFORMED', `${where} of ${path} is no row: ${fault}`, { hint, path });
+  return new GradusError('DATASET_MALFORMED', `${where} of ${path} is not a row: ${fault}`, { hint, path });
 }

@@ -112,7 +112,7 @@ async function problemsOfEnvironment(environment: Environment | undefined, confi
   }
   const { train, eval: heldOut } = await environment.buildDataset({ seed: config.seed });
   if (!Array.isArray(train)) {
-    throw new GradusError('ENVIRONMENT_FAILED', 'buildDataset: its train is no list of problems', {
+    throw new GradusError('ENVIRONMENT_FAILED', 'buildDataset: its train is not a list of problems', {
       hint: 'return { train: rows }, or { train: rows, eval: rows }',
       path: 'environment',
     });

@@ -145,7 +145,7 @@ export function programRows(reference: string, values?: ProgramValues): readonly
 
 /** The first part of a value that JSON cannot represent; undefined if there is none. */
 function faultOf(row: unknown): string | undefined {
-  if (!isObject(row)) return 'is no object';
+  if (!isObject(row)) return 'is not an object';
   try {
     JSON.stringify(row, function (this: Record<string, unknown>, key, value) {
       // The value before its `toJSON`: a Date, for example, is a text in `value`.
@@ -158,7 +158,7 @@ function faultOf(row: unknown): string | undefined {
     return undefined;
   } catch (error) {
     const message = messageOf(error);
-    return message.startsWith('holds') ? message : `is no plain data: ${message.split('\n')[0]}`;
+    return message.startsWith('holds') ? message : `is not plain data: ${message.split('\n')[0]}`;
   }
 }
 

@@ -132,7 +132,7 @@ class Walk {
     const largest = this.#files.toSorted((a, b) => b.bytes - a.bytes)[0]!;
     const most = `${MOST_FILES} files or ${MOST_BYTES / 2 ** 20} MiB`;
     return new GradusError('CODE_FOLDER_TOO_LARGE', `${this.#root} holds more than ${most}, too much for code`, {
-      hint: `leave out what is none in ${join(this.#root, OWN_FILE)}, which has the form of .gitignore (${largest.path} is the largest), or put the code into a folder of its own`,
+      hint: `exclude what does not belong to it in ${join(this.#root, OWN_FILE)}, which has the form of .gitignore (${largest.path} is the largest), or put the code into a folder of its own`,
       path: this.#root,
     });
   }

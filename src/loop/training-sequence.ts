@@ -11,7 +11,7 @@ import { type TrainingSequence, trainedCount } from '../training-model.ts';
 export function trainingSequence({ turns }: Trajectory, advantage: number): TrainingSequence {
   const branches = turns.some((_, i) => continued(turns, i) !== (i === 0 ? null : i - 1));
   if (!branches) return sequenceOf(turns, new Set(turns), advantage);
-  throw new GradusError('TRAJECTORY_BRANCHES', 'a trajectory with several branches is no single sequence', {
+  throw new GradusError('TRAJECTORY_BRANCHES', 'a trajectory with several branches is not a single sequence', {
     hint: 'trainingSequences makes one of each branch',
   });
 }

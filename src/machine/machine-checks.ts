@@ -111,7 +111,7 @@ export const machineChecks = {
     }
     return {
       ok: false,
-      detail: 'no NVIDIA GPU: nvidia-smi tells of none',
+      detail: 'no NVIDIA GPU: nvidia-smi lists none',
       fix: 'use a machine with one, or compute: modal',
     };
   },

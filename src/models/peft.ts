@@ -113,7 +113,7 @@ function numbersByPattern(value: unknown, key: string): Readonly<Record<string, 
   const entries = Object.entries(value ?? {});
   const areNumbers = entries.every(([, number]) => typeof number === 'number' && number > 0);
   if (areNumbers && !Array.isArray(value) && typeof (value ?? {}) === 'object') return Object.fromEntries(entries);
-  throw new GradusError('CHECKPOINT_INVALID', `adapter_config.json: ${key} is no table of positive numbers`, {
+  throw new GradusError('CHECKPOINT_INVALID', `adapter_config.json: ${key} is not a table of positive numbers`, {
     hint: 'the adapter may be damaged; download it again',
   });
 }

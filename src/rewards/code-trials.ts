@@ -198,7 +198,7 @@ function lined(value: unknown, column: string): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   if (Array.isArray(value) && value.every((line) => ['string', 'number', 'bigint'].includes(typeof line)))
     return value.join('\n');
-  throw invalid(column, 'holds an input or output that is no text');
+  throw invalid(column, 'holds an input or output that is not a text');
 }
 
 function textOf(base64: string): string {

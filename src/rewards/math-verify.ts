@@ -38,7 +38,7 @@ export function mathVerify(config: MathVerifyConfig = {}): RewardFunction {
     const scoreBy = (by: EquivalenceMode) =>
       compareWithGold(input, answer_column, (completion, goldText) => {
         const gold = goldOf(goldText);
-        if (gold.length === 0) throw goldAnswerInvalid(answer_column, `is no answer: ${JSON.stringify(goldText)}`);
+        if (gold.length === 0) throw goldAnswerInvalid(answer_column, `is not an answer: ${JSON.stringify(goldText)}`);
         return areEquivalent(gold, answerOf(completion), by) ? 1 : 0;
       });
     const scores = { strict: scoreBy('strict'), lenient: scoreBy('lenient') };

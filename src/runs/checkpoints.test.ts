@@ -75,13 +75,13 @@ for (const [what, harm, damage] of [
   ['that says true for its step', amended({ step: true }), /state\.json says that it is of step true/],
   ['that says it is another', amended({ step: 5 }), /state\.json says that it is of step 5/],
   ['with no tokens', amended({ num_tokens: null }), /state\.json has a num_tokens that is no count/],
-  ['with no data', amended({ data: null }), /state\.json has data that is no object/],
-  ['with a list for data', amended({ data: [4] }), /state\.json has data that is no object/],
-  ['at half a row', amended({ data: { position: -1.5 } }), /state\.json has a position in the data that is none/],
-  ['at no row', amended({ data: { position: null } }), /state\.json has a position in the data that is none/],
-  ['at a row by name', amended({ data: { position: '4' } }), /state\.json has a position in the data that is none/],
+  ['with no data', amended({ data: null }), /state\.json has data that is not an object/],
+  ['with a list for data', amended({ data: [4] }), /state\.json has data that is not an object/],
+  ['at half a row', amended({ data: { position: -1.5 } }), /state\.json has an invalid position in the data/],
+  ['at no row', amended({ data: { position: null } }), /state\.json has an invalid position in the data/],
+  ['at a row by name', amended({ data: { position: '4' } }), /state\.json has an invalid position in the data/],
   ['with no rewards', amended({ rewards: null }), /state\.json has rewards that are no object/],
-  ['with no metric', amended({ metric: null }), /state\.json has a metric that is no number/],
+  ['with no metric', amended({ metric: null }), /state\.json has a metric that is not a number/],
 ] as const) {
   test(`a checkpoint ${what} is detected, and the one before it is the last good one`, () => {
     harm();

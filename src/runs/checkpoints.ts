@@ -175,7 +175,7 @@ function inspect(folder: string): { readonly state?: CheckpointState; readonly d
     const fault = stateFault(state, stepOf(basename(folder)));
     if (fault !== undefined) return { damage: `${checkpointFiles.state} ${fault}` };
     for (const [name, expected] of Object.entries(state.files)) {
-      if (!statSync(join(folder, name)).isFile()) return { damage: `${name} is no file` };
+      if (!statSync(join(folder, name)).isFile()) return { damage: `${name} is not a file` };
       const { bytes, crc32 } = fingerprint(join(folder, name));
       if (bytes !== expected.bytes) return { damage: `${name} has ${bytes} bytes, not ${expected.bytes}` };
       if (crc32 !== expected.crc32) return { damage: `${name} has other content than was written` };
@@ -196,11 +196,11 @@ function stateFault(
   if (step !== expected) return `says that it is of step ${JSON.stringify(step)}`;
   if (tokens !== undefined && !(Number.isSafeInteger(tokens) && tokens >= 0))
     return 'has a num_tokens that is no count';
-  if (data !== undefined && !isObject(data)) return 'has data that is no object';
+  if (data !== undefined && !isObject(data)) return 'has data that is not an object';
   const { position = 0 } = data ?? {};
-  if (!Number.isSafeInteger(position) || Number(position) < 0) return 'has a position in the data that is none';
+  if (!Number.isSafeInteger(position) || Number(position) < 0) return 'has an invalid position in the data';
   if (rewards !== undefined && !isObject(rewards)) return 'has rewards that are no object';
-  if (metric !== undefined && !Number.isFinite(metric?.value)) return 'has a metric that is no number';
+  if (metric !== undefined && !Number.isFinite(metric?.value)) return 'has a metric that is not a number';
   return undefined;
 }
 

@@ -132,12 +132,12 @@ export function* fileChunks(path: string, from = 0): Generator<Uint8Array> {
 
 /** Throws `RUN_DAMAGED` for anything but a file: reading a pipe, for example, would wait for ever. */
 function assertFile(path: string): void {
-  if (!statSync(path).isFile()) throw damaged(path, 'it is no file');
+  if (!statSync(path).isFile()) throw damaged(path, 'it is not a file');
 }
 
 export function damaged(path: string, fault: string, cause?: unknown): GradusError {
   return new GradusError('RUN_DAMAGED', `${path} is damaged: ${fault}`, {
-    hint: `restore the file, or start the run anew with ${option('overwrite', true)}`,
+    hint: `restore the file, or start the run over with ${option('overwrite', true)}`,
     path,
     cause,
   });

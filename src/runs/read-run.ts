@@ -49,13 +49,13 @@ export function assertPlace(directory: string): void {
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
 function recordFault({ backend, step, max_steps, elapsed, verdict, trained_in }: RunRecord): string | undefined {
-  if (trained_in !== undefined && typeof trained_in !== 'string') return 'trained_in is no string';
-  if (backend !== undefined && typeof backend !== 'string') return 'backend is no string';
+  if (trained_in !== undefined && typeof trained_in !== 'string') return 'trained_in is not a string';
+  if (backend !== undefined && typeof backend !== 'string') return 'backend is not a string';
   for (const [name, value] of Object.entries({ step, max_steps, elapsed })) {
-    if (value !== undefined && typeof value !== 'number') return `${name} is no number`;
+    if (value !== undefined && typeof value !== 'number') return `${name} is not a number`;
   }
   const learning: unknown = isObject(verdict) ? verdict.learning : verdict;
-  if (learning !== undefined && typeof learning !== 'string') return 'its verdict is none';
+  if (learning !== undefined && typeof learning !== 'string') return 'its verdict is invalid';
   return undefined;
 }
 
@@ -73,7 +73,7 @@ export function isConfigured(directory: string): boolean {
 export function readResolvedConfig(directory: string, { trained_in } = readRun(directory)): unknown {
   if (!isConfigured(directory)) {
     throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
-      hint: `it ended before it began, or the file was lost: start it anew with ${option('overwrite', true)}`,
+      hint: `it ended before it began, or the file was lost: start it over with ${option('overwrite', true)}`,
       path: directory,
     });
   }

@@ -6,7 +6,7 @@ import type { RolloutRecord } from './records.ts';
 export function rolloutFault({ example, prompt, completions }: RolloutRecord): string | undefined {
   for (const [name, list] of Object.entries({ prompt, completions })) {
     if (!Array.isArray(list)) return `${name} is ${kindOf(list)}, not an array`;
-    if (!list.every(isObject)) return `${name} has an entry that is no object`;
+    if (!list.every(isObject)) return `${name} has an entry that is not an object`;
   }
   if (!isObject(example)) return `example is ${kindOf(example)}, not an object`;
   for (const { text, reward, messages } of completions) {

@@ -25,7 +25,7 @@ export function assertSamplerAgrees(metrics: Metrics, tolerance: number | undefi
     'SAMPLER_DIVERGED',
     `the sampler is not the model that is trained: their log-probabilities differ by ${difference.toPrecision(3)} a token`,
     {
-      hint: `up to ${tolerance} is rounding; native.rollout_dtype: float32 tells whether roundings grew too large`,
+      hint: `up to ${tolerance} is rounding; native.rollout_dtype: float32 shows whether rounding errors grew too large`,
       kind: 'failed',
     },
   );

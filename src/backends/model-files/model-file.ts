@@ -19,7 +19,7 @@ export function readModelText(path: string): string {
 export function ordinaryFile(path: string): Stats {
   const stats = statSync(path);
   if (stats.isFile()) return stats;
-  throw invalid(`cannot read ${path}: it is no ordinary file`);
+  throw invalid(`cannot read ${path}: it is not an ordinary file`);
 }
 
 function invalid(message: string): GradusError {

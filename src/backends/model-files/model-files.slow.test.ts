@@ -99,9 +99,14 @@ const damages: Damage[] = [
     'FILE_TRUNCATED',
     /model\.safetensors: /,
   ],
-  ['a pipe for config.json', pipe('config.json'), 'MODEL_FILE_INVALID', /config\.json: it is no ordinary file/],
-  ['a pipe for weights', pipe('model.safetensors'), 'MODEL_FILE_INVALID', /safetensors: it is no ordinary file/],
-  ['a device for weights', device('model.safetensors'), 'MODEL_FILE_INVALID', /safetensors: it is no ordinary file/],
+  ['a pipe for config.json', pipe('config.json'), 'MODEL_FILE_INVALID', /config\.json: it is not an ordinary file/],
+  ['a pipe for weights', pipe('model.safetensors'), 'MODEL_FILE_INVALID', /safetensors: it is not an ordinary file/],
+  [
+    'a device for weights',
+    device('model.safetensors'),
+    'MODEL_FILE_INVALID',
+    /safetensors: it is not an ordinary file/,
+  ],
   [
     'a pipe for an index',
     (folder) => {
@@ -109,7 +114,7 @@ const damages: Damage[] = [
       pipe('model.safetensors.index.json')(folder);
     },
     'MODEL_FILE_INVALID',
-    /index\.json: it is no ordinary file/,
+    /index\.json: it is not an ordinary file/,
   ],
   [
     'a config.json without end',

@@ -13,7 +13,7 @@ export function assertTokensKnown(ids: readonly number[], vocabularySize: number
   const unknown = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < vocabularySize));
   if (unknown === undefined) return;
   if (!Number.isInteger(unknown) || unknown < 0) {
-    throw new GradusError('TOKEN_INVALID', `${unknown} is no token`, {
+    throw new GradusError('TOKEN_INVALID', `${unknown} is not a token`, {
       hint: 'ids of tokens are whole numbers from 0 on',
     });
   }

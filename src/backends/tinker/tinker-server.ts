@@ -26,7 +26,7 @@ export async function serverLength(client: TinkerClient, config: Config, signal?
   const names = supported_models.flatMap(({ model_name }) => model_name ?? []);
   const near = nearest(wanted, names);
   throw new GradusError('TINKER_MODEL_UNSUPPORTED', `the Tinker server at ${baseUrl(config)} has no model ${wanted}`, {
-    hint: `set tinker.base_model to its name of the model: ${near ?? (names.slice(0, 10).join(', ') || 'it tells of none')}`,
+    hint: `set tinker.base_model to its name of the model: ${near ?? (names.slice(0, 10).join(', ') || 'it lists none')}`,
     path: 'tinker.base_model',
     kind: 'not_ready',
   });

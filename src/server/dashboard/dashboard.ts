@@ -127,7 +127,7 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
 
 function numberOf(name: string, text: string | undefined): number {
   if (/^\d{1,9}$/.test(text ?? '')) return Number(text);
-  throw new GradusError('USAGE', `${name} ${JSON.stringify(text)} is no number`, { hint: 'count from 0' });
+  throw new GradusError('USAGE', `${name} ${JSON.stringify(text)} is not a number`, { hint: 'count from 0' });
 }
 
 /** @param step the last one if absent */

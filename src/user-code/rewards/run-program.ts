@@ -41,7 +41,7 @@ export async function assertSandboxed(language: CodeLanguage): Promise<void> {
 
 function unavailable(): GradusError {
   return new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept from files and network on this system', {
-    hint: 'run on Linux with unshare, setpriv and user namespaces, or set allow_unsandboxed: true if what it may do is no matter',
+    hint: 'run on Linux with unshare, setpriv and user namespaces, or set allow_unsandboxed: true if it does not matter what the code does',
     path: 'allow_unsandboxed',
     kind: 'not_ready',
   });

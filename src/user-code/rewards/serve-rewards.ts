@@ -101,7 +101,7 @@ export async function answerLines(
 
 function parseQuestion(line: string): RewardQuestion {
   const invalid = (fault: string) =>
-    new GradusError('QUESTION_INVALID', `a line is no question: ${fault}`, {
+    new GradusError('QUESTION_INVALID', `a line is not a question: ${fault}`, {
       hint: 'each line is {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}',
     });
   let value: unknown;
