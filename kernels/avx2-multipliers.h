@@ -4,7 +4,10 @@
 #include "avx2-tiles.h"
 #include "vectors.h"
 
-enum { PLACES = 4 }; // in depth that are multiplied in a row
+enum {
+  PLACES = 4, // in depth that are multiplied in a row
+  HAS_LONG_LOOPS = 0,
+};
 
 #define PREFETCH_COLUMNS(from) __builtin_prefetch(from, 0, 3)
 

@@ -8,7 +8,8 @@ enum {
   SPAN = 4 * BLOCK, // depth of a panel that stays in a core's first cache while all rows are multiplied with it
   MOST_ROWS = QUARTER_REGISTERS / 8, // whose sums are in registers
   FEWER_ROWS = MOST_ROWS,
-  PLACES = 4, // in depth that are multiplied in a row
+  PLACES = QUARTER_REGISTERS / 4, // in depth that are multiplied in a row: on NEON, eight numbers of a row are read by one instruction
+  HAS_LONG_LOOPS = PLACES == 8, // whether a loop of its own for whole blocks, whose end is known, is worth it
 };
 
 /** Processors see for themselves that memory is read in its order. */
@@ -16,9 +17,16 @@ enum {
 
 static inline int64_t next_rows(int64_t left) { return MOST_ROWS; }
 
-typedef Four Multipliers;
+typedef struct {
+  Four of[PLACES / 4];
+} Multipliers;
 
-static inline Multipliers multipliers_at(const float *from) { return load_four(from); }
+static inline __attribute__((always_inline)) Multipliers multipliers_at(const float *from) {
+  Multipliers x;
+  UNROLLED
+  for (int i = 0; i < PLACES / 4; i++) x.of[i] = load_four(from + 4 * i);
+  return x;
+}
 static inline __attribute__((always_inline)) Vector add_multiple(Vector sum, Vector numbers, Multipliers x, int place) {
-  return add_multiple_of(sum, numbers, x, place);
+  return add_multiple_of(sum, numbers, x.of[place / 4], place % 4);
 }

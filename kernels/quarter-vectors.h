@@ -227,6 +227,22 @@ static inline void transpose_four(FourInts *a, FourInts *b, FourInts *c, FourInt
   *d = SHUFFLED(ab_high, cd_high, 2, 3, 6, 7);
 }
 
+/** Stores 4 × 16 numbers as 16 × 4. */
+static inline void store_transposed(Vector rows[4], float *into, int64_t stride) {
+  Ints *r = (Ints *)rows;
+  transpose_four(&r[0].a, &r[1].a, &r[2].a, &r[3].a);
+  transpose_four(&r[0].b, &r[1].b, &r[2].b, &r[3].b);
+  transpose_four(&r[0].c, &r[1].c, &r[2].c, &r[3].c);
+  transpose_four(&r[0].d, &r[1].d, &r[2].d, &r[3].d);
+  UNROLLED
+  for (int i = 0; i < 4; i++) {
+    memcpy(into + i * stride, &r[i].a, sizeof r->a);
+    memcpy(into + (4 + i) * stride, &r[i].b, sizeof r->b);
+    memcpy(into + (8 + i) * stride, &r[i].c, sizeof r->c);
+    memcpy(into + (12 + i) * stride, &r[i].d, sizeof r->d);
+  }
+}
+
 static inline void transpose(Ints *rows) {
   UNROLLED
   for (int i = 0; i < 16; i += 4) {

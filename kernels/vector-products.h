@@ -10,6 +10,7 @@
 #include "avx2-multipliers.h"
 #else
 #include "quarter-multipliers.h"
+#include "quarter-squares.h"
 #endif
 
 enum { TWO_BLOCKS = 8192 }; // bytes ahead of what is read that are prefetched
@@ -42,6 +43,15 @@ static inline void pack_block(const float *from, int64_t stride, int along, int 
     for (int64_t part = 0; part < 2; part++) {
       Vector square[16];
       const int64_t across = width - 16 * half, deep = depth - 16 * part;
+#ifndef __AVX2__
+      if (!is_right || size == WHOLE_BLOCK) {
+        float *place = (float *)into + (is_right ? half * HIGH_BLOCK / 2 + part * 16 * 16 : half * 16 * BLOCK + part * 16);
+        const Square square = along ? (Square){from + 16 * half * stride + 16 * part, stride, across, deep, factor}
+                                    : (Square){from + 16 * part * stride + 16 * half, stride, deep, across, factor};
+        copy_square(square, along == is_right, place, is_right ? 16 : BLOCK);
+        continue;
+      }
+#endif
       if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
       if (!is_right) {
@@ -119,8 +129,14 @@ static inline __attribute__((always_inline)) void add_rows(const float *left, Co
   Vector sums[MOST_ROWS];
   UNROLLED
   for (int row = 0; row < rows; row++) sums[row] = load(into + row * BLOCK);
-  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride) UNROLLED_TWICE
-  for (int64_t k = 0; k < least(BLOCK, depth); k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
+  for (; depth > 0; depth -= BLOCK, left += BLOCK * BLOCK, right.numbers += right.stride)
+    if (HAS_LONG_LOOPS && depth >= BLOCK) {
+      UNROLLED_TWICE
+      for (int64_t k = 0; k < BLOCK; k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
+    } else {
+      UNROLLED_TWICE
+      for (int64_t k = 0; k < least(BLOCK, depth); k += PLACES) add_places(left + k, right.numbers + 16 * k, rows, sums);
+    }
   UNROLLED
   for (int row = 0; row < rows; row++) store(into + row * BLOCK, sums[row]);
 }
