@@ -80,6 +80,12 @@ function writeRun(name: string, changes: Record<string, unknown>, steps: number)
   writeFileSync(join('runs', name, 'metrics.jsonl'), lines.join(''));
 }
 
+mkdirSync(join('sweeps', 'dead'), { recursive: true });
+const rungs = [{ step: 2, trials: 1 }];
+const sweepPlan = { method: 'grid', metric: 'eval/accuracy', seeds: [0], trials: [{ number: 1, settings: {} }], rungs };
+const sweepProcess = { status: 'failed', pid: process.pid, started: '2026-01-01T00:00:00.000Z' };
+writeFileSync(join('sweeps', 'dead', 'sweep.json'), JSON.stringify({ ...sweepPlan, ...sweepProcess }));
+
 /** A command's arguments, its exit code, and the schema of its output. */
 type Case = readonly [line: string, exitCode: number, schema: string];
 
@@ -112,7 +118,18 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['eval tiny.yaml --n 2', 0, 'eval.result/1'],
     ['eval tiny.yaml --n 2 --set seed=7', 0, 'eval.result/1'],
     ['eval tiny --n 2 --set seed=7', 2, 'error/1'],
+    ['eval tiny --n 2 --require eval/sampled_accuracy>=0', 0, 'eval.result/1'],
+    ['eval tiny --n 2 --require final_success_rate>1', 5, 'eval.result/1'],
+    ['eval tiny --n 2 --require reward>1', 2, 'error/1'],
     ['eval nothing', 2, 'error/1'],
+  ],
+  sweep: [
+    ['sweep tiny.yaml --over learning_rate=0.01,0.02 --set max_steps=1 --no-preflight', 0, 'sweep.result/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01,0.02 --name planned --dry-run', 0, 'sweep.plan/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01,0.02', 2, 'error/1'],
+    ['sweep tiny.yaml --over learning_rte=0.01,0.02 --dry-run', 2, 'error/1'],
+    ['sweep tiny.yaml', 2, 'error/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01 --name behind --set max_steps=1 --detach', 0, 'sweep.detached/1'],
   ],
   sample: [
     ['sample latest --n 2', 0, 'sample.result/1'],
@@ -169,6 +186,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train tiny.yaml --name behind --detach', 0, 'train.detached/1'],
     ['runs wait behind --timeout 60', 0, 'runs.wait.result/1'],
     ['runs wait sick', 1, 'runs.wait.result/1'],
+    ['runs wait sweeps/tiny', 0, 'sweep.status/1'],
+    ['runs wait sweeps/behind', 0, 'sweep.status/1'],
+    ['runs wait sweeps/dead', 1, 'sweep.status/1'],
     ['runs wait busy --timeout 0', 6, 'runs.wait.result/1'],
   ],
   'runs tail': [
@@ -325,7 +345,7 @@ describe('one object on stdout', () => {
   )) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what takes its time shows that once, below.
-      for (const isTTY of /^(train|eval|export|sample|serve|dashboard|demo|init)/.test(line) && exitCode === 0
+      for (const isTTY of /^(train|eval|export|sample|serve|dashboard|demo|init|sweep)/.test(line) && exitCode === 0
         ? [true]
         : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);

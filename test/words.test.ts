@@ -17,10 +17,12 @@ const flags = new Set(
   commandFiles.flatMap((file) => Array.from(read(file).matchAll(/'(--[a-z][a-z-]*)(?=[ '])/g), ([, flag]) => flag!)),
 );
 
-/** Flags of other programs that share a name with one of ours, by the file that starts them. */
+/** Flags of the programs that a file starts, which may share a name with one of ours. */
 const ofOthers: Readonly<Record<string, readonly string[]>> = {
   'src/machine/machine-checks.ts': ['--format'],
   'src/modal/modal-run.ts': ['--detach'],
+  // It starts our own, of which each run of a sweep is a process.
+  'src/sweep/train-run.ts': ['--json', '--no-preflight', '--out', '--resume', '--set'],
 };
 /** What is written into folders for people: how to use these, command by command. */
 const isTemplate = (file: string) => /^src\/handoff\/\w+\/texts\.ts$/.test(file);

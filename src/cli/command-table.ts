@@ -20,6 +20,15 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       'train.result/1': async () => (await import('./schemas/train.ts')).trainSchema,
     },
   },
+  sweep: {
+    make: async (cli) => (await import('./commands/sweep.ts')).sweepCommand(cli),
+    prints: {
+      'sweep.detached/1': async () => (await import('./schemas/sweep.ts')).sweepDetachedSchema,
+      'sweep.plan/1': async () => (await import('./schemas/sweep.ts')).sweepPlanSchema,
+      'sweep.result/1': async () => (await import('./schemas/sweep.ts')).sweepSchema,
+      'sweep.status/1': async () => (await import('./schemas/sweep.ts')).sweepStatusSchema,
+    },
+  },
   eval: {
     make: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
     prints: {

@@ -1,8 +1,10 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
 import { counted } from '../common/counted.ts';
 import { mean } from '../common/statistics.ts';
+import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { TrackerEvent, TrainEvent } from '../training/event-schemas.ts';
+import { evaluationProgressLine } from './evaluation-progress.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
 import { sampleLine } from './sample-line.ts';
@@ -78,6 +80,13 @@ export class ProgressLine {
         for (const sample of event.samples.slice(0, SHOWN_SAMPLES)) this.#sample(event.step, sample);
         break;
     }
+  }
+
+  /** On a terminal alone: elsewhere an evaluation is told when it is made. */
+  evaluating(progress: EvaluationProgress): void {
+    if (!this.#rewrites) return;
+    this.#output.stderr.write(`\r\u001b[K${evaluationProgressLine(progress)}`);
+    this.#lineIsOpen = true;
   }
 
   /** Leaves the terminal at the start of a line. */

@@ -21,6 +21,7 @@ export type Deed =
   | 'listRewards'
   | 'testRewards'
   | 'listPresets'
+  | 'sweep'
   | 'handOff'
   | 'checkMachine'
   | 'begin'
@@ -55,6 +56,9 @@ export type OptionName =
   | 'rewardConfig'
   | 'settings'
   | 'split'
+  | 'over'
+  | 'trials'
+  | 'method'
   | 'temperature'
   | 'to'
   | 'topK'
@@ -96,6 +100,7 @@ const functions: Readonly<Record<Deed, string | { readonly said: (subject: strin
   testRewards: said('a test of the reward'),
   serveRewards: said('gradus_rewards.py'),
   listPresets: said('docs/agent/hyper-parameters.md'),
+  sweep: said('the search of settings'),
   handOff: said('a hand-off'),
   checkMachine: said('the check of the machine'),
   begin: said('a template of a project'),

@@ -15,7 +15,19 @@ import { trainingDefaults as training } from '../grpo/training-defaults.ts';
 import { roles } from '../message.ts';
 import { backendNames, type EnginePart } from './backend-table.ts';
 import { presetNames } from './preset-names.ts';
-import { curriculum, evaluation, lora, modal, native, rewardEntries, rollout, save, tinker, trl } from './sections.ts';
+import {
+  curriculum,
+  evaluation,
+  lora,
+  modal,
+  native,
+  rewardEntries,
+  rollout,
+  save,
+  sweep,
+  tinker,
+  trl,
+} from './sections.ts';
 import { count, duration, fraction, names, plainObject, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 import { templateVariables } from './template-variables.ts';
@@ -457,6 +469,10 @@ const keys = {
       ),
     eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
     save: save.prefault({}).describe('checkpoints'),
+    sweep: sweep
+      .nullable()
+      .default(null)
+      .meta(describedAs(() => `settings to try against one another, with ${call('sweep', 'CONFIG')}`)),
     sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
     trackers: z
       .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
@@ -496,6 +512,7 @@ const ofTheRun = [
   'max_cost',
   'eval',
   'save',
+  'sweep',
   'sample_every_steps',
   'trackers',
   'native',

@@ -129,6 +129,47 @@ export const save = z.strictObject({
   total_limit: count.nullable().default(3).describe('how many checkpoints to keep besides the best; null: all'),
 });
 
+/** Numbers to draw from, evenly or evenly in their logarithm. */
+const range = z
+  .strictObject({
+    min: z.number(),
+    max: z.number(),
+    scale: z.enum(['linear', 'log']).default('linear'),
+    integer: z.boolean().default(false).describe('draw whole numbers'),
+  })
+  .refine(({ min, max }) => min < max, 'expected min to be below max')
+  .refine(({ min, scale }) => scale === 'linear' || min > 0, 'expected a logarithmic range to begin above 0');
+
+export const sweepMethods = ['grid', 'random', 'halving'] as const;
+
+export const sweep = z.strictObject({
+  over: z
+    .record(z.string(), z.union([z.array(z.unknown()).nonempty(), range]))
+    .refine((over) => Object.keys(over).length > 0, 'expected at least one key')
+    .describe(
+      'the values to try, by dotted key: {learning_rate: [1e-5, 5e-5], lora.r: [8, 32]}; or ranges to draw from, {min, max, scale: log}',
+    ),
+  method: z
+    .enum(sweepMethods)
+    .default('grid')
+    .describe(
+      'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best go on at each rung (successive halving)',
+    ),
+  trials: count.nullable().default(null).describe('combinations to draw, with random and halving; null: all of them'),
+  seeds: count.default(1).describe('runs of each combination, with seed, seed + 1, …'),
+  metric: z
+    .string()
+    .default('eval/sampled_accuracy')
+    .describe('what decides, the larger the better: a metric of evaluations, or the mean of one of the last 10 steps'),
+  eta: z.int().min(2).default(3).describe('with halving: one of so many trials goes on, for so many times the steps'),
+  min_steps: count
+    .nullable()
+    .default(null)
+    .describe(
+      'with halving: the fewest steps after which trials are compared; null: as few as bring one trial to the end',
+    ),
+});
+
 export const devices = ['cpu', 'webgpu', 'cuda'] as const;
 export const rolloutDtypes = ['auto', 'float32', 'bfloat16', 'int8', 'int4'] as const;
 export const matmulPrecisions = ['highest', 'high', 'medium'] as const;

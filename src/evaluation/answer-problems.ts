@@ -25,7 +25,9 @@ export async function answerProblems(
   pass: Pass,
   options: EvaluationOptions,
 ): Promise<(readonly EvaluatedCompletion[])[]> {
-  const { log, seed, signal } = options;
+  const { log, seed, signal, onProgress } = options;
+  let answered = 0;
+  const report = () => onProgress?.({ step, pass: pass.pass, done: ++answered, of: problems.length });
   const done: (readonly EvaluatedCompletion[])[] = [];
   const heads = log ? problems.map((example, problem) => ({ step, problem, id: problemId(example) })) : [];
   const size = Math.max(1, Math.floor(COMPLETIONS_AT_ONCE / pass.count));
@@ -33,13 +35,16 @@ export async function answerProblems(
     const batch = Array.from(problems.slice(start, start + size), (_, i) => start + i);
     for (const problem of batch) {
       const known = log?.completions(heads[problem]!, pass.pass, pass.count);
-      if (known) done[problem] = known;
+      if (!known) continue;
+      done[problem] = known;
+      report();
     }
     const asked = batch.filter((problem) => done[problem] === undefined);
     if (asked.length === 0) continue;
     const seeds = { seed: streamSeed(seed, 'evaluation', start), numbers: asked.map((problem) => problem - start) };
     await answerBatch(asked, problems, { ...pass, ...seeds }, options, (problem, trajectories, completions) => {
       done[problem] = completions;
+      report();
       log?.add({
         ...heads[problem]!,
         ...promptAndAnswer(problems[problem]!, trajectories, options),

@@ -9,6 +9,14 @@ import { evaluation as evaluationSection } from '../config/sections.ts';
 import { stepCount } from '../data/problems.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
 import { cancelled, GradusError } from '../errors.ts';
+import {
+  assertRequirable,
+  type CheckedRequirement,
+  checkRequirements,
+  parseRequirement,
+  type Requirement,
+  requirementFailure,
+} from '../goals/requirements.ts';
 import { ownVersions } from '../package/versions.ts';
 import type { Example } from '../rl.ts';
 import { EvaluationFile } from '../runs/evaluation-file.ts';
@@ -22,6 +30,7 @@ import { rightAnswer } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
+import type { EvaluationProgress } from './evaluation-options.ts';
 import { openSubject } from './open-subject.ts';
 
 export interface EvaluateOptions {
@@ -39,10 +48,16 @@ export interface EvaluateOptions {
   readonly config?: ProgramConfig;
   /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
   readonly settings?: readonly string[];
+  /** Conditions on what is measured, such as `eval/accuracy>=0.9`. If one is not met, the result has `ok: false`. */
+  readonly require?: readonly string[];
+  /** Called with how many problems have been answered. */
+  readonly onProgress?: (progress: EvaluationProgress) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface EvaluateResult {
+  /** Whether all requirements are met. */
+  readonly ok: boolean;
   /** Absent if a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
   /** The adapter of a configuration that was evaluated; absent if it has none. */
@@ -59,6 +74,9 @@ export interface EvaluateResult {
   readonly baseline?: EvaluationRecord;
   /** Absent without a baseline, and for problems that were trained on, which show nothing about others. */
   readonly verdict?: Verdict;
+  readonly requirements?: readonly CheckedRequirement[];
+  /** Which requirement is not met. */
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
 const optionSchema = z.object({
@@ -69,6 +87,8 @@ const optionSchema = z.object({
   temperature,
   config: z.looseObject({}),
   settings: z.array(z.string()),
+  require: z.array(z.string()),
+  onProgress: z.custom<EvaluateOptions['onProgress']>((value) => typeof value === 'function', 'expected a function'),
   signal: z.instanceof(AbortSignal),
 } satisfies Record<keyof EvaluateOptions, z.ZodType>);
 
@@ -81,7 +101,8 @@ export async function evaluate(
   options: EvaluateOptions = {},
 ): Promise<EvaluateResult> {
   assertValid(optionSchema, options);
-  const { split = 'eval', signal } = options;
+  const { split = 'eval', signal, require = [], onProgress } = options;
+  const requirements = require.map(parseRequirement);
   const { setup, directory, checkpoint } = await openSubject(subject, {
     checkpoint: options.checkpoint,
     config: options.config,
@@ -92,22 +113,24 @@ export async function evaluate(
   try {
     const { config, model, problems } = setup;
     const settings = evaluationSettings(config, options);
+    assertRequirable(requirements, { ...config, eval: settings }, setup.rewardNames, 'evaluation');
     const asked = problems[split].slice(0, settings.limit);
     const temperature = options.temperature ?? config.temperature;
     if (!checkpoint || directory === undefined) {
-      const evaluation = await measure(setup, asked, 0, { k: settings.k, temperature, signal });
-      return { split, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
+      const evaluation = await measure(setup, asked, 0, { k: settings.k, temperature, signal, onProgress });
+      const found = { split, ...(config.adapter !== null && { adapter: config.adapter }), evaluation };
+      return withRequirements(found, requirements);
     }
     const { step, files } = checkpoint.state;
     const log = openLog(directory, step, setup, { asked, split, k: settings.k, temperature, files });
     try {
-      const measuring = { k: settings.k, temperature, log, signal };
+      const measuring = { k: settings.k, temperature, log, signal, onProgress };
       const baseline = await measure(setup, asked, 0, measuring);
       await model.load(checkpoint.folder, { weightsOnly: true });
       const evaluation = step === 0 ? baseline : await measure(setup, asked, step, measuring);
       const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
       const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
-      const result: EvaluateResult = {
+      const result: Found = {
         split,
         run: { dir: directory, step },
         ...(log && { completions: log.path }),
@@ -117,7 +140,8 @@ export async function evaluate(
         ...(verdict && { verdict }),
       };
       log?.finish(storedEvaluation(result));
-      return { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
+      const found = { ...result, ...(log && log.continued > 0 && { continued: log.continued }) };
+      return withRequirements(found, requirements);
     } finally {
       log?.close();
     }
@@ -126,8 +150,26 @@ export async function evaluate(
   }
 }
 
-/** The content of the file beside the completions, which is what the command prints. */
-export function storedEvaluation(result: EvaluateResult) {
+type Found = Omit<EvaluateResult, 'ok' | 'requirements' | 'error'>;
+
+/** The result with what was required of it, by the names of evaluations and by those of runs. */
+function withRequirements(found: Found, requirements: readonly Requirement[]): EvaluateResult {
+  if (requirements.length === 0) return { ok: true, ...found };
+  const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
+  const [before, after] = [accuracy(found.baseline), accuracy(found.evaluation)];
+  const measured = {
+    ...found.evaluation.metrics,
+    ...(after !== undefined && { final_success_rate: after }),
+    ...(before !== undefined && { random_baseline: before }),
+    ...(before !== undefined && after !== undefined && { lift: after - before }),
+  };
+  const checked = checkRequirements(requirements, measured);
+  const error = requirementFailure(checked, measured, found.run?.dir, 'the evaluation completed');
+  return { ok: error === undefined, ...found, requirements: checked, ...(error && { error }) };
+}
+
+/** What the file beside the completions holds, which is what the command prints where nothing is required. */
+export function storedEvaluation(result: Found & { readonly ok?: boolean }) {
   return storedResult('eval.result/1', 'eval', result);
 }
 
@@ -136,6 +178,7 @@ interface Measuring {
   readonly temperature: number;
   readonly log?: EvaluationFile | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly onProgress: EvaluateOptions['onProgress'];
 }
 
 /** Evaluates the model as it is loaded. Throws `CANCELLED`. */
@@ -143,7 +186,7 @@ async function measure(
   setup: Setup,
   asked: readonly Example[],
   step: number,
-  { k, temperature, log, signal }: Measuring,
+  { k, temperature, log, signal, onProgress }: Measuring,
 ): Promise<EvaluationRecord> {
   const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
   const record = await evaluatePolicy(asked, step, {
@@ -157,6 +200,7 @@ async function measure(
     progress: { step, maxSteps: stepCount(config, problems) },
     answer: (example) => rightAnswer(example, rewards),
     ...(log && { log }),
+    onProgress,
     signal,
   });
   if (record) return record;

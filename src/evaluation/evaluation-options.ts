@@ -18,6 +18,17 @@ export interface EvaluationLog {
   add(part: EvaluatedPart): void;
 }
 
+/** How far an evaluation is. */
+export interface EvaluationProgress {
+  /** The step of the policy. */
+  readonly step: number;
+  /** Whether problems are answered greedily, or by samples. */
+  readonly pass: EvaluationPass;
+  /** How many problems have been answered, of how many. */
+  readonly done: number;
+  readonly of: number;
+}
+
 export interface EvaluationOptions {
   readonly policy: Policy;
   readonly generator: (options: Partial<RolloutOptions>) => RolloutSource;
@@ -35,5 +46,7 @@ export interface EvaluationOptions {
   readonly answer?: (example: Example) => string | undefined;
   /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
   readonly log?: EvaluationLog;
+  /** Called as problems are answered. */
+  readonly onProgress?: ((progress: EvaluationProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

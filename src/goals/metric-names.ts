@@ -68,21 +68,24 @@ const otherNames: Readonly<Record<string, string>> = {
 export interface MetricAsker {
   /** What asks for the metric: the name of a flag or of a key. */
   readonly by: string;
-  /** Whether it is read during training, or when the run has ended. */
-  readonly at: 'any step' | 'end';
+  /** Whether it is read during training, when the run has ended, or of an evaluation alone. */
+  readonly at: 'any step' | 'end' | 'evaluation';
   /** The names of all rewards and scores; absent where they are not opened yet. */
   readonly scored?: readonly string[] | undefined;
 }
 
 /** Throws `METRIC_UNKNOWN` for a metric that no run with this configuration can have. */
 export function assertPossible(metric: string, config: Config, { by, at, scored }: MetricAsker): void {
-  const ofEnd = at === 'end' ? [...evaluationSummaryNames, MEAN_REWARD] : [MEAN_REWARD, 'step'];
+  const ofEnd = {
+    'any step': [MEAN_REWARD, 'step'],
+    end: [...evaluationSummaryNames, MEAN_REWARD],
+    evaluation: evaluationSummaryNames,
+  }[at];
   const rewards = scored ?? namesOfRewards(config);
   const names = [
     ...(config.eval === null ? ofEnd.filter((name) => !evaluationSummaryNames.includes(name)) : ofEnd),
     ...(config.eval ? [...evaluationMetricNames(rewards ?? [], config.eval.k), ...episodeNames] : []),
-    ...(rewards ?? []).map((name) => `rewards/${name}/mean`),
-    ...stepNames.filter((name) => name !== 'kl' || hasKl(config)),
+    ...(at === 'evaluation' ? [] : stepMetricNames(config, rewards)),
   ];
   const refuse = (why: string, hint: string) => {
     throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path: metric });
@@ -94,6 +97,7 @@ export function assertPossible(metric: string, config: Config, { by, at, scored 
     );
   }
   if (names.includes(metric)) return;
+  if (at === 'evaluation' && !metric.startsWith('eval/')) throw unknownMetric(metric, names, by, 'an evaluation');
   if (evaluationSummaryNames.includes(metric)) {
     refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
   }
@@ -105,11 +109,18 @@ export function assertPossible(metric: string, config: Config, { by, at, scored 
   throw unknownMetric(metric, names, by);
 }
 
-/** @param names of the metrics that exist */
-export function unknownMetric(metric: string, names: readonly string[], by: string): GradusError {
+function stepMetricNames(config: Config, rewards: readonly string[] = []): string[] {
+  return [
+    ...rewards.map((name) => `rewards/${name}/mean`),
+    ...stepNames.filter((name) => name !== 'kl' || hasKl(config)),
+  ];
+}
+
+/** @param names of the metrics that exist @param whose what was to have it */
+export function unknownMetric(metric: string, names: readonly string[], by: string, whose = 'the run'): GradusError {
   const ours = named(otherNames, metric) ?? names.find((name) => name === `eval/${metric}`);
   const hint = ours !== undefined && names.includes(ours) ? `here it is called ${ours}; ` : '';
-  return new GradusError('METRIC_UNKNOWN', `${by}: the run has no metric ${metric}`, {
+  return new GradusError('METRIC_UNKNOWN', `${by}: ${whose} has no metric ${metric}`, {
     hint: `${hint}${nearestNames(metric, names)}`,
     path: metric,
   });

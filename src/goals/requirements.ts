@@ -52,15 +52,16 @@ export function readRequirements(texts: readonly string[] = [], config: Config):
 }
 
 /**
- * Throws `METRIC_UNKNOWN` for a metric that the result of a run with this configuration cannot have.
+ * Throws `METRIC_UNKNOWN` for a metric that the result of a run with this configuration cannot have, or an evaluation by itself.
  * @param scored the names of all rewards, once they are known
  */
 export function assertRequirable(
   requirements: readonly Requirement[],
   config: Config,
   scored?: readonly string[],
+  at: 'end' | 'evaluation' = 'end',
 ): void {
-  for (const { metric } of requirements) assertPossible(metric, config, { by: option('require'), at: 'end', scored });
+  for (const { metric } of requirements) assertPossible(metric, config, { by: option('require'), at, scored });
 }
 
 /** @param metrics the measured values by name */
@@ -78,11 +79,13 @@ export function checkRequirements(
 /**
  * The error for the first requirement that is not met; undefined if all are met.
  * @param run its name or path for commands
+ * @param done what has been done
  */
 export function requirementFailure(
   checked: readonly CheckedRequirement[],
   metrics: Readonly<Record<string, number>>,
   run = 'latest',
+  done = 'the run completed',
 ): { code: string; message: string; hint: string } | undefined {
   const unmeasured = checked.find(({ actual }) => actual === undefined);
   if (unmeasured) {
@@ -97,7 +100,7 @@ export function requirementFailure(
   );
   return {
     code: 'BELOW_BAR',
-    message: `the run completed, but ${parts.join('; ')}`,
+    message: `${done}, but ${parts.join('; ')}`,
     hint: `${call('diagnose', run)} tells what may have held it back`,
   };
 }

@@ -12,6 +12,7 @@ import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
+import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
@@ -51,6 +52,8 @@ export interface TrainOptions extends RunPlace {
   /** Whether to record where the first few steps spend time and memory, which makes them slower. @default false */
   readonly profile?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
+  /** Called as the problems of an evaluation are answered. */
+  readonly onEvaluation?: (progress: EvaluationProgress) => void;
   /** What the result suggests in its `next`, in your words. @default nothing */
   readonly next?: SayNext;
 }
@@ -104,12 +107,14 @@ export async function* trainEvents(
   }
 }
 
-type HereOptions = Pick<TrainOptions, 'preflight' | 'signal' | 'next'> & { readonly profiler: Profiler | undefined };
+type HereOptions = Pick<TrainOptions, 'preflight' | 'signal' | 'next' | 'onEvaluation'> & {
+  readonly profiler: Profiler | undefined;
+};
 
 /** Trains on this machine. */
 async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
   const { config, values, requirements, reference, resume } = run;
-  const { signal, profiler, next } = options;
+  const { signal, profiler, next, onEvaluation } = options;
   const since = performance.now();
   const tracking = await connectTrackers(config, signal);
   const adapter = resume ? undefined : await readStartAdapter(config, signal);
@@ -121,7 +126,7 @@ async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerato
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));
-    const training = new TrainingRun(setup, store, { signal, adapter, preflight: report, profile });
+    const training = new TrainingRun(setup, store, { signal, adapter, preflight: report, profile, onEvaluation });
     const events = training.run();
     const conclude = (record: RunRecord) =>
       trainResult({
@@ -158,6 +163,7 @@ const optionSchema = z.object({
   yes: z.boolean(),
   profile: z.boolean(),
   next: z.custom<TrainOptions['next']>((value) => typeof value === 'function', 'expected a function'),
+  onEvaluation: z.custom<TrainOptions['onEvaluation']>((value) => typeof value === 'function', 'expected a function'),
   onEvent: z.custom<TrainOptions['onEvent']>((value) => typeof value === 'function', 'expected a function'),
   out: z.string(),
   name: z.string(),

@@ -1,6 +1,6 @@
 // What a training is asked to do, and all that follows from it before anything is opened: computed once and handed on.
 import { basename, join, resolve } from 'node:path';
-import { option } from '../common/words.ts';
+import { call, option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
@@ -39,7 +39,17 @@ export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: re
   const { resume = false, overwrite = false } = place;
   const requirements = readRequirements(require, loaded.config);
   assertStoppable(loaded.config);
+  assertOneRun(loaded.config);
   return { ...loaded, reference, directory: resolve(reference), resume, overwrite, requirements };
+}
+
+/** Throws `CONFIG_CONFLICT` for a configuration of many runs. */
+function assertOneRun({ sweep }: LoadedConfig['config']): void {
+  if (sweep === null) return;
+  throw new GradusError('CONFIG_CONFLICT', 'sweep tries several settings, each in a run of its own', {
+    hint: `${call('sweep', 'CONFIG')} makes them; ${option('settings', ['sweep=null'])} trains the configuration as it is`,
+    path: 'sweep',
+  });
 }
 
 /** The same checks of metrics once more, when the names of all rewards and scores are known. Throws `METRIC_UNKNOWN`. */

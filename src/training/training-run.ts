@@ -8,6 +8,7 @@ import { haveSameData } from '../data/problems.ts';
 import { codeOf } from '../errors.ts';
 import { isBetter } from '../evaluation/better-evaluation.ts';
 import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
+import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import { samplePolicy } from '../evaluation/sample-policy.ts';
 import { Stopping } from '../goals/stopping.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
@@ -43,6 +44,8 @@ export interface TrainingRunOptions {
   readonly preflight?: PreflightReport | undefined;
   /** Profiles the first steps. */
   readonly profile?: StepProfile | undefined;
+  /** Called as the problems of an evaluation are answered. */
+  readonly onEvaluation?: ((progress: EvaluationProgress) => void) | undefined;
 }
 
 export class TrainingRun {
@@ -53,6 +56,7 @@ export class TrainingRun {
   readonly #preflight: PreflightReport | undefined;
   readonly #health: HealthMonitor;
   readonly #profile: StepProfile | undefined;
+  readonly #onEvaluation: TrainingRunOptions['onEvaluation'];
   readonly #stopping: Stopping;
   /** Why the run ends where it is, before its last step. */
   #end: EndedBy | undefined;
@@ -67,13 +71,15 @@ export class TrainingRun {
   #best: EvaluationRecord | undefined;
   #unsavedBest: number | undefined;
 
-  constructor(setup: Setup, store: RunStore, { signal, adapter, preflight, profile }: TrainingRunOptions = {}) {
+  constructor(setup: Setup, store: RunStore, options: TrainingRunOptions = {}) {
+    const { signal, adapter, preflight, profile, onEvaluation } = options;
     this.#setup = setup;
     this.#store = store;
     this.#signal = signal;
     this.#adapter = adapter;
     this.#preflight = preflight;
     this.#profile = profile;
+    this.#onEvaluation = onEvaluation;
     const { directory } = store;
     const evaluations = readEvaluations(directory);
     this.#restoreCheckpoints(directory, evaluations);
@@ -292,6 +298,7 @@ export class TrainingRun {
         progress: this.#progress(step),
         answer: (example) => rightAnswer(example, rewards),
         log,
+        onProgress: this.#onEvaluation,
         signal: this.#signal,
       });
       if (record) log.finish();

@@ -3,8 +3,11 @@ import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
 import type { EvaluateResult } from '../../evaluation/evaluate.ts';
+import type { CheckedRequirement } from '../../goals/requirements.ts';
 import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import { showEvaluations } from '../evaluation-progress.ts';
+import { exitCodeOfRun } from '../exit-codes.ts';
 import { interval95 } from '../formatting.ts';
 import { changedLine, evaluationLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
@@ -12,6 +15,7 @@ import { withStopSignals } from '../signals.ts';
 const EXAMPLES = `Examples:
   gradus eval runs/small
   gradus eval latest --n 200 --k 1,8 --json
+  gradus eval latest --require 'eval/sampled_accuracy>=0.9' || echo "below the bar, or failed"
   gradus eval grpo.yaml                        the model as it is, before any training
   gradus eval grpo.yaml --set model=trained    another model, on the same problems
   gradus eval other.yaml --set adapter=small   a run with adapters, on the problems of another config file
@@ -24,6 +28,7 @@ interface EvalFlags {
   readonly checkpoint?: string;
   readonly temperature?: number;
   readonly set: readonly string[];
+  readonly require: readonly string[];
 }
 
 type Split = NonNullable<EvalFlags['split']>;
@@ -56,6 +61,12 @@ export function evalCommand(cli: Cli): Command {
       collect,
       [],
     )
+    .option(
+      '--require <bar>',
+      'METRIC>=NUMBER (or >, <=, <): exit with 5 if what is measured is below this bar (repeatable)',
+      collect,
+      [],
+    )
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
@@ -64,17 +75,18 @@ export function evalCommand(cli: Cli): Command {
 async function runEvaluation(
   { output }: Cli,
   subject: string,
-  { set, n, k, split, checkpoint, temperature }: EvalFlags,
+  { set, n, k, split, checkpoint, temperature, require }: EvalFlags,
 ) {
   const { evaluate, storedEvaluation } = await import('../../evaluation/evaluate.ts');
   const options = given({ problems: n, k, split, checkpoint, temperature, ...(set.length > 0 && { settings: set }) });
-  const result = await withStopSignals((signal) => evaluate(subject, { ...options, signal }));
-  output.result(storedEvaluation(result), evaluationSummary(result));
-  return undefined;
+  const onProgress = showEvaluations(output);
+  const result = await withStopSignals((signal) => evaluate(subject, { ...options, require, onProgress, signal }));
+  return output.outcome(storedEvaluation(result), evaluationSummary(result), exitCodeOfRun(result));
 }
 
 function evaluationSummary(result: EvaluateResult): string {
   const { run, adapter, split, evaluation, baseline, verdict, completions, continued, changed_files = [] } = result;
+  const { requirements = [] } = result;
   const asked = split === 'train' ? 'trained-on' : 'held-out';
   const subject = run ? `step ${run.step}` : adapter === undefined ? 'the model as it is' : `adapter ${adapter}`;
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
@@ -83,8 +95,13 @@ function evaluationSummary(result: EvaluateResult): string {
     `${subject}: ${evaluationLine(evaluation, asked)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
     ...changed_files.map(changedLine),
+    ...requirements.map(requirementLine),
     ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),
     ...(continued === undefined ? [] : [`went on after an interruption: ${continued} completions were there`]),
     ...(completions === undefined ? [] : [`completions: ${completions}`]),
   ].join('\n');
+}
+
+function requirementLine({ metric, comparison, value, actual, met }: CheckedRequirement): string {
+  return `${metric} ${comparison} ${value}: ${met ? 'met' : 'not met'}${actual === undefined ? '' : `, ${actual.toFixed(3)}`}`;
 }

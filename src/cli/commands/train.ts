@@ -114,6 +114,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
         preflight,
         signal,
         next: nextCommands,
+        onEvaluation: (evaluation) => progress.evaluating(evaluation),
         onEvent(event) {
           output.event(event);
           if (event.type === 'start') output.began(event.run);

@@ -1,11 +1,12 @@
 // eval.result/1: how good a policy is on held-out problems, compared with the policy that training started from.
 import { z } from 'zod';
+import { checkedRequirement } from '../../goals/requirements.ts';
 import { evaluationRecord, verdict } from '../../runs/records.ts';
 import { changedFiles } from '../../training/result-schema.ts';
-import { resultSchema } from './envelope.ts';
+import { outcomeSchema } from './envelope.ts';
 import { openedRun } from './records.ts';
 
-export const evalSchema = resultSchema(
+export const evalSchema = outcomeSchema(
   'eval.result/1',
   'eval',
   'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
@@ -29,5 +30,6 @@ export const evalSchema = resultSchema(
     verdict: verdict
       .exactOptional()
       .describe('absent if the baseline itself was evaluated, or problems that were trained on'),
+    requirements: z.array(checkedRequirement).exactOptional().describe('the results of --require'),
   },
 );

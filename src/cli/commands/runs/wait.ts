@@ -28,7 +28,10 @@ export function waitCommand(cli: Cli): Command {
     .action(cli.action((run: string, flags: { timeout?: number }) => wait(cli, run, flags.timeout)));
 }
 
-async function wait({ output }: Cli, name: string, timeout: number | undefined) {
+async function wait(cli: Cli, name: string, timeout: number | undefined) {
+  const { output } = cli;
+  const { readSweep } = await import('../../../sweep/sweep-files.ts');
+  if (readSweep(name)) return waitForSweep(cli, name, timeout);
   const { findRun, isActive, isConfigured, readResult } = await import('../../../runs/read-run.ts');
   const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
@@ -60,6 +63,35 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
     isActive(record) ? whileActive : whenOver,
   );
+}
+
+/** Prints what a sweep found, or that it has not completed. */
+async function waitForSweep({ output }: Cli, directory: string, timeout: number | undefined) {
+  const { readSweepResult, waitForSweep } = await import('../../../sweep/wait-sweep.ts');
+  const started = performance.now();
+  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
+    record: (await waitForSweep(directory, { signal, ...(timeout !== undefined && { timeout }) }))!,
+    stoppedBy: signal.reason as StopSignal | undefined,
+  }));
+  const waited = (performance.now() - started) / 1000;
+  const { status, trials: _, ...others } = record;
+  const result = status === 'completed' ? readSweepResult(directory) : undefined;
+  const found = { sweep: { dir: directory, ...others, status }, waited };
+  const told = { schema: 'sweep.status/1', command: 'runs wait', ...found };
+  if (result) {
+    const { nextAfterSweep } = await import('../sweep.ts');
+    const best = JSON.stringify(result.best.settings);
+    output.result({ ok: true, ...told, result, next: nextAfterSweep(result) }, `${directory}: the best: ${best}`);
+    return undefined;
+  }
+  const isActive = status === 'running';
+  const error: DescribedError = {
+    code: isActive ? 'STILL_RUNNING' : 'SWEEP_STOPPED',
+    message: isActive ? `the sweep is still running after ${duration(waited)}` : `the sweep is ${status}`,
+    hint: isActive ? 'wait again' : 'the same gradus sweep with --resume goes on',
+  };
+  const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
+  return output.outcome({ ok: false, ...told, error }, `${directory}: ${status}`, isActive ? whileActive : 1);
 }
 
 /** Why a run that is over did not complete; `undefined` if it did. */

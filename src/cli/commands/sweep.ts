@@ -1,0 +1,227 @@
+// gradus sweep: tries settings against one another, each in runs of its own.
+import { relative } from 'node:path';
+import { Command, Option } from 'commander';
+import { counted } from '../../common/counted.ts';
+import { given } from '../../common/given.ts';
+import { shellWord } from '../../common/shell-word.ts';
+import { parseValue } from '../../config/config-text.ts';
+import { sweepMethods } from '../../config/sections.ts';
+import { GradusError } from '../../errors.ts';
+import { signedDifference } from '../../runs/verdict.ts';
+import type { SweepEvent, SweepOptions } from '../../sweep/sweep.ts';
+import type { RankedTrial, SweepResult } from '../../sweep/sweep-schema.ts';
+import { collect, positiveInteger } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import { command } from '../command-words.ts';
+import { interval95, table } from '../formatting.ts';
+import { withStopSignals } from '../signals.ts';
+
+const EXAMPLES = `Examples:
+  gradus sweep grpo.yaml --over learning_rate=1e-5,5e-5,2e-4 --over lora.r=8,32 --seeds 3
+  gradus sweep grpo.yaml --over learning_rate=log:1e-6..1e-3 --method halving --trials 16
+  gradus sweep grpo.yaml --dry-run             what it would train, for a file with a section sweep
+  gradus sweep grpo.yaml --resume --jobs 2     go on after it was stopped or killed
+`;
+
+interface SweepFlags {
+  readonly over: readonly string[];
+  readonly method?: string;
+  readonly trials?: number;
+  readonly seeds?: number;
+  readonly metric?: string;
+  readonly eta?: number;
+  readonly minSteps?: number;
+  readonly set: readonly string[];
+  readonly jobs: number;
+  readonly name?: string;
+  readonly out?: string;
+  readonly resume?: boolean;
+  readonly preflight: boolean;
+  readonly dryRun?: boolean;
+  readonly detach?: boolean;
+}
+
+export function sweepCommand(cli: Cli): Command {
+  return new Command('sweep')
+    .description('try settings against one another, each in ordinary runs, and rank them by a held-out metric')
+    .argument('<config>', 'a YAML or JSON file, which may have a section sweep')
+    .option(
+      '--over <key=values>',
+      'the values of a key to try, in YAML: 1e-5,5e-5; or a range to draw from, MIN..MAX or log:MIN..MAX (repeatable; instead of sweep.over)',
+      collect,
+      [],
+    )
+    .addOption(
+      new Option(
+        '--method <method>',
+        'grid: all combinations to the end; random: --trials of them; halving: the best of them go on, rung by rung',
+      ).choices(sweepMethods),
+    )
+    .option('--trials <n>', 'combinations to draw, for random and halving', positiveInteger)
+    .option('--seeds <n>', 'runs of each combination, with different seeds', positiveInteger)
+    .option('--metric <metric>', 'what decides, the larger the better (default: eval/sampled_accuracy)')
+    .option(
+      '--eta <n>',
+      'with halving: one of so many goes on, for so many times the steps (default: 3)',
+      positiveInteger,
+    )
+    .option('--min-steps <n>', 'with halving: the fewest steps after which trials are compared', positiveInteger)
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--jobs <n>', 'runs to train at a time; changes no result', positiveInteger, 1)
+    .option('--name <name>', 'name of the sweep, whose folder is sweeps/NAME (default: the name of the config file)')
+    .option('--out <dir>', 'the folder, instead of sweeps/NAME')
+    .option('--resume', 'go on with the sweep in the folder; what has been trained is not trained again')
+    .option('--no-preflight', 'skip the check of each run for anything that would prevent learning')
+    .option('--dry-run', 'show the trials and the steps that they would take; train nothing')
+    .option('--detach', 'sweep in the background and return at once; gradus runs wait DIR waits for the end')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((config: string, flags: SweepFlags) => run(cli, config, flags)));
+}
+
+async function run(cli: Cli, file: string, flags: SweepFlags) {
+  const { output } = cli;
+  const { name, out, resume, jobs, preflight } = flags;
+  const options: SweepOptions = { ...given({ name, out, resume }), jobs, preflight, settings: settingsOf(flags) };
+  if (flags.dryRun) return showPlan(cli, file, options);
+  if (flags.detach) return startSweep(cli, file, options);
+  const { storedSweep, sweep } = await import('../../sweep/sweep.ts');
+  const result = await withStopSignals((signal) =>
+    sweep(file, { ...options, signal, onEvent: (event) => output.note(eventLine(event)) }),
+  );
+  const next = nextAfterSweep(result);
+  output.result({ ...storedSweep(result), next }, summary(result, output.suggested(next)));
+  return undefined;
+}
+
+/** What is worth typing after a sweep. */
+export function nextAfterSweep({ best: { config, runs } }: SweepResult): string[] {
+  const [run] = runs.map(relativeToHere);
+  return [command('train', relativeToHere(config)), command('evaluate', run), command('export', run, { out: 'DIR' })];
+}
+
+/** Shorter, where the sweep is below the working folder. */
+function relativeToHere(path: string): string {
+  const from = relative(process.cwd(), path);
+  return from.startsWith('..') ? path : from;
+}
+
+async function showPlan({ output, argv }: Cli, file: string, options: SweepOptions) {
+  const { planSweep } = await import('../../sweep/sweep.ts');
+  const { stepsOf } = await import('../../sweep/rungs.ts');
+  const { plan, reference, maxSteps } = planSweep(file, options);
+  const runs = plan.trials.length * plan.seeds.length;
+  const steps = { made: stepsOf(plan.rungs) * plan.seeds.length, grid: runs * maxSteps };
+  const would_run = ['gradus', ...argv.filter((argument) => argument !== '--dry-run')].map(shellWord).join(' ');
+  const lines = [
+    table([
+      ['trial', ...Object.keys(plan.trials[0]!.settings)],
+      ...plan.trials.map(({ number, settings }) => [String(number), ...Object.values(settings).map(cell)]),
+    ]),
+    ...plan.rungs.map(
+      ({ step, trials }) => `to step ${step}: ${counted(trials, 'trial')} of ${counted(plan.seeds.length, 'seed')}`,
+    ),
+    `${steps.made} steps, ${percent(steps.made / steps.grid)} of all trials to the end; the best by ${plan.metric}`,
+    `would run: ${would_run}`,
+  ];
+  output.result(
+    { ok: true, schema: 'sweep.plan/1', command: 'sweep', dir: reference, ...plan, runs, steps, would_run },
+    lines.join('\n'),
+  );
+  return undefined;
+}
+
+async function startSweep({ output, argv }: Cli, file: string, options: SweepOptions) {
+  const { detachSweep } = await import('../../sweep/detach-sweep.ts');
+  const { directory, reference, pid, log } = detachSweep(
+    file,
+    options,
+    argv.filter((argument) => argument !== '--detach'),
+  );
+  const next = [command('wait', reference, {}, '--timeout 300')];
+  output.result(
+    { ok: true, schema: 'sweep.detached/1', command: 'sweep', sweep: { dir: directory, pid }, log, next },
+    [
+      `${reference}: started in the background, process ${pid}; its log is ${log}`,
+      ...output.suggested(next).map((line) => `next: ${line}`),
+    ].join('\n'),
+  );
+  return undefined;
+}
+
+/** The changes to the configuration that the command line makes. Those of the section come last. */
+function settingsOf({ set, over, method, trials, seeds, metric, eta, minSteps: min_steps }: SweepFlags): string[] {
+  const keys = given({ method, trials, seeds, metric, eta, min_steps });
+  const tried = Object.fromEntries(over.map(parseOver));
+  return [
+    ...set,
+    ...(over.length > 0 ? [`sweep.over=${JSON.stringify(tried)}`] : []),
+    ...Object.entries(keys).map(([key, value]) => `sweep.${key}=${JSON.stringify(value)}`),
+  ];
+}
+
+/** Reads `learning_rate=1e-5,5e-5` and `learning_rate=log:1e-6..1e-3`. */
+function parseOver(text: string): [key: string, values: unknown] {
+  const [, key, values] = /^([\w.]+)\s*=(.+)$/s.exec(text.trim()) ?? [];
+  if (key === undefined || values === undefined) {
+    throw new GradusError('USAGE', `--over ${text}: expected KEY=VALUE,VALUE`, {
+      hint: 'for example --over learning_rate=1e-5,5e-5 or --over learning_rate=log:1e-6..1e-3',
+      path: '--over',
+    });
+  }
+  const [, scale, min, max] = /^(log:)?([-+.\deE]*?\d\.?)\.\.([-+.\deE]+)$/.exec(values.trim()) ?? [];
+  if (min === undefined || max === undefined) {
+    // YAML 1.2 has no 1e-5 without a point, but people and programs write it; ours has it.
+    return [key, parseValue(`[${values}]`, `--over ${key}`)];
+  }
+  const integer = /^[-+]?\d+$/.test(min) && /^[-+]?\d+$/.test(max);
+  return [key, { min: Number(min), max: Number(max), ...(scale && { scale: 'log' }), ...(integer && { integer }) }];
+}
+
+function eventLine(event: SweepEvent): string {
+  if (event.type === 'rung') {
+    const left = event.left < event.trials ? `, ${event.left} of ${counted(event.trials, 'trial')} go on` : '';
+    return `step ${event.step}: all compared${left}`;
+  }
+  const { settings, step, value, error, done, of } = event;
+  const what = error ?? (value === undefined ? `trained to step ${step}` : `${value.toFixed(3)} at step ${step}`);
+  return `${done} of ${of}: ${settingsText(settings)}: ${what}`;
+}
+
+function summary({ dir, metric, steps, table: trials, best, rungs }: SweepResult, next: readonly string[]): string {
+  const keys = Object.keys(trials[0]!.settings);
+  const rows = trials.map((trial) => [
+    String(trial.rank),
+    ...keys.map((key) => cell(trial.settings[key])),
+    String(trial.step),
+    trial.score ? `${trial.score.value.toFixed(3)} ${interval95(trial.score.interval)}`.trimEnd() : 'failed',
+    differenceText(trial),
+  ]);
+  const share = rungs.length > 1 ? `, ${percent(steps.made / steps.grid)} of a grid` : '';
+  return [
+    table([['rank', ...keys, 'step', metric, 'from the best'], ...rows]),
+    `${dir}: ${steps.made} steps${share}; the best: ${settingsText(best.settings)}, in ${best.config}`,
+    ...next.map((line) => `next: ${line}`),
+  ].join('\n');
+}
+
+function differenceText({ difference }: RankedTrial): string {
+  if (!difference) return '';
+  const { value, interval, over, paired } = difference;
+  if (!interval) return value.toFixed(3);
+  return `${signedDifference(value, interval)}, over ${over}${paired ? ', problem by problem' : ''}`;
+}
+
+function settingsText(settings: Readonly<Record<string, unknown>>): string {
+  return Object.entries(settings)
+    .map(([key, value]) => `${key}=${cell(value)}`)
+    .join(' ');
+}
+
+function cell(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function percent(fraction: number): string {
+  return `${Math.round(100 * fraction)} %`;
+}

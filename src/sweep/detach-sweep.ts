@@ -1,0 +1,33 @@
+// Starts a sweep in a separate process, which continues when this one ends.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../package/package-root.ts';
+import { planSweep, type SweepOptions } from './sweep.ts';
+import { assertSweepable, sweepFiles, writeSweep } from './sweep-files.ts';
+
+const launcher = join(packageRoot, 'bin', 'gradus');
+
+export interface DetachedSweep {
+  readonly directory: string;
+  /** The folder as it was given. */
+  readonly reference: string;
+  readonly pid: number;
+  /** The file with the process's stderr. */
+  readonly log: string;
+}
+
+/** Returns at once. Errors in the configuration, the trials and the folder are thrown here. @param argv the command line of the process, without the program's name */
+export function detachSweep(file: string, options: SweepOptions, argv: readonly string[]): DetachedSweep {
+  const { directory, reference, plan } = planSweep(file, options);
+  assertSweepable(directory, plan, options.resume ?? false);
+  mkdirSync(directory, { recursive: true });
+  const log = join(directory, sweepFiles.log);
+  const stderr = openSync(log, options.resume ? 'a' : 'w');
+  const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', 'ignore', stderr] });
+  closeSync(stderr);
+  // The folder is reserved, so that whoever waits finds a sweep.
+  writeSweep(directory, { ...plan, status: 'running', started: new Date().toISOString() }, child.pid!);
+  child.unref();
+  return { directory, reference, pid: child.pid!, log };
+}

@@ -1,0 +1,35 @@
+// Synchronous successive halving: after how many steps trials are compared, and how many go on (Jamieson and Talwalkar 2016, arXiv:1502.07943; Li et al. 2018, arXiv:1603.06560).
+import type { SweepSettings } from './search-space.ts';
+
+export interface Rung {
+  /** The step at which its trials are compared. */
+  readonly step: number;
+  /** How many trials are trained to that step. */
+  readonly trials: number;
+}
+
+/**
+ * The rungs of a sweep: one at the last step, unless it halves. One of `eta` trials goes on from a rung to the next, which has `eta` times its steps, and the last
+ * rung is at the last step: as many rungs as bring one trial there, or as begin at `min_steps`.
+ */
+export function rungsOf({ method, eta, min_steps }: SweepSettings, trials: number, maxSteps: number): Rung[] {
+  if (method !== 'halving') return [{ step: maxSteps, trials }];
+  const rungs: Rung[] = [{ step: maxSteps, trials: 1 }];
+  const fewest = min_steps ?? 1;
+  while (countAt(rungs.length - 1, trials, eta) > 1) {
+    const step = Math.ceil(maxSteps / eta ** rungs.length);
+    if (step < fewest || step >= rungs[0]!.step) break;
+    rungs.unshift({ step, trials: 1 });
+  }
+  return rungs.map(({ step }, i) => ({ step, trials: countAt(i, trials, eta) }));
+}
+
+/** The trials on a rung, counted from 0. */
+function countAt(rung: number, trials: number, eta: number): number {
+  return Math.max(1, Math.floor(trials / eta ** rung));
+}
+
+/** The steps that all trials together make, for each seed. */
+export function stepsOf(rungs: readonly Rung[]): number {
+  return rungs.reduce((sum, { step, trials }, i) => sum + trials * (step - (rungs[i - 1]?.step ?? 0)), 0);
+}

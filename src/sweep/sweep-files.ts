@@ -1,0 +1,121 @@
+// The folder of a sweep: what it is to do, its runs, and what it found.
+//
+//   sweep.json        what it tries and how, its process and its status. Replaced atomically
+//   result.json       what the command printed
+//   best.yaml         the configuration with the best settings
+//   t01-s42/          a run: the first trial with seed 42
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
+import { option } from '../common/words.ts';
+import { GradusError } from '../errors.ts';
+import { isAlive } from '../runs/processes.ts';
+import { readJson } from '../runs/read-lines.ts';
+import { runRecord } from '../runs/records.ts';
+import { replaceJson } from '../runs/replace-file.ts';
+import { processFields } from '../runs/reservation.ts';
+
+export const sweepFiles = {
+  record: 'sweep.json',
+  result: 'result.json',
+  best: 'best.yaml',
+  log: 'sweep.log',
+  claim: 'sweep.lock',
+} as const;
+
+const rung = z.strictObject({ step: z.int(), trials: z.int() });
+
+/** What decides which runs there are. */
+export const sweepPlan = z.strictObject({
+  method: z.enum(['grid', 'random', 'halving']),
+  metric: z.string(),
+  seeds: z.array(z.int()),
+  trials: z.array(z.strictObject({ number: z.int(), settings: z.record(z.string(), z.unknown()) })),
+  rungs: z.array(rung).describe('the steps after which trials are compared, and how many are trained to each'),
+});
+export type SweepPlan = Recorded<typeof sweepPlan>;
+
+/** sweep.json */
+export const sweepRecord = z.strictObject({
+  ...sweepPlan.shape,
+  status: runRecord.shape.status,
+  pid: z.int(),
+  pid_start: z.string().exactOptional(),
+  started: z.iso.datetime(),
+  ended: z.iso.datetime().exactOptional(),
+});
+export type SweepRecord = Recorded<typeof sweepRecord>;
+
+/** Undefined if there is no sweep. Throws `SWEEP_DAMAGED`. A sweep whose process is gone is `interrupted`. */
+export function readSweep(directory: string): SweepRecord | undefined {
+  const path = join(directory, sweepFiles.record);
+  if (!existsSync(path)) return undefined;
+  const parsed = sweepRecord.safeParse(readJson(path));
+  if (!parsed.success) {
+    throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it describes no sweep`, {
+      hint: `sweep into another folder: ${option('out')}`,
+      path,
+    });
+  }
+  const record = parsed.data;
+  const isGone = record.status === 'running' && !isAlive(record.pid, record.pid_start);
+  return isGone ? { ...record, status: 'interrupted' } : record;
+}
+
+/** Throws `SWEEP_EXISTS`, `SWEEP_ACTIVE`, `SWEEP_NOT_FOUND` and `RESUME_CONFIG_CHANGED`. */
+export function assertSweepable(directory: string, plan: SweepPlan, resume: boolean): void {
+  const before = readSweep(directory);
+  if (before?.status === 'running' && before.pid !== process.pid) {
+    throw new GradusError('SWEEP_ACTIVE', `process ${before.pid} is still sweeping into ${directory}`, {
+      hint: `wait for it, or stop it, or choose another ${option('out')}`,
+      path: directory,
+    });
+  }
+  // It was reserved for this process by the one that started it.
+  if (before?.status === 'running') return;
+  if (!resume) {
+    const others = existsSync(directory)
+      ? readdirSync(directory).filter((name) => name !== sweepFiles.log && name !== sweepFiles.claim)
+      : [];
+    if (others.length === 0) return;
+    throw new GradusError('SWEEP_EXISTS', `${directory} ${before ? 'holds a sweep already' : 'is not empty'}`, {
+      hint: `choose another ${option('out')} or ${option('name')}${before ? `, or give ${option('resume', true)}` : ''}`,
+      path: directory,
+    });
+  }
+  if (!before) {
+    throw new GradusError('SWEEP_NOT_FOUND', `there is no sweep in ${directory} to resume`, {
+      hint: `leave ${option('resume', true)} out to start one`,
+      path: directory,
+    });
+  }
+  const changed = Object.keys(sweepPlan.shape).filter(
+    (key) => JSON.stringify(before[key as keyof SweepPlan]) !== JSON.stringify(plan[key as keyof SweepPlan]),
+  );
+  if (changed.length === 0) return;
+  throw new GradusError('RESUME_CONFIG_CHANGED', `${changed.join(', ')} of the sweep had other values when it began`, {
+    hint: `set them back, or sweep into another folder: ${option('out')}`,
+    path: changed[0]!,
+  });
+}
+
+/** @param pid of the process that sweeps @default this one */
+export function writeSweep(
+  directory: string,
+  record: Omit<SweepRecord, 'pid' | 'pid_start'>,
+  pid: number = process.pid,
+): void {
+  replaceJson(join(directory, sweepFiles.record), { ...record, ...processFields(pid) });
+}
+
+/** `t01-s42`: sorts by trial. */
+export function runFolder(
+  directory: string,
+  { trials }: Pick<SweepPlan, 'trials'>,
+  trial: number,
+  seed: number,
+): string {
+  const width = Math.max(2, String(trials.length).length);
+  return join(directory, `t${String(trial).padStart(width, '0')}-s${seed}`);
+}

@@ -1,0 +1,312 @@
+// The door of this room: tries the settings of a sweep, each in ordinary runs, and ranks them.
+import { mkdirSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { option } from '../common/words.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
+import { cancelled, GradusError } from '../errors.ts';
+import { assertPossible } from '../goals/metric-names.ts';
+import { claim } from '../runs/claim.ts';
+import { isRun, readRun } from '../runs/read-run.ts';
+import { replaceFile, replaceJson } from '../runs/replace-file.ts';
+import { storedResult } from '../runs/stored-result.ts';
+import { openConfigFile } from '../setup/config-file.ts';
+import { inOrder } from './in-order.ts';
+import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
+import { rungsOf } from './rungs.ts';
+import { invalid, type LoadedTrial, type SweepSettings, settingTexts, trialsOf } from './search-space.ts';
+import { assertSweepable, runFolder, type SweepPlan, sweepFiles, writeSweep } from './sweep-files.ts';
+import type { RankedTrial, SweepResult } from './sweep-schema.ts';
+import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
+
+export interface SweepOptions {
+  /** Changes to the configuration, such as `max_steps=50`, `sweep.seeds=3`. */
+  readonly settings?: readonly string[];
+  /** The folder of the sweep. @default `<root>/<name>` */
+  readonly out?: string;
+  /** @default the name of the configuration's file */
+  readonly name?: string;
+  /** @default 'sweeps' */
+  readonly root?: string;
+  /** Go on with the sweep in the folder. @default false */
+  readonly resume?: boolean;
+  /** How many runs are trained at a time, which changes no result. @default 1 */
+  readonly jobs?: number;
+  /** Whether each run is checked before it is trained. @default true */
+  readonly preflight?: boolean;
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: (event: SweepEvent) => void;
+}
+
+/** A run has been trained to a rung, or a rung is over. */
+export type SweepEvent =
+  | {
+      readonly type: 'run';
+      readonly dir: string;
+      readonly settings: Readonly<Record<string, unknown>>;
+      readonly step: number;
+      readonly value?: number;
+      readonly error?: string;
+      readonly done: number;
+      readonly of: number;
+    }
+  | { readonly type: 'rung'; readonly step: number; readonly trials: number; readonly left: number };
+
+export interface PlannedSweep {
+  readonly directory: string;
+  readonly reference: string;
+  readonly plan: SweepPlan;
+  readonly trials: readonly LoadedTrial[];
+  readonly maxSteps: number;
+}
+
+/** What a sweep would do. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`. */
+export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
+  const loaded = openConfigFile(file, options.settings);
+  const { config } = loaded;
+  const { sweep } = config;
+  if (sweep === null) {
+    throw invalid(
+      'the configuration says nothing to try',
+      `give ${option('over', 'learning_rate=1e-5,5e-5')}, or a section sweep`,
+      'sweep',
+    );
+  }
+  if (config.compute !== 'local')
+    throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
+  assertPossible(sweep.metric, config, { by: 'sweep.metric', at: 'any step' });
+  const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
+  const maxSteps = lengthOf(trials, sweep);
+  const plan: SweepPlan = {
+    method: sweep.method,
+    metric: sweep.metric,
+    seeds: Array.from({ length: sweep.seeds }, (_, i) => config.seed + i),
+    trials: trials.map(({ number, settings }) => ({ number, settings })),
+    rungs: rungsOf(sweep, trials.length, maxSteps),
+  };
+  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
+  const reference = out ?? join(root, name);
+  return { directory: resolve(reference), reference, plan, trials, maxSteps };
+}
+
+/** The steps of a whole run. Throws `SWEEP_INVALID` where halving cannot know them. */
+function lengthOf(trials: readonly LoadedTrial[], { method }: SweepSettings): number {
+  const lengths = trials.map(({ loaded }) => loaded.config.max_steps);
+  if (method === 'halving' && lengths.includes(null)) {
+    throw invalid(
+      'method halving needs max_steps, of which its rungs are parts',
+      'set max_steps instead of epochs',
+      'max_steps',
+    );
+  }
+  return Math.max(...lengths.map((length) => length ?? Number.MAX_SAFE_INTEGER));
+}
+
+/**
+ * Trains the runs of a sweep, one rung after another, and ranks its trials. What has been trained before is not trained again, so that a sweep that ended early is
+ * resumed by the same call. The result does not depend on `jobs`. Throws the errors of `planSweep`, those about the folder, `SWEEP_FAILED` if no run was trained, `CANCELLED`.
+ */
+export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
+  const planned = planSweep(file, options);
+  const { directory, plan, reference } = planned;
+  assertSweepable(directory, plan, options.resume ?? false);
+  mkdirSync(directory, { recursive: true });
+  const release = claim(join(directory, sweepFiles.claim), (pid) => {
+    return new GradusError('SWEEP_ACTIVE', `process ${pid} is sweeping into ${reference}`, {
+      hint: `choose another ${option('out')}`,
+      path: reference,
+    });
+  });
+  const started = new Date().toISOString();
+  const record = { ...plan, started };
+  writeSweep(directory, { ...record, status: 'running' });
+  const end = (status: 'completed' | 'stopped' | 'failed') =>
+    writeSweep(directory, { ...record, status, ended: new Date().toISOString() });
+  try {
+    const result = await search(planned, file, options);
+    replaceJson(join(directory, sweepFiles.result), storedSweep(result));
+    end('completed');
+    return result;
+  } catch (error) {
+    end(error instanceof GradusError && error.code === 'CANCELLED' ? 'stopped' : 'failed');
+    throw error;
+  } finally {
+    release();
+  }
+}
+
+/** What result.json holds, which is what the command prints. */
+export function storedSweep(result: SweepResult) {
+  return storedResult('sweep.result/1', 'sweep', result);
+}
+
+type Ranked = TrialAtRung & { readonly trial: LoadedTrial; readonly step: number };
+
+async function search(planned: PlannedSweep, file: string, options: SweepOptions): Promise<SweepResult> {
+  const { plan, trials, directory, reference, maxSteps } = planned;
+  const errors = new Map<string, { readonly code: string; readonly message: string }>();
+  let left: readonly LoadedTrial[] = trials;
+  let order: readonly Ranked[] = [];
+  for (const [i, { step }] of plan.rungs.entries()) {
+    const outcomes = await trainRung(planned, file, left, step, errors, options);
+    if (outcomes.some(({ status }) => status === 'stopped')) throw stopped(options.signal, reference);
+    const atRung = left.map((trial) => ({
+      trial,
+      number: trial.number,
+      step,
+      runs: measuredRuns(planned, trial, step, errors),
+    }));
+    const rungOrder = ranked(atRung);
+    // Those that stay behind keep the place at which they were compared last.
+    order = [...rungOrder, ...order.filter(({ number }) => !left.some((trial) => trial.number === number))];
+    left = rungOrder.slice(0, plan.rungs[i + 1]?.trials ?? rungOrder.length).map(({ trial }) => trial);
+    options.onEvent?.({ type: 'rung', step, trials: atRung.length, left: left.length });
+  }
+  const [best] = order;
+  if (!best?.runs.some((run) => run)) throw allFailed(errors, reference);
+  const table = order.map((ranked, i): RankedTrial => rowOf(planned, ranked, i + 1, best, errors));
+  const config = join(directory, sweepFiles.best);
+  replaceFile(config, bestConfig(best.trial, plan, table[0]!));
+  const { trials: _, ...others } = plan;
+  return {
+    dir: directory,
+    ...others,
+    steps: { made: stepsMade(table), grid: trials.length * plan.seeds.length * maxSteps },
+    table,
+    best: {
+      trial: best.number,
+      settings: best.trial.settings,
+      config,
+      runs: plan.seeds.map((seed) => runFolder(directory, plan, best.number, seed)),
+    },
+  };
+}
+
+/** Trains all runs of some trials to a step. */
+function trainRung(
+  { plan, directory }: PlannedSweep,
+  file: string,
+  left: readonly LoadedTrial[],
+  step: number,
+  errors: Map<string, { readonly code: string; readonly message: string }>,
+  { settings = [], jobs = 1, preflight = true, signal, onEvent }: SweepOptions,
+): Promise<RunOutcome[]> {
+  const runs = left.flatMap((trial) => plan.seeds.map((seed) => ({ trial, seed })));
+  let done = 0;
+  return inOrder(runs, jobs, async ({ trial, seed }) => {
+    const dir = runFolder(directory, plan, trial.number, seed);
+    if (signal?.aborted) return { status: 'stopped' };
+    // What failed is not tried again until the sweep is resumed.
+    if (errors.has(dir)) return { status: 'trained', step };
+    const own = [...settings, ...settingTexts(trial.settings), 'sweep=null', `seed=${seed}`];
+    const outcome = await trainTo(
+      { directory: dir, file, settings: own, config: trial.loaded.config, preflight },
+      step,
+      signal,
+    );
+    if (outcome.status === 'stopped') return outcome;
+    if (outcome.status === 'failed') errors.set(dir, outcome.error);
+    const value = outcome.status === 'trained' ? measuredAt(dir, plan.metric, step)?.value : undefined;
+    done++;
+    onEvent?.({
+      type: 'run',
+      dir,
+      settings: { ...trial.settings, ...(plan.seeds.length > 1 && { seed }) },
+      step: outcome.status === 'trained' ? outcome.step : 0,
+      ...(value !== undefined && { value }),
+      ...(outcome.status === 'failed' && { error: `${outcome.error.code}: ${outcome.error.message}` }),
+      done,
+      of: runs.length,
+    });
+    return outcome;
+  });
+}
+
+function measuredRuns(
+  { plan, directory }: PlannedSweep,
+  { number }: LoadedTrial,
+  step: number,
+  errors: ReadonlyMap<string, unknown>,
+): TrialAtRung['runs'] {
+  return plan.seeds.map((seed) => {
+    const dir = runFolder(directory, plan, number, seed);
+    return errors.has(dir) ? undefined : measuredAt(dir, plan.metric, step);
+  });
+}
+
+function rowOf(
+  planned: PlannedSweep,
+  { trial, number, step, runs }: Ranked,
+  rank: number,
+  best: Ranked,
+  errors: ReadonlyMap<string, { readonly code: string; readonly message: string }>,
+): RankedTrial {
+  const { plan, directory } = planned;
+  const score = scoreOf({ number, runs }, plan.metric);
+  // The best trial has been compared at every step at which others were.
+  const atSameStep = { number: best.number, runs: measuredRuns(planned, best.trial, step, errors) };
+  const difference = number === best.number ? undefined : differenceOf({ number, runs }, atSameStep, plan.metric);
+  return {
+    rank,
+    trial: number,
+    settings: trial.settings,
+    step,
+    ...(score && { score }),
+    ...(difference && { difference }),
+    runs: plan.seeds.map((seed, i) => {
+      const dir = runFolder(directory, plan, number, seed);
+      const error = errors.get(dir);
+      const value = runs[i]?.value;
+      return {
+        seed,
+        dir,
+        step: isRun(dir) ? readRun(dir).step : 0,
+        ...(value !== undefined && { value }),
+        ...(error && { error }),
+      };
+    }),
+  };
+}
+
+function stepsMade(table: readonly RankedTrial[]): number {
+  return table.flatMap(({ runs }) => runs).reduce((sum, { step }) => sum + step, 0);
+}
+
+/** The configuration of a trial: what it does not leave to defaults, with absolute paths, so that it may be anywhere. */
+function bestConfig({ loaded, settings }: LoadedTrial, { metric }: SweepPlan, { score }: RankedTrial): string {
+  const chosen = Object.entries(settings).map(([key, value]) => `${key} ${JSON.stringify(value)}`);
+  const head = `# The best of a sweep: ${chosen.join(', ')}, of which ${metric} was ${score?.value.toFixed(3)}.\n`;
+  return head + stringify(givenValues(loaded));
+}
+
+function givenValues({ config, origins }: LoadedConfig): object {
+  const given = leafPaths(config).filter((path) => origins[dotted(path)] !== 'default' && dotted(path) !== 'sweep');
+  return given.reduce<Partial<Config>>(
+    (into, path) => withValueAt(into, path, valueAt(config, path)) as Partial<Config>,
+    {},
+  );
+}
+
+function stopped(signal: AbortSignal | undefined, reference: string): GradusError {
+  const hint = `the same call with ${option('resume', true)} goes on with ${reference}`;
+  if (signal?.aborted) return cancelled(signal, 'the sweep was stopped', hint);
+  return new GradusError('CANCELLED', 'a run of the sweep was stopped', { hint, kind: 'failed' });
+}
+
+function allFailed(
+  errors: ReadonlyMap<string, { readonly code: string; readonly message: string }>,
+  reference: string,
+): GradusError {
+  const [first] = errors.values();
+  return new GradusError(
+    'SWEEP_FAILED',
+    `no run of the sweep was measured${first ? `; the first: ${first.code}: ${first.message}` : ''}`,
+    {
+      hint: `train one of them alone to see why: ${reference}`,
+      kind: 'failed',
+      path: reference,
+    },
+  );
+}

@@ -1,0 +1,151 @@
+// Trains one run of a sweep to a step, in a process of its own: an ordinary run, which a later rung resumes.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LoadedConfig } from '../config/load.ts';
+import { isObject } from '../errors.ts';
+import { packageRoot } from '../package/package-root.ts';
+import { isRun, readEvaluations, readMetrics, readRun } from '../runs/read-run.ts';
+import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
+import { hasNotBegun } from '../runs/reservation.ts';
+import { waitForRun } from '../runs/wait-run.ts';
+
+const launcher = join(packageRoot, 'bin', 'gradus');
+
+/** A run that is to be trained. */
+export interface SweptRun {
+  readonly directory: string;
+  readonly file: string;
+  readonly settings: readonly string[];
+  readonly config: LoadedConfig['config'];
+  readonly preflight: boolean;
+}
+
+export type RunOutcome =
+  | { readonly status: 'trained'; readonly step: number }
+  | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly status: 'stopped' };
+
+/** The exit codes of a run that was asked to stop. */
+const stoppedBySignal: readonly (number | null)[] = [129, 130, 143];
+
+const MOST_ERROR = 16_384; // characters
+
+/** What a run says where another process began it a moment before: the child of a sweep that was killed. */
+const takenByOther: readonly string[] = ['RUN_EXISTS', 'RUN_ACTIVE'];
+const MOST_ATTEMPTS = 3;
+
+/** Trains to a step, or finds that this has been done, or that the run ended before. A run that another process still trains is waited for. */
+export async function trainTo(run: SweptRun, step: number, signal: AbortSignal | undefined): Promise<RunOutcome> {
+  const { directory } = run;
+  for (let attempt = 1; ; attempt++) {
+    const found = isRun(directory) ? await waitForRun(directory, { signal }) : undefined;
+    const before = found && !hasNotBegun(directory, found) ? found : undefined;
+    if (signal?.aborted) return { status: 'stopped' };
+    if (before && isDone(before, step)) return { status: 'trained', step: before.step };
+    const outcome = await startTraining(run, step, before !== undefined, signal);
+    if (!outcome) return { status: 'trained', step: readRun(directory).step };
+    const isTaken = outcome.status === 'failed' && takenByOther.includes(outcome.error.code) && isRun(directory);
+    if (!isTaken || attempt === MOST_ATTEMPTS) return outcome;
+  }
+}
+
+/** The condition with which a rung ends a run, which leaves `max_steps` and so the schedules alone. */
+function rungCondition(step: number): string {
+  return `step >= ${step}`;
+}
+
+/** Whether a run has made the steps of a rung, or what its own configuration lets it make. */
+function isDone({ status, step, max_steps, ended_by }: RunRecord, target: number): boolean {
+  if (status !== 'completed') return false;
+  const endedByRung = /^step >= \d+$/.test(ended_by?.condition ?? '');
+  return step >= Math.min(target, max_steps) || !endedByRung;
+}
+
+/** Undefined if the run was trained. */
+async function startTraining(
+  { directory, file, settings, config, preflight }: SweptRun,
+  step: number,
+  resume: boolean,
+  signal: AbortSignal | undefined,
+): Promise<Exclude<RunOutcome, { status: 'trained' }> | undefined> {
+  const conditions = [...config.stop_when, rungCondition(step)];
+  const given = [...settings, `stop_when=${JSON.stringify(conditions)}`];
+  const child = spawn(
+    process.execPath,
+    [
+      ...[launcher, 'train', file, '--out', directory, '--json'],
+      ...(resume ? ['--resume'] : []),
+      ...(preflight ? [] : ['--no-preflight']),
+      ...given.flatMap((setting) => ['--set', setting]),
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const texts = { out: '', error: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    texts.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    texts.error = (texts.error + text).slice(-MOST_ERROR);
+  });
+  const stop = () => child.kill('SIGTERM');
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', resolve);
+    });
+    if (code === 0) return undefined;
+    if (signal?.aborted || stoppedBySignal.includes(code)) return { status: 'stopped' };
+    return {
+      status: 'failed',
+      error: errorIn(texts.out) ?? {
+        code: 'RUN_FAILED',
+        message: lastLine(texts.error) || `it ended with exit code ${code}`,
+      },
+    };
+  } finally {
+    signal?.removeEventListener('abort', stop);
+  }
+}
+
+function errorIn(out: string): { code: string; message: string } | undefined {
+  try {
+    const { error } = JSON.parse(out) as { error?: unknown };
+    if (!isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string') return undefined;
+    return { code: error.code, message: error.message };
+  } catch {
+    return undefined;
+  }
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? '';
+}
+
+/** The steps of which a metric that is no evaluation’s is the mean. */
+const LAST_STEPS = 10;
+
+/** What is known of a run at a step. */
+export interface Measured {
+  readonly step: number;
+  readonly value: number;
+  /** Absent if the metric is no evaluation’s. */
+  readonly evaluation?: EvaluationRecord;
+}
+
+/** The value of a metric at a step, or at the last one before it; undefined if it was not measured. */
+export function measuredAt(directory: string, metric: string, step: number): Measured | undefined {
+  if (!existsSync(directory)) return undefined;
+  if (metric.startsWith('eval/')) {
+    const evaluation = readEvaluations(directory).findLast((record) => record.step <= step && record.step > 0);
+    const value = evaluation?.metrics[metric];
+    return evaluation && value !== undefined ? { step: evaluation.step, value, evaluation } : undefined;
+  }
+  const name = metric === 'mean_reward' ? 'reward' : metric;
+  const records = readMetrics(directory).filter((record) => record.step <= step && record[name] !== undefined);
+  const values = records.slice(-LAST_STEPS).map((record) => record[name]!);
+  if (values.length === 0) return undefined;
+  return { step: records.at(-1)!.step, value: values.reduce((sum, value) => sum + value, 0) / values.length };
+}

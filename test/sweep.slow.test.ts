@@ -1,0 +1,199 @@
+// Whole sweeps of a table of logits: the same winners for every number of jobs, killed and resumed, and a session without a person from a bar to an export.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { loadSchemas } from '../src/cli/command-table.ts';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { train } from '../src/launch/train.ts';
+import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { sweep } from '../src/sweep/sweep.ts';
+import type { SweepResult } from '../src/sweep/sweep-schema.ts';
+import { gradusHere, onlyObject, startGradus } from './gradus.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const publishedSchemas = await loadSchemas();
+const folder = temporaryFolder('sweep');
+const place = (name: string) => join(folder, name);
+process.chdir(folder);
+
+const toy: ConfigInput = {
+  backend: 'builtin',
+  taskset: 'digit-sum',
+  max_steps: 54,
+  prompts_per_step: 1,
+  num_generations: 24,
+  sample_every_steps: null,
+  eval: { limit: 32, every_steps: null, on_start: false },
+  save: { every_steps: null, best: 'eval/sampled_reward' },
+  sweep: {
+    over: { learning_rate: [0.1, 1, 2], beta: [0, 0.02] },
+    method: 'halving',
+    metric: 'eval/sampled_reward',
+  },
+};
+const file = place('toy.json');
+writeFileSync(file, JSON.stringify(toy));
+
+/** A result without the paths that depend on the folder. */
+const portable = (result: SweepResult) => JSON.stringify(result).replaceAll(result.dir, 'DIR');
+
+describe('successive halving', () => {
+  let one: SweepResult;
+  before(async () => {
+    one = await sweep(file, { out: place('one'), preflight: false });
+  });
+
+  test('trains few trials far and ranks all of them', () => {
+    assert.deepEqual(one.rungs, [
+      { step: 6, trials: 6 },
+      { step: 18, trials: 2 },
+      { step: 54, trials: 1 },
+    ]);
+    assert.deepEqual(
+      one.table.map(({ step }) => step),
+      [54, 18, 6, 6, 6, 6],
+    );
+    assert.deepEqual(one.steps, { made: 6 * 6 + 2 * 12 + 36, grid: 6 * 54 });
+    assert.equal(one.best.trial, one.table[0]!.trial);
+    assert.ok(Number(one.best.settings.learning_rate) >= 1);
+    for (const { difference, rank } of one.table) assert.equal(difference === undefined, rank === 1);
+    assert.ok(one.table.slice(1).every(({ difference }) => difference!.paired && difference!.interval));
+  });
+
+  test('a rung leaves schedules alone: the winner is the run that it would have been by itself', async () => {
+    const config = parse(readFileSync(one.best.config, 'utf8'));
+    assert.deepEqual(
+      [config.learning_rate, config.beta, config.max_steps],
+      [one.best.settings.learning_rate, one.best.settings.beta, 54],
+    );
+    await train(one.best.config, { out: place('alone'), preflight: false });
+    assert.deepEqual(readMetrics(place('alone')), readMetrics(one.best.runs[0]!));
+    assert.equal(readRun(one.best.runs[0]!).max_steps, 54);
+  });
+
+  test('with two jobs it finds the same', async () => {
+    assert.equal(portable(await sweep(file, { out: place('two'), jobs: 2, preflight: false })), portable(one));
+  });
+
+  test('killed at any moment and resumed, it finds the same, and trains nothing twice', async () => {
+    const started = startGradus(['sweep', file, '--out', place('killed'), '--no-preflight'], {
+      cwd: folder,
+      onStderr: (text, child) => /^3 of 6/m.test(text) && child.kill('SIGKILL'),
+    });
+    await started.finished;
+    const refused = await gradusHere(['sweep', file, '--out', place('killed'), '--json']);
+    assert.deepEqual([refused.code, (onlyObject(refused.stdout).error as { code: string }).code], [2, 'SWEEP_EXISTS']);
+    const waited = await gradusHere(['runs', 'wait', place('killed'), '--json']);
+    assert.deepEqual([waited.code, (onlyObject(waited.stdout).sweep as { status: string }).status], [1, 'interrupted']);
+    const began = readdirSync(place('killed'))
+      .filter((name) => /^t0[12]/.test(name))
+      .map((name) => readRun(join(place('killed'), name)).started);
+    const resumed = await sweep(file, { out: place('killed'), resume: true, preflight: false });
+    assert.equal(portable(resumed), portable(one));
+    assert.deepEqual(
+      readdirSync(place('killed'))
+        .filter((name) => /^t0[12]/.test(name))
+        .map((name) => readRun(join(place('killed'), name)).started),
+      began,
+    );
+    await assert.rejects(sweep(file, { out: place('killed'), resume: true, settings: ['sweep.eta=2'] }), {
+      code: 'RESUME_CONFIG_CHANGED',
+    });
+  });
+});
+
+test('a signal stops the runs with a checkpoint, and the sweep goes on', async () => {
+  const args = [
+    'sweep',
+    file,
+    '--out',
+    place('stopped'),
+    '--no-preflight',
+    '--set',
+    'max_steps=2000',
+    '--set',
+    'sweep.min_steps=600',
+  ];
+  let sent = false;
+  const stopped = await startGradus(args, {
+    cwd: folder,
+    onStderr: (text, child) => {
+      if (!sent && /^1 of /m.test(text)) sent = child.kill('SIGTERM');
+    },
+  }).finished;
+  assert.equal(stopped.code, 143, stopped.stderr);
+  assert.equal(JSON.parse(readFileSync(join(place('stopped'), 'sweep.json'), 'utf8')).status, 'stopped');
+  const runs = readdirSync(place('stopped')).filter((name) => name.startsWith('t'));
+  assert.ok(runs.every((name) => ['completed', 'stopped'].includes(readRun(join(place('stopped'), name)).status)));
+});
+
+test('a trial that fails is last, and the others are ranked', async () => {
+  const out = place('failing');
+  const result = await sweep(file, {
+    out,
+    preflight: false,
+    settings: ['max_steps=4', 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'],
+    // Somebody takes the place of the second run.
+    onEvent: (event) => event.type === 'run' && event.done === 1 && writeFileSync(join(out, 't02-s0'), ''),
+  });
+  assert.deepEqual(
+    result.table.map(({ trial, score }) => [trial, score !== undefined]),
+    [
+      [1, true],
+      [2, false],
+    ],
+  );
+  assert.equal(result.table[1]!.runs[0]!.error?.code, 'RUN_EXISTS');
+});
+
+describe('a session without a person: sweep, pick, train, evaluate against the bar, export', () => {
+  const demo = join(import.meta.dirname, '..', 'demo', 'demo.yaml');
+  const settings = [
+    'max_steps=45',
+    'prompts_per_step=16',
+    'num_generations=8',
+    'eval={every_steps: 5, limit: 64, on_start: false}',
+    'sample_every_steps=null',
+    'lr_scheduler_type=constant',
+  ];
+  const set = settings.flatMap((setting) => ['--set', setting]);
+
+  /** Runs the command and reads only its exit code and its one object, as a program would. */
+  async function ask<T>(exitCode: number, ...args: string[]): Promise<T> {
+    const { code, stdout, stderr } = await gradusHere([...args, '--json']);
+    assert.equal(code, exitCode, `${args.join(' ')}: ${stdout}${stderr}`);
+    const answer = onlyObject(stdout);
+    const { error } = publishedSchemas[answer.schema as string]!.safeParse(answer);
+    assert.equal(error && z.prettifyError(error), undefined, stdout);
+    return answer as T;
+  }
+
+  test('it takes a configuration, a bar and no answers', async () => {
+    const search = [demo, '--over', 'learning_rate=1e-6,1e-3,3e-3', '--method', 'halving', '--no-preflight', ...set];
+    const plan = await ask<{ steps: { made: number } }>(0, 'sweep', ...search, '--dry-run');
+    assert.equal(plan.steps.made, 3 * 15 + 30);
+    await ask(2, 'sweep', ...search, '--metric', 'eval/acuracy', '--dry-run');
+    const stop = 'eval/sampled_reward not improved for 2 evaluations';
+    const swept = await ask<SweepResult>(0, 'sweep', ...search, '--set', `stop_when=${stop}`, '--name', 'session');
+    assert.notEqual(swept.best.settings.learning_rate, 1e-6);
+    const trained = await ask<{ ended_by: { key: string } }>(
+      0,
+      ...['train', swept.best.config, '--name', 'final', '--no-preflight', '--set', 'stop_when=[]'],
+      ...['--stop-when', 'eval/sampled_accuracy >= 0.75'],
+    );
+    assert.equal(trained.ended_by.key, 'stop_when');
+    const bar = ['eval', 'final', '--n', '64', '--require'];
+    await ask(2, ...bar, 'eval/acuracy>=0.5');
+    const met = await ask<{ requirements: { met: boolean }[] }>(0, ...bar, 'eval/sampled_accuracy>=0.6');
+    assert.deepEqual(
+      met.requirements.map(({ met }) => met),
+      [true],
+    );
+    await ask(5, ...bar, 'eval/sampled_accuracy>=1.01');
+    await ask(0, 'export', 'final', '--out', place('exported'));
+    assert.ok(existsSync(place('exported/model.safetensors')));
+  });
+});
