@@ -1,13 +1,13 @@
 // Causal attention of segments of rows, and its gradients.
 //
 // A segment is a run of rows. Each of its rows attends to itself and to the rows before it, and to all rows of another segment, its prefix, if it
-// has one: so completions share the keys and values of their prompt. With a window, it attends to the last of these alone. Scores exist only for
-// some rows at a time, and the backward pass computes them again (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no
-// running maximum.
+// has one, and of that one's prefix, and so on: so completions share the keys and values of their prompt, and branches of a conversation what they begin with.
+// With a window, it attends to the last of these alone. Scores exist only for some rows at a time, and the backward pass computes them again
+// (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no running maximum.
 //
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
-// segment, a part, is a task. A part's scores have a column for each key: first those of the prefix, then those of its own segment up to its last
-// row, each padded to whole blocks. 32 rows are multiplied at a time, with the keys up to the last of them. Gradients of keys and values are summed
+// segment, a part, is a task. A part's scores have a column for each key: first those of its prefixes, then those of its own segment up to its last
+// row, each segment padded to whole blocks. 32 rows are multiplied at a time, with the keys up to the last of them. Gradients of keys and values are summed
 // for each part, transposed, and then over parts, in their order. Operands may be rounded, those of gradients coarsely; what shares a scale then is of
 // one segment.
 #pragma once
@@ -29,11 +29,19 @@ enum {
   SUMS_BYTES = 64 * 1024 * 1024 // of gradients that are not yet summed over parts, at most, if one head needs no more
 };
 
+/** The keys of one segment among those that rows of a segment attend to: of a prefix of theirs, or, last, of their own. */
+typedef struct {
+  int64_t segment, count;
+  int64_t block; // where they begin, in blocks
+  int64_t position; // and how many keys are before them
+} Stretch;
+
 /** Some rows of a segment. */
 typedef struct {
   int64_t segment, start, count;
-  int64_t prefix_blocks, blocks; // of its keys: those of the prefix, and all
-  int64_t prefix_count; // keys of the prefix
+  const Stretch *path; // the stretches of its prefixes, the first one first, and its own
+  int64_t stretches;
+  int64_t prefix_blocks, blocks; // of its keys: those of prefixes, and all
   int64_t sums; // where the sums for its keys begin, in blocks
 } Part;
 
@@ -51,6 +59,7 @@ typedef struct {
   int64_t first_query; // the first row of each segment that has a query
   int64_t window; // how many keys a row attends to, its own included; 0 for all
 
+  Stretch *paths; // of all segments, one after another
   Part *parts;
   int64_t part_count, sum_blocks; // and the blocks of all their keys
   int64_t *first_block; // of each segment, where its packed keys begin
@@ -92,41 +101,52 @@ static int64_t blocks_up_to(const Part *part, int64_t row) { return part->prefix
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
 static void multiply_columns(const Attention *a, const Part *part, int64_t kv_head, const Packed *strip, const Packed *packed, int64_t size,
                              int64_t rows, int64_t blocks, float *into) {
-  const int64_t segment = part->segment, stride = part->blocks * BLOCK;
+  const int64_t stride = part->blocks * BLOCK;
   const Factors none = {0};
+  const Stretch *stretch = part->path;
   for (int64_t block = 0; block < blocks; block++) {
-    const int own = block >= part->prefix_blocks;
-    const Packed *panels = packed + packed_place(a, kv_head, own ? segment : (int64_t)a->segments[segment].prefix);
-    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * size;
+    while (stretch + 1 < part->path + part->stretches && block >= stretch[1].block) stretch++;
+    const Packed *panel = packed + packed_place(a, kv_head, stretch->segment) + (block - stretch->block) * a->width * size;
     multiply((Factors){strip, panel, a->size, size, size}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
 /**
- * Multiplies rows, with a number for each key of a part's prefix and of so many of its own segment, with keys or values as depth.
+ * Multiplies rows, with a number for each key of a part's prefixes and of so many of its own segment, with keys or values as depth.
  * @param strip memory for the rows as they are packed
  */
 static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head, const float *numbers, Packed *strip, const Packed *packed,
                            int64_t size, int64_t rows, int64_t own_keys, float *into) {
-  const Segment *own = a->segments + part->segment;
-  const int64_t all_own = ceiling(own->count, BLOCK), columns = part->blocks * BLOCK, prefix = part->prefix_blocks;
-  pack_rows(numbers, columns, rows, part->prefix_count, 1, size, strip);
-  pack_rows(numbers + prefix * BLOCK, columns, rows, own_keys, 1, size, strip + prefix * size);
-  const Packed *own_panels = packed + packed_place(a, kv_head, part->segment);
-  const Packed *prefix_panels = packed + (prefix ? packed_place(a, kv_head, (int64_t)own->prefix) : 0);
-  for (int64_t panel = 0; panel < a->width; panel++)
-    multiply((Factors){strip, prefix_panels + panel * prefix * size, part->prefix_count, size, size},
-             (Factors){strip + prefix * size, own_panels + panel * all_own * size, own_keys, size, size},
-             (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
+  const int64_t columns = part->blocks * BLOCK, last = part->stretches - 1;
+  for (int64_t i = 0; i <= last; i++) {
+    const Stretch *s = part->path + i;
+    pack_rows(numbers + s->block * BLOCK, columns, rows, i < last ? s->count : own_keys, 1, size, strip + s->block * size);
+  }
+  for (int64_t panel = 0; panel < a->width; panel++) {
+    float *place = into + panel * BLOCK;
+    // Two at a time, so that there is a single product for a prompt and a completion of it.
+    for (int64_t i = last % 2 - 1; i < last; i += 2) {
+      const Factors none = {strip, packed, 0, size, size};
+      Factors pair[2] = {none, none};
+      for (int k = 0; k < 2; k++) {
+        const Stretch *s = part->path + i + k;
+        if (i + k < 0) continue;
+        const int64_t all = ceiling((int64_t)a->segments[s->segment].count, BLOCK);
+        pair[k] = (Factors){strip + s->block * size, packed + packed_place(a, kv_head, s->segment) + panel * all * size,
+                            i + k < last ? s->count : own_keys, size, size};
+      }
+      multiply(pair[0], pair[1], (Target){i > 0 ? place : 0, place, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
+    }
+  }
 }
 
 /** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
 static inline Mask attended(const Attention *a, const Part *part, int64_t row, int64_t column) {
-  const int64_t own = column - part->prefix_blocks * BLOCK;
-  const Mask keys = tail_mask(own >= 0 ? row + 1 - own : part->prefix_count - column);
-  if (!a->window) return keys;
-  const int64_t position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
-  return mask_andnot(keys, tail_mask(first - position));
+  const Stretch *own = part->path + part->stretches - 1, *stretch = own;
+  while (stretch > part->path && column < stretch->block * BLOCK) stretch--;
+  const int64_t key = column - stretch->block * BLOCK;
+  const Mask keys = tail_mask((stretch == own ? row + 1 : stretch->count) - key);
+  return a->window ? mask_andnot(keys, tail_mask(own->position + row + 1 - a->window - stretch->position - key)) : keys;
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
@@ -297,38 +317,58 @@ static void sum_task(void *data, size_t index) {
   const float *sums_of_head = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
   for (int64_t row = 0; row < a->rows; row++) memset(gradient + row * stride, 0, size * sizeof *gradient);
   for (const Part *part = a->parts; part < a->parts + a->part_count; part++) {
-    const Segment *own = a->segments + part->segment;
     const int64_t columns = part->blocks * BLOCK;
     const float *sums = sums_of_head + part->sums * BLOCK * a->size + first * columns;
-    if (part->prefix_blocks) {
-      const Segment *prefix = a->segments + own->prefix;
-      add_transposed(sums, columns, size, prefix->count, gradient + prefix->row * stride, stride);
+    for (const Stretch *s = part->path; s < part->path + part->stretches; s++) {
+      const int64_t keys = s->segment == part->segment ? part->start + part->count : s->count;
+      add_transposed(sums + s->block * BLOCK, columns, size, keys, gradient + a->segments[s->segment].row * stride, stride);
     }
-    add_transposed(sums + part->prefix_blocks * BLOCK, columns, size, part->start + part->count, gradient + own->row * stride, stride);
   }
 }
 
-/** Divides segments into parts. `parts` may be null, to count them. */
-static int64_t divide_work(const Attention *a, Part *parts) {
-  int64_t count = 0, sums = 0;
+/** Writes the path of each segment, one after another, unless `paths` is null. Returns how many stretches these are. */
+static int64_t lay_paths(const Attention *a, Stretch *paths) {
+  int64_t count = 0;
   for (int64_t segment = 0; segment < a->segment_count; segment++) {
-    const Segment *s = a->segments + segment;
-    const int64_t prefix_count = s->prefix < 0 ? 0 : (int64_t)a->segments[s->prefix].count, prefix_blocks = ceiling(prefix_count, BLOCK);
-    for (int64_t start = a->first_query; start < s->count; start += PART, count++) {
-      const int64_t rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
-      if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, prefix_count, sums};
-      sums += blocks;
+    int64_t deep = 0, block = 0, position = 0;
+    for (int64_t i = segment; i >= 0; i = (int64_t)a->segments[i].prefix) deep++;
+    count += deep;
+    if (!paths) continue;
+    for (int64_t i = segment, at = count; i >= 0; i = (int64_t)a->segments[i].prefix) paths[--at] = (Stretch){i, (int64_t)a->segments[i].count, 0, 0};
+    for (Stretch *s = paths + count - deep; s < paths + count; s++) {
+      s->block = block;
+      s->position = position;
+      block += ceiling(s->count, BLOCK);
+      position += s->count;
     }
   }
   return count;
 }
 
-/** Whether segments lie within the rows, and prefixes have none themselves. */
+/** Divides segments into parts. `parts` may be null, to count them. */
+static int64_t divide_work(const Attention *a, Part *parts) {
+  int64_t count = 0, sums = 0;
+  const Stretch *path = a->paths;
+  for (int64_t segment = 0; segment < a->segment_count; segment++) {
+    const Segment *s = a->segments + segment;
+    const Stretch *own = path;
+    while (own->segment != segment) own++;
+    for (int64_t start = a->first_query; start < s->count; start += PART, count++) {
+      const int64_t rows = least(PART, s->count - start), blocks = own->block + ceiling(start + rows, BLOCK);
+      if (parts) parts[count] = (Part){segment, start, rows, path, own + 1 - path, own->block, blocks, sums};
+      sums += blocks;
+    }
+    path = own + 1;
+  }
+  return count;
+}
+
+/** Whether segments lie within the rows, and each comes after its prefix. */
 static int segments_fit(const Attention *a) {
   for (int64_t i = 0; i < a->segment_count; i++) {
     const Segment *s = a->segments + i;
     if (s->row < 0 || s->count < 0 || s->row > a->rows || s->count > a->rows - s->row) return 0;
-    if (s->prefix >= a->segment_count || (s->prefix >= 0 && a->segments[s->prefix].prefix >= 0)) return 0;
+    if (s->prefix >= i) return 0;
   }
   return 1;
 }
@@ -358,10 +398,8 @@ static OrtStatus *differentiate_heads(Attention *a, OrtKernelContext *context) {
   return status;
 }
 
-/** Computes the output, or, where there is none, the gradients. */
-static OrtStatus *compute_attention(Attention *a, OrtKernelContext *context) {
-  const size_t query_bytes = a->rows * a->heads * a->size * sizeof(float);
-  if (covered(a) < a->rows) memset(a->output ? a->output : a->query_gradient, 0, query_bytes);
+/** Computes attention along paths that are laid out. */
+static OrtStatus *attend_along(Attention *a, OrtKernelContext *context) {
   a->part_count = divide_work(a, 0);
   if (a->part_count == 0) return 0;
   a->width = ceiling(a->size, BLOCK);
@@ -392,5 +430,17 @@ static OrtStatus *compute_attention(Attention *a, OrtKernelContext *context) {
   if (packed.memory) give_back(packed);
   free(a->parts);
   free(a->first_block);
+  return status;
+}
+
+/** Computes the output, or, where there is none, the gradients. */
+static OrtStatus *compute_attention(Attention *a, OrtKernelContext *context) {
+  const size_t query_bytes = a->rows * a->heads * a->size * sizeof(float);
+  if (covered(a) < a->rows) memset(a->output ? a->output : a->query_gradient, 0, query_bytes);
+  a->paths = malloc(lay_paths(a, 0) * sizeof *a->paths);
+  if (!a->paths) return a->segment_count > 0 ? out_of_memory() : 0;
+  lay_paths(a, a->paths);
+  OrtStatus *status = attend_along(a, context);
+  free(a->paths);
   return status;
 }

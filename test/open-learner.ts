@@ -21,6 +21,8 @@ export interface LearnerSetup {
   recompute?: boolean;
   dropout?: number;
   device?: Device;
+  /** The library of custom operators. @default ONNX Runtime's operators */
+  kernels?: string;
 }
 
 export async function openLearner(setup: LearnerSetup) {
@@ -33,6 +35,7 @@ export async function openLearner(setup: LearnerSetup) {
     recompute = false,
     dropout = 0,
     device = 'cpu',
+    kernels,
   } = setup;
   const stack = new DisposableStack();
   const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
@@ -65,7 +68,7 @@ export async function openLearner(setup: LearnerSetup) {
     ...(adapters && { adapters }),
     limits: { activationRows: 8192, completionTokens: 8192, ...limits },
     recompute,
-    session: { threads: 2, device, packing: 'each_run' },
+    session: { threads: 2, device, packing: 'each_run', ...(kernels !== undefined && { kernels }) },
   });
   stack.adopt(learner, (made) => made.dispose());
   return { learner, layout, values, gradients, optimizer, [Symbol.dispose]: () => stack.dispose() };

@@ -141,8 +141,8 @@ export interface Operators {
   cachedAttention: AttentionHeads & { readonly steps: Dimension };
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
-   * of rows: its first row, their number, and the index of its prefix, or −1. The prefix is a segment without a prefix. Each row attends to itself,
-   * to the segment's rows before it, and to all rows of the prefix; with a window, only to the last of all these rows.
+   * of rows: its first row, their number, and the index of its prefix, or −1. The prefix is an earlier segment, which may have one, too. Each row
+   * attends to itself, to the segment's rows before it, and to all rows of its prefixes; with a window, only to the last of all these rows.
    * Rows outside segments get 0. Segments do not overlap.
    */
   segmentAttention: AttentionHeads;
@@ -159,8 +159,8 @@ export interface Operators {
   /**
    * (query [R, keyHeads·K], key [R, keyHeads·K], value [R, valueHeads·V], decay [R, valueHeads], beta [R, valueHeads], segments int64 [S, 3]) →
    * the gated delta rule [R, valueHeads·V]: Yang, Kautz and Hatamizadeh 2024, arXiv:2412.06464. Each value head has a state, a matrix [K, V]. A row
-   * multiplies it by e^decay, adds β · key · (value − stateᵀ key)ᵀ, and reads stateᵀ query. Segments are those of `segmentAttention`, but a prefix may
-   * have a prefix, and comes before what continues it: a segment begins with the state after its prefix, or with zeros. Value heads that share a
+   * multiplies it by e^decay, adds β · key · (value − stateᵀ key)ᵀ, and reads stateᵀ query. Segments are those of `segmentAttention`: a segment
+   * begins with the state after its prefix, or with zeros. Value heads that share a
    * key head are adjacent. Decays are at most 0.
    */
   deltaRule: DeltaHeads;

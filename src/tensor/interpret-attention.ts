@@ -127,7 +127,9 @@ function attentionRows(
   const rowsOf = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
   return rowsOf(0, segments.shape[0]!).flatMap((index) => {
     const [first, count, prefix] = segment(index);
-    const before = prefix < 0 ? [] : rowsOf(segment(prefix)[0], segment(prefix)[1]);
+    const before: number[] = [];
+    for (let other = prefix; other >= 0; other = segment(other)[2])
+      before.unshift(...rowsOf(segment(other)[0], segment(other)[1]));
     return rowsOf(first, count).flatMap((row) =>
       rowsOf(0, heads).map((head) => {
         const keyValueHead = Math.floor((head * keyValueHeads) / heads);

@@ -38,7 +38,7 @@ export function layoutInputs(
   run: RunTensors,
 ): [string, HostTensor][] {
   const { U, G, C } = part.sizes;
-  const { ids, positions } = tokenRows(part, sequences);
+  const { ids, positions } = tokenRows(part);
   const { sources, targets, places } = trainedTokens(part, sequences);
   return [
     ['ids', run.integers([ids.length], ids)],
@@ -46,14 +46,17 @@ export function layoutInputs(
     ['sources', run.integers([sources.length], sources)],
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([U, G, C], places)],
-    ...(layout === 'packed' ? segmentInputs(part, sequences, run) : maskInputs(part, run)),
-    ...(config.convolutionLength === undefined ? [] : tapInputs(part, sequences, config.convolutionLength, run)),
-    ...(config.deltaRule && layout === 'padded' ? deltaInputs(part, sequences, most, run) : []),
+    ...(layout === 'padded' ? maskInputs(part, run) : segmentInputs(part, run)),
+    ...(config.convolutionLength === undefined ? [] : tapInputs(part, config.convolutionLength, run)),
+    ...(config.deltaRule && layout === 'padded' ? deltaInputs(part, most, run) : []),
   ];
 }
 
-function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors): [string, HostTensor][] {
-  const padding = prompts.flatMap(({ length }) => Array.from({ length: P }, (_, p) => (p < length ? 0 : HIDDEN)));
+function maskInputs({ segments, sizes: { U, P, C } }: MicroBatch, run: RunTensors): [string, HostTensor][] {
+  const prompts = segments.slice(0, U);
+  const padding = prompts.flatMap(({ tokens }) =>
+    Array.from({ length: P }, (_, p) => (p < tokens.length ? 0 : HIDDEN)),
+  );
   return [
     ['prompt_causal', run.floats([P, P], causal(P))],
     ['completion_causal', run.floats([C, C], causal(C))],
@@ -61,42 +64,21 @@ function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors
   ];
 }
 
-type Segment = readonly [first: number, count: number, prefix: number];
-
-/** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
-function segmentsOf({ prompts, slots, sizes, rows }: MicroBatch, sequences: readonly TrainingSequence[]): Segment[] {
-  return [
-    ...prompts.map(({ length }, prompt): Segment => [rows.promptStarts[prompt]!, length, -1]),
-    ...slots.map((index, slot): Segment => {
-      const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
-      return [rows.completionStarts[slot]!, length, Math.floor(slot / sizes.G)];
-    }),
-  ];
+/** Of each segment the first row, the number of its tokens, and the segment that it continues, or −1. */
+function segmentRows({ segments }: MicroBatch) {
+  return segments.map(({ row, tokens, prefix }) => [row, tokens.length, prefix] as const);
 }
 
 /** The taps of convolutions of this length. */
-function tapInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  length: number,
-  run: RunTensors,
-): [string, HostTensor][] {
+function tapInputs(part: MicroBatch, length: number, run: RunTensors): [string, HostTensor][] {
   const { count } = part.rows;
-  return [['taps', run.integers([count, length], segmentTaps(segmentsOf(part, sequences), count, length))]];
+  return [['taps', run.integers([count, length], segmentTaps(segmentRows(part), count, length))]];
 }
 
 /** The chunks of the delta rule, where it is no operator. */
-function deltaInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  positions: number,
-  run: RunTensors,
-): [string, HostTensor][] {
-  const { chunks, count, length, places, ancestors } = chunkInputs(
-    segmentsOf(part, sequences),
-    part.rows.count,
-    positions,
-  );
+function deltaInputs(part: MicroBatch, positions: number, run: RunTensors): [string, HostTensor][] {
+  const given = chunkInputs(segmentRows(part), part.rows.count, positions);
+  const { chunks, count, length, places, ancestors } = given;
   return [
     ['chunks', run.integers([count, length], chunks)],
     ['chunk_places', run.integers([places.length], places)],
@@ -104,49 +86,38 @@ function deltaInputs(
   ];
 }
 
-function segmentInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  run: RunTensors,
-): [string, HostTensor][] {
-  const segments = segmentsOf(part, sequences);
-  return [['segments', run.integers([segments.length, 3], segments.flat())]];
+function segmentInputs(part: MicroBatch, run: RunTensors): [string, HostTensor][] {
+  return [['segments', run.integers([part.segments.length, 3], segmentRows(part).flat())]];
 }
 
 /** The id of each row's token and its position in its own sequence, both 0 for padding. */
-function tokenRows({ prompts, slots, sizes: { G }, rows }: MicroBatch, sequences: readonly TrainingSequence[]) {
+function tokenRows({ segments, rows }: MicroBatch) {
   const ids = new Array<number>(rows.count).fill(0);
   const positions = [...ids];
-  const place = (tokens: readonly number[], row: number, position: number) => {
+  for (const { tokens, row, position } of segments)
     for (const [i, id] of tokens.entries()) {
       ids[row + i] = id;
       positions[row + i] = position + i;
     }
-  };
-  for (const [prompt, tokens] of prompts.entries()) place(tokens, rows.promptStarts[prompt]!, 0);
-  for (const [slot, index] of slots.entries()) {
-    if (index === undefined) continue;
-    place(sequences[index]!.completionIds, rows.completionStarts[slot]!, prompts[Math.floor(slot / G)]!.length);
-  }
   return { ids, positions };
 }
 
 /** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
-function trainedTokens(part: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const { prompts, slots, sizes, rows } = part;
+function trainedTokens({ segments, slots, paths, sizes }: MicroBatch, sequences: readonly TrainingSequence[]) {
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
   for (const [slot, index] of slots.entries()) {
-    const prompt = Math.floor(slot / sizes.G);
-    const lastOfPrompt = rows.promptStarts[prompt]! + prompts[prompt]!.length - 1;
-    const start = rows.completionStarts[slot]!;
     const sequence = index === undefined ? undefined : sequences[index]!;
+    const rows = paths[slot]!.flatMap((segment) => {
+      const { row, tokens } = segments[segment]!;
+      return tokens.map((_, i) => row + i);
+    });
     for (let c = 0; c < sizes.C; c++) {
       const isTrained = sequence?.mask[c];
       places.push(isTrained ? targets.length : undefined);
       if (!isTrained) continue;
-      sources.push(c === 0 ? lastOfPrompt : start + c - 1);
+      sources.push(rows[sequence.promptIds.length + c - 1]!);
       targets.push(sequence.completionIds[c]!);
     }
   }
@@ -185,9 +156,12 @@ export function lossInputs(
   ];
 }
 
-/** The random numbers of dropout. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is split. */
+/**
+ * The random numbers of dropout, for layouts that are no trees. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is
+ * split.
+ */
 export function dropoutInputs(
-  { prompts, slots, sizes, rows: { promptStarts, completionStarts, count } }: MicroBatch,
+  { segments, sizes, rows: { count } }: MicroBatch,
   adapters: LoraAdapters,
   seed: number,
   run: RunTensors,
@@ -197,12 +171,14 @@ export function dropoutInputs(
     return Array.from({ length }, () => random.uniform());
   };
   const rows = new Float32Array(count);
-  // In a layout without padding, surplus values are overwritten by those of the next sequence, or cut off at the end.
-  const place = (numbers: readonly number[], row: number) => {
-    for (const [i, number] of numbers.entries()) if (row + i < rows.length) rows[row + i] = number;
-  };
-  for (const [i, ids] of prompts.entries()) place(uniforms(sizes.P, 'prompt', ids.join(' ')), promptStarts[i]!);
-  for (const [i, index] of slots.entries()) place(uniforms(sizes.C, 'completion', index ?? -1), completionStarts[i]!);
+  for (const { tokens, row, completes } of segments) {
+    const isPrompt = completes === undefined;
+    const numbers = isPrompt
+      ? uniforms(sizes.P, 'prompt', tokens.join(' '))
+      : uniforms(sizes.C, 'completion', completes);
+    // In a layout without padding, surplus values are overwritten by those of the next segment, or cut off at the end.
+    rows.set(numbers.slice(0, count - row), row);
+  }
   return [
     ['dropout_rows', run.floats([rows.length, 1], rows)],
     ...[...adapters].map(([layer, { a }]): [string, HostTensor] => {

@@ -202,11 +202,13 @@ const graphOptions = <O extends Pick<LearnerOptions, 'session'>>(options: O) => 
   customOperators: hasCustomOperators(options.session),
 });
 
-/** Our custom attention needs no padding. */
-const layoutOf = ({ session }: Pick<LearnerOptions, 'session'>): Layout =>
-  hasCustomOperators(session) ? 'packed' : 'padded';
+/** Our custom attention needs no padding, and can share what sequences begin with. With dropout each sequence drops other numbers. */
+function layoutOf({ session, dropout = 0 }: Pick<LearnerOptions, 'session' | 'dropout'>): Layout {
+  if (!hasCustomOperators(session)) return 'padded';
+  return dropout > 0 ? 'packed' : 'tree';
+}
 
-const placementOf = (options: Pick<LearnerOptions, 'session' | 'architecture' | 'positions'>) => ({
+const placementOf = (options: Pick<LearnerOptions, 'session' | 'dropout' | 'architecture' | 'positions'>) => ({
   layout: layoutOf(options),
   config: options.architecture.config,
   positions: options.positions,

@@ -1,8 +1,9 @@
 // Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
-// C tokens. The layout of models/prefix-attention.ts pads all of them to these sizes, the layout of models/segment-attention.ts pads none.
-
+// C tokens. The layout of models/prefix-attention.ts pads all of them to these sizes, the layouts of models/segment-attention.ts pad none. In a tree,
+// sequences share what they have in common at their beginnings, whether that is of a prompt or of a completion.
 import type { Architecture } from '../../../models/families.ts';
 import type { TrainingSequence } from '../../../training-model.ts';
+import { pathTo, type TokenNode, TokenTree } from './token-tree.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {
@@ -11,14 +12,30 @@ interface PromptGroup {
   readonly members: readonly number[];
 }
 
+/** Tokens in rows one after another: a prompt, a completion, or a part of these that several sequences share. */
+export interface Segment {
+  readonly tokens: readonly number[];
+  /** The first row. */
+  readonly row: number;
+  /** How many tokens are before it in its sequences. */
+  readonly position: number;
+  /** The index of the segment that it continues, an earlier one, or −1. */
+  readonly prefix: number;
+  /** The index in the batch of the sequence of which it is the completion. */
+  readonly completes?: number;
+}
+
 /** What one run of the training graph takes. */
 export interface MicroBatch {
-  readonly prompts: readonly (readonly number[])[];
+  /** Unless they are in a tree, the prompts, then the completions. */
+  readonly segments: readonly Segment[];
   /** For each slot of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
   readonly slots: readonly (number | undefined)[];
+  /** For each slot the indices of the segments that its sequence consists of. */
+  readonly paths: readonly (readonly number[])[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
-  /** Rows of the activations: where each prompt and each completion begins, and how many there are. */
-  readonly rows: { readonly promptStarts: number[]; readonly completionStarts: number[]; readonly count: number };
+  /** How many rows of activations there are, and in how many of these is a token of a completion, padding included. */
+  readonly rows: { readonly count: number; readonly ofCompletions: number };
   /** Whether any of the micro-batch's sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
 }
@@ -30,8 +47,8 @@ export interface MicroBatchLimits {
   readonly completionTokens: number;
 }
 
-/** Whether prompts and completions are padded to equal lengths. */
-export type Layout = 'padded' | 'packed';
+/** Whether prompts and completions are padded to equal lengths, lie without padding, or share what they begin with, too. */
+export type Layout = 'padded' | 'packed' | 'tree';
 
 /** The most logits of one pass. About five matrices of this size exist at the same time. */
 const LOGITS_PER_PASS = 2 ** 25;
@@ -79,24 +96,24 @@ export function microBatches(
 ): MicroBatch[] {
   const groups = groupByPrompt(sequences);
   const isTeaching = ({ members }: PromptGroup) => members.some((member) => teaches(sequences[member]!));
-  const [teaching, silent] = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
+  const parted = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
   const placed = (part: readonly PromptGroup[]) => microBatch(part, sequences, layout);
   const fits = (part: readonly PromptGroup[]) => isWithin(placed(part), limits);
-  return [
-    ...joined(teaching, fits).map((part) => ({ ...placed(part), teaches: true })),
-    ...joined(silent, fits).map((part) => ({ ...placed(part), teaches: false })),
-  ];
+  return parted.flatMap((part, i) => {
+    const families = layout === 'tree' ? relatedGroups(part, sequences) : part.map((group) => [group]);
+    return joined(families, fits).map((groups) => ({ ...placed(groups), teaches: i === 0 }));
+  });
 }
 
 type Fits = (groups: readonly PromptGroup[]) => boolean;
 
-/** Splits groups that are too large, and joins small ones. */
-function joined(whole: readonly PromptGroup[], fits: Fits): PromptGroup[][] {
+/** Splits families of groups that are too large, and joins small ones. */
+function joined(families: readonly (readonly PromptGroup[])[], fits: Fits): PromptGroup[][] {
   const parts: PromptGroup[][] = [];
-  for (const group of whole.flatMap((group) => splitGroup(group, fits))) {
+  for (const family of families.flatMap((family) => splitFamily(family, fits))) {
     const open = parts.at(-1);
-    if (open && fits([...open, group])) open.push(group);
-    else parts.push([group]);
+    if (open && fits([...open, ...family])) open.push(...family);
+    else parts.push([...family]);
   }
   return parts;
 }
@@ -112,14 +129,39 @@ function groupByPrompt(sequences: readonly TrainingSequence[]): PromptGroup[] {
   return [...groups.values()];
 }
 
-function splitGroup(group: PromptGroup, fits: Fits): PromptGroup[] {
-  const { members, promptIds } = group;
-  for (let size = members.length; size > 1; size--) {
-    const parts = chunks(members, Math.ceil(members.length / Math.ceil(members.length / size)));
-    const split = parts.map((part) => ({ promptIds, members: part }));
-    if (split.every((part) => fits([part]))) return split;
+/** Groups whose sequences have so much in common that a tree has it once. */
+function relatedGroups(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): PromptGroup[][] {
+  const tree = new TokenTree();
+  const leaves = addSequences(tree, groups, sequences);
+  let slot = 0;
+  const families = Map.groupBy(groups, ({ members }) => {
+    const leaf = leaves[slot]!;
+    slot += members.length;
+    return pathTo(leaf)[0];
+  });
+  return [...families.values()];
+}
+
+/** Splits the members of groups into parts as few and as equal as fit. */
+function splitFamily(family: readonly PromptGroup[], fits: Fits): PromptGroup[][] {
+  const all = family.flatMap(({ promptIds, members }) => members.map((member) => ({ promptIds, members: [member] })));
+  for (let size = all.length; size > 1; size--) {
+    const split = chunks(all, Math.ceil(all.length / Math.ceil(all.length / size))).map(regrouped);
+    if (split.every(fits)) return split;
   }
-  return members.map((member) => ({ promptIds, members: [member] }));
+  return all.map((group) => [group]);
+}
+
+/** Groups next to each other with the same prompt as one. */
+function regrouped(groups: readonly PromptGroup[]): PromptGroup[] {
+  const result: PromptGroup[] = [];
+  for (const { promptIds, members } of groups) {
+    const last = result.at(-1);
+    if (last?.promptIds === promptIds)
+      result[result.length - 1] = { promptIds, members: [...last.members, ...members] };
+    else result.push({ promptIds, members });
+  }
+  return result;
 }
 
 function layoutSizes(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): MicroBatch['sizes'] {
@@ -131,27 +173,89 @@ function layoutSizes(groups: readonly PromptGroup[], sequences: readonly Trainin
   };
 }
 
-function isWithin({ rows: { completionStarts, count } }: Placed, limits: MicroBatchLimits): boolean {
-  return count <= limits.activationRows && count - completionStarts[0]! <= limits.completionTokens;
+function isWithin({ rows }: Placed, limits: MicroBatchLimits): boolean {
+  return rows.count <= limits.activationRows && rows.ofCompletions <= limits.completionTokens;
 }
 
 type Placed = Omit<MicroBatch, 'teaches'>;
 
 function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[], layout: Layout): Placed {
   const sizes = layoutSizes(groups, sequences);
-  const prompts = groups.map(({ promptIds }) => promptIds);
   const slots = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  const completions = slots.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
+  const placed = layout === 'tree' ? inTree(groups, sequences) : sideBySide(groups, slots, sizes, sequences, layout);
+  let member = 0;
+  return {
+    ...placed,
+    slots,
+    paths: slots.map((index) => (index === undefined ? [] : placed.paths[member++]!)),
+    sizes,
+  };
+}
+
+/** Prompts, then completions. `paths` are those of the groups' members. */
+function sideBySide(
+  groups: readonly PromptGroup[],
+  slots: MicroBatch['slots'],
+  { P, G, C }: MicroBatch['sizes'],
+  sequences: readonly TrainingSequence[],
+  layout: 'padded' | 'packed',
+) {
+  const widthOf = (length: number, padded: number) => (layout === 'padded' ? padded : length);
+  const segments: Segment[] = [];
+  const paths: number[][] = [];
   let count = 0;
-  const startsOf = (texts: readonly (readonly number[])[], padded: number) =>
-    texts.map(({ length }) => {
-      const start = count;
-      count += layout === 'padded' ? padded : length;
-      return start;
-    });
-  const promptStarts = startsOf(prompts, sizes.P);
-  const completionStarts = startsOf(completions, sizes.C);
-  return { prompts, slots, sizes, rows: { promptStarts, completionStarts, count } };
+  for (const { promptIds: tokens } of groups) {
+    segments.push({ tokens, row: count, position: 0, prefix: -1 });
+    count += widthOf(tokens.length, P);
+  }
+  const first = count;
+  for (const [slot, index] of slots.entries()) {
+    const prefix = Math.floor(slot / G);
+    const tokens = index === undefined ? [] : sequences[index]!.completionIds;
+    if (index !== undefined) {
+      paths.push([prefix, segments.length]);
+      segments.push({ tokens, row: count, position: groups[prefix]!.promptIds.length, prefix, completes: index });
+    }
+    count += widthOf(tokens.length, C);
+  }
+  return { segments, paths, rows: { count, ofCompletions: count - first } };
+}
+
+/** The nodes of a tree with all sequences, those with fewer ancestors first. `paths` are those of the groups' members. */
+function inTree(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]) {
+  const tree = new TokenTree();
+  const leaves = addSequences(tree, groups, sequences);
+  const indices = new Map(tree.nodes().map((node, index) => [node, index]));
+  const segments: Segment[] = [];
+  let count = 0;
+  for (const { tokens, parent } of indices.keys()) {
+    const prefix = indices.get(parent!) ?? -1;
+    const before = segments[prefix];
+    segments.push({ tokens, row: count, position: before ? before.position + before.tokens.length : 0, prefix });
+    count += tokens.length;
+  }
+  const paths = leaves.map((leaf) => pathTo(leaf).map((node) => indices.get(node)!));
+  // A row counts as one of a completion if any of its sequences has it in its completion.
+  const prompts = new Array<number>(segments.length).fill(Number.POSITIVE_INFINITY);
+  const lengths = groups.flatMap(({ promptIds, members }) => members.map(() => promptIds.length));
+  for (const [i, path] of paths.entries())
+    for (const segment of path) prompts[segment] = Math.min(prompts[segment]!, lengths[i]!);
+  const ofCompletions = segments.reduce((sum, { position, tokens }, i) => {
+    return sum + Math.min(tokens.length, Math.max(0, position + tokens.length - prompts[i]!));
+  }, 0);
+  return { segments, paths, rows: { count, ofCompletions } };
+}
+
+/** The node with the last token of each member's sequence. Those of a group share their prompt, however short. */
+function addSequences(
+  tree: TokenTree,
+  groups: readonly PromptGroup[],
+  sequences: readonly TrainingSequence[],
+): TokenNode[] {
+  return groups.flatMap(({ promptIds, members }) => {
+    const prompt = tree.add(promptIds);
+    return members.map((member) => tree.add(sequences[member]!.completionIds, prompt));
+  });
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {
