@@ -1,4 +1,5 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
+import { benchmarkAgents } from './agents/agents.ts';
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
 import { benchmarkEngines } from './engines/engines.ts';
 import { benchmarkGeneration } from './generation/generation.ts';
@@ -17,6 +18,10 @@ interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
+  agents: {
+    about: 'an agent of the AI SDK against the same task as an environment with tools: held-out accuracy, three seeds',
+    run: benchmarkAgents,
+  },
   builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
   engines: {
     about: 'one configuration under native, with int8 rollouts and under TRL: is the held-out accuracy the same?',

@@ -86,7 +86,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...rewardChecks(groups, reasons, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),
-      ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
+      // An agent plays by itself: nobody can take its turns.
+      ...(config.environment === null || setup.environment.agent ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequencesOf, logprobs),
       gapCheck(gap, config),
       ...precisionCheck(setup),
