@@ -27,6 +27,10 @@ import { RunningTime } from './running-time.ts';
 /** Agents at once: each may hold memory and connections of its own. What is sampled does not depend on it. */
 const MOST_AT_ONCE = 64;
 
+/** The defaults of the limits in milliseconds, as in `RolloutOptions`. */
+const STEP_TIMEOUT = 10_000;
+const EPISODE_TIMEOUT = 60_000;
+
 /** How often an episode is played whose process is lost each time. */
 const MOST_ATTEMPTS = 4;
 
@@ -143,7 +147,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     { seed, attempt }: { readonly seed: number; readonly attempt: number },
     { settings, gateway, signal }: Shared,
   ): Promise<Trajectory | undefined> {
-    const { stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
+    const { stepTimeout = STEP_TIMEOUT, episodeTimeout = EPISODE_TIMEOUT } = this.#options;
     const abort = new AbortController();
     const ending = Promise.withResolvers<Ending>();
     const end = (reason: Ending) => {
@@ -172,15 +176,15 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
       this.#run({ ...connection, example, signal: abort.signal }, attempt),
       ending.promise.then((ended) => ({ ended })),
     ]);
-    time.stop();
-    clearTimeout(wrapUp);
+    time.end();
     signal.removeEventListener('abort', cancel);
     close();
+    clearTimeout(wrapUp);
     // What it still does cannot reach the model, and may stop.
     abort.abort(new Error('the rollout has ended'));
     const isLost = 'error' in outcome && outcome.error instanceof AgentLost;
     if (isLost && attempt + 1 < MOST_ATTEMPTS) return undefined;
-    return this.#judged(example, rollout, outcome, stepTimeout);
+    return this.#judged(example, rollout, outcome);
   }
 
   async #run(task: AgentTask<E>, attempt: number): Promise<Outcome> {
@@ -192,9 +196,10 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   }
 
   /** The trajectory of an episode that is over, with its scores. */
-  async #judged(example: E, rollout: Rollout, outcome: Outcome, timeLimit: number): Promise<Trajectory> {
+  async #judged(example: E, rollout: Rollout, outcome: Outcome): Promise<Trajectory> {
+    const { stepTimeout: timeLimit = STEP_TIMEOUT, episodeTimeout = EPISODE_TIMEOUT } = this.#options;
     const turns = rollout.turns();
-    const ended = endOf(outcome, rollout, turns);
+    const ended = endOf(outcome, rollout, { turns, episodeTimeout });
     const result = 'result' in outcome ? { result: outcome.result } : {};
     const own = agentMetrics(rollout, turns);
     const trajectory: Trajectory = { turns, ...ended, metrics: own, ...result };
@@ -241,11 +246,12 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown } | { re
 function endOf(
   outcome: Outcome,
   { refused, isCut }: Rollout,
-  turns: readonly Turn[],
+  { turns, episodeTimeout }: { readonly turns: readonly Turn[]; readonly episodeTimeout: number },
 ): Pick<Trajectory, 'stopReason' | 'error'> {
   if ('ended' in outcome) {
     if (outcome.ended !== 'timeout') return { stopReason: outcome.ended };
-    return failed(new TimeLimitError('the agent ran longer than rollout.episode_timeout while no call waited'));
+    const limit = `${episodeTimeout / 1000} s`;
+    return failed(new TimeLimitError(`it ran longer than ${limit}, not counting what it waited for the model`));
   }
   // An agent that a limit refused a call throws, and so do libraries on their own.
   if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);

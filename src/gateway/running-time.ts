@@ -6,6 +6,7 @@ export class RunningTime {
   readonly #late: () => void;
   #since: number | undefined;
   #cancel = () => {};
+  #isOver = false;
 
   /** @param limit milliseconds, after which `late` is called once */
   constructor(limit: number, late: () => void) {
@@ -14,7 +15,7 @@ export class RunningTime {
   }
 
   start(): void {
-    if (this.#since !== undefined) return;
+    if (this.#since !== undefined || this.#isOver) return;
     this.#since = performance.now();
     this.#cancel = afterTime(Math.max(0, this.#left), this.#late);
   }
@@ -24,5 +25,11 @@ export class RunningTime {
     this.#left -= performance.now() - this.#since;
     this.#since = undefined;
     this.#cancel();
+  }
+
+  /** Stops for good. */
+  end(): void {
+    this.stop();
+    this.#isOver = true;
   }
 }

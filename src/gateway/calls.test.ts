@@ -1,0 +1,271 @@
+// Calls of agents at their edges: limits, retries, clients that go, forms of answers, other rollouts' keys, and calls after the end.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { playAgent } from '../../test/play-agent.ts';
+import { scriptedModel } from '../../test/scripted-model.ts';
+import type { AgentConnection, AgentTask } from '../agent.ts';
+import { agentEnvironment } from '../envs/agent-environment.ts';
+import { trainingSequences } from '../loop/training-sequence.ts';
+import type { SampleRequest } from '../policy.ts';
+import { AgentRollouts } from './agent-rollouts.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly code: string | undefined;
+}
+
+async function ask(
+  { baseURL, apiKey }: Pick<AgentConnection, 'baseURL' | 'apiKey'>,
+  content: string,
+  { headers = {}, ...fields }: Record<string, unknown> & { readonly headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const response = await fetch(`${baseURL}/chat/completions`, {
+    method: 'POST',
+    headers: { ...(apiKey && { authorization: `Bearer ${apiKey}` }), ...headers },
+    body: JSON.stringify({ model: 'any', messages: [{ role: 'user', content }], ...fields }),
+  });
+  const body = (await response.json()) as { choices?: { message: { content: string } }[]; error?: { code: string } };
+  return { status: response.status, text: body.choices?.[0]?.message.content ?? '', code: body.error?.code };
+}
+
+/** Says something else for each stream of random numbers. */
+const seeded = (_: string, { seed }: SampleRequest) => `said ${seed}`;
+
+const done = { text: 'done' };
+
+test('the same request is another sample, unless a client says that it tries again', async () => {
+  const told: string[] = [];
+  const { trajectory } = await playAgent(
+    {
+      async run(task) {
+        for (const headers of [{}, {}, { 'x-stainless-retry-count': '2' }] as Record<string, string>[])
+          told.push((await ask(task, 'hello', { headers })).text);
+        return done;
+      },
+    },
+    seeded,
+  );
+  assert.equal(new Set(told).size, 2);
+  assert.equal(told[2], told[1]);
+  assert.equal(trajectory.turns.length, 2);
+  const { 'agent/retried': retried, 'agent/branches': branches } = trajectory.metrics!;
+  assert.deepEqual([retried, branches], [1, 2]);
+});
+
+test('what is sampled does not depend on the order in which calls arrive', async () => {
+  const inOrder = async (names: readonly string[]) => {
+    const run = async (task: AgentTask) => {
+      const texts: Record<string, string> = {};
+      for (const name of names) texts[name] = (await ask(task, name)).text;
+      return texts;
+    };
+    const { trajectory } = await playAgent({ run }, seeded);
+    return { result: trajectory.result, sequences: trainingSequences(trajectory, 1) };
+  };
+  assert.deepEqual(await inOrder(['a', 'b', 'c']), await inOrder(['c', 'a', 'b']));
+});
+
+test('the configuration decides how answers are sampled; their length and their stop texts are the agent’s', async () => {
+  const requests: SampleRequest[] = [];
+  const { trajectory } = await playAgent(
+    {
+      async run(task) {
+        const fields = { temperature: 0, seed: 1, logit_bias: { '5': 100 }, max_tokens: 4, stop: 'x' };
+        return { texts: [await ask(task, 'hello', fields), await ask(task, 'hello', { stop: 'x' })] };
+      },
+    },
+    (_, request) => {
+      requests.push(request);
+      return 'abcdexyz';
+    },
+    { temperature: 0.7 },
+  );
+  const { texts } = trajectory.result as { texts: Answer[] };
+  assert.deepEqual(
+    texts.map(({ text }) => text),
+    ['abcd', 'abcde'],
+  );
+  assert.equal(requests[0]!.adjust, undefined);
+  assert.deepEqual(trajectory.turns[0]!.call!.asked, {
+    ...{ model: 'any', stop: 'x', temperature: 0, seed: 1, logit_bias: { '5': 100 }, max_tokens: 4 },
+  });
+  assert.equal(trajectory.stopReason, 'completed');
+});
+
+test('answers that are trained on are held to no form, and others are', async () => {
+  const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
+  const model = scriptedModel(() => '{}');
+  const policy = { ...model.policy, adjusts: true };
+  const { trajectory } = await playAgent(
+    {
+      train: ({ asked }) => asked.model !== 'titles',
+      async run(task) {
+        const refused = await ask(task, 'hello', { response_format: format });
+        const title = await ask(task, 'title', { response_format: format, model: 'titles' });
+        await ask(task, 'hello');
+        return { refused, title };
+      },
+    },
+    { ...model, policy },
+  );
+  const { refused, title } = trajectory.result as Record<string, Answer>;
+  assert.deepEqual([refused!.status, title!.status, title!.text], [400, 200, '{}']);
+  assert.deepEqual(
+    trajectory.turns.map(({ state }) => state.trained),
+    [false, undefined],
+  );
+  assert.equal(trainingSequences(trajectory, 1).length, 1);
+});
+
+test('a limit on calls ends an agent that does not stop by itself, and one that does may return', async () => {
+  const forever = await playAgent(
+    {
+      async run(task) {
+        while (!task.signal.aborted) await ask(task, 'again');
+        return done;
+      },
+    },
+    seeded,
+    { maxTurns: 3, stepTimeout: 100 },
+  );
+  assert.deepEqual([forever.trajectory.stopReason, forever.trajectory.turns.length], ['max_turns', 3]);
+  assert.equal(forever.trajectory.error, undefined);
+  const stops = await playAgent(
+    {
+      async run(task) {
+        for (;;) if ((await ask(task, 'again')).status === 400) return done;
+      },
+    },
+    seeded,
+    { maxTurns: 3 },
+  );
+  assert.deepEqual([stops.trajectory.stopReason, stops.trajectory.result], ['max_turns', done]);
+});
+
+test('a conversation that has no room left is refused, and another may go on', async () => {
+  const run = async (task: AgentTask) => {
+    const long = await ask(task, 'x'.repeat(300));
+    return { long, short: await ask(task, 'x') };
+  };
+  const { trajectory } = await playAgent({ run }, seeded, { maxEpisodeTokens: 200 });
+  const { long, short } = trajectory.result as Record<string, Answer>;
+  assert.deepEqual([long!.code, short!.status], ['context_length_exceeded', 200]);
+  assert.equal(trajectory.stopReason, 'completed');
+});
+
+test('the time of an agent stands still while it waits for the model', async () => {
+  const slow = scriptedModel(seeded);
+  const policy = {
+    ...slow.policy,
+    sample: async (...given: Parameters<typeof slow.policy.sample>) => {
+      await sleep(400);
+      return slow.policy.sample(...given);
+    },
+  };
+  const waits = await playAgent(
+    {
+      run: async (task) => {
+        await ask(task, 'one');
+        await ask(task, 'two');
+        return done;
+      },
+    },
+    { ...slow, policy },
+    { episodeTimeout: 300 },
+  );
+  assert.equal(waits.trajectory.stopReason, 'completed');
+  const idles = await playAgent(
+    {
+      run: async (task) => {
+        await ask(task, 'one');
+        await sleep(60_000, undefined, { signal: task.signal });
+        return done;
+      },
+    },
+    seeded,
+    { episodeTimeout: 200 },
+  );
+  assert.deepEqual([idles.trajectory.stopReason, idles.trajectory.turns.length], ['timeout', 1]);
+  assert.match(idles.trajectory.error!.message, /longer than 0.2 s/);
+});
+
+test('a rollout is known by its address or its key, of which no other has one; after its end nothing is answered', async () => {
+  const tasks: AgentTask[] = [];
+  const seen: Record<string, unknown> = {};
+  const { policy, renderer, tokenizer } = scriptedModel(seeded);
+  const { agent } = agentEnvironment({
+    async run(task) {
+      tasks.push(task);
+      while (tasks.length < 2) await sleep(5);
+      if (task !== tasks[0]) return { text: (await ask(task, 'mine')).text };
+      const [own, other] = tasks as [AgentTask, AgentTask];
+      const root = own.baseURL.replace(/\/rollouts\/[^/]+/, '');
+      seen.path = (await ask({ baseURL: own.baseURL, apiKey: 'sk-anything' }, 'by path')).status;
+      seen.key = (await ask({ baseURL: root, apiKey: own.apiKey }, 'by key')).status;
+      seen.header = (await ask({ baseURL: root, apiKey: '' }, 'by header', { headers: { ...own.headers } })).status;
+      seen.none = (await ask({ baseURL: root, apiKey: 'sk-anything' }, 'nobody')).status;
+      seen.others = (await ask({ baseURL: own.baseURL, apiKey: other.apiKey }, 'not mine')).status;
+      seen.guessed = (await ask({ baseURL: own.baseURL.replace(/.\/v1$/, 'z/v1'), apiKey: own.apiKey }, 'x')).status;
+      return done;
+    },
+  });
+  const rollouts = new AgentRollouts(agent!, { renderer, tokenizer }, { maxTokens: 50, maxTurns: 9 });
+  const groups = await rollouts.generate([{}], policy, { samplesPerExample: 2, seed: 0 });
+  const [first, second] = groups[0]!;
+  assert.deepEqual(seen, { path: 200, key: 200, header: 200, none: 401, others: 401, guessed: 404 });
+  assert.deepEqual([first!.error, first!.turns.length, second!.turns.length], [undefined, 3, 1]);
+  assert.equal((await ask(tasks[0]!, 'late')).status, 409);
+});
+
+test('an agent that calls nothing, throws, or returns what is no JSON is an error of its own', async () => {
+  const errorOf = async (run: (task: AgentTask) => Promise<object>) => {
+    const { trajectory } = await playAgent({ run }, seeded);
+    return [trajectory.stopReason, trajectory.error?.message];
+  };
+  const [nothing, silence] = await errorOf(async () => done);
+  assert.equal(nothing, 'error');
+  assert.match(silence!, /without a call/);
+  assert.match(
+    (
+      await errorOf(async (task) => {
+        await ask(task, 'hello');
+        throw new Error('broken');
+      })
+    )[1]!,
+    /broken/,
+  );
+  const circle: Record<string, unknown> = {};
+  circle.circle = circle;
+  assert.match(
+    (
+      await errorOf(async (task) => {
+        await ask(task, 'hello');
+        return circle;
+      })
+    )[1]!,
+    /not JSON/,
+  );
+});
+
+test('500 connections at once are answered or refused, one by one', async () => {
+  const run = async (task: AgentTask) => {
+    const answers = await Promise.all(Array.from({ length: 500 }, (_, i) => ask(task, `question ${i}`)));
+    return { statuses: answers.map(({ status }) => status) };
+  };
+  const { trajectory } = await playAgent({ run }, seeded, { maxTurns: 20 });
+  const { statuses } = trajectory.result as { statuses: number[] };
+  assert.deepEqual([statuses.filter((status) => status === 200).length, trajectory.turns.length], [20, 20]);
+  assert.ok(statuses.every((status) => status === 200 || status === 400));
+});
+
+test('a failure of the policy ends the step, whatever the agent makes of it', async () => {
+  const model = scriptedModel(seeded);
+  const policy = { ...model.policy, sample: async () => Promise.reject(new Error('out of memory')) };
+  const run = async (task: AgentTask) => {
+    await ask(task, 'hello');
+    return done;
+  };
+  await assert.rejects(playAgent({ run }, { ...model, policy }), /out of memory/);
+});
