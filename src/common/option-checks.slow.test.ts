@@ -81,7 +81,7 @@ const wrongModels: readonly [options: object, path: string, hint: RegExp][] = [
   [{ modelPath: 'a' }, 'lora', /targetModules/],
   [{ modelPath: 'a', lora: { r: 4, alpha: 8, target_modules: ['q_proj'] } }, 'lora.target_modules', /"targetModules"/],
   [{ modelPath: 'a', lora: { ...lora, r: 0 } }, 'lora.r', /./],
-  [{ modelPath: 'a', lora, device: 'gpu' }, 'device', /cuda/],
+  [{ modelPath: 'a', lora, device: 'cuda' }, 'device', /webgpu/],
   [{ modelPath: 'a', lora, loss: { loss_type: 'ppo' } }, 'loss.loss_type', /grpo/],
   [{ modelPath: 'a', lora, optimizer: { weight_decay: 0.1 } }, 'optimizer.weight_decay', /"weightDecay"/],
   [{ modelPath: 'a', lora, rolloutDtype: 'bf16' }, 'rolloutDtype', /bfloat16/],

@@ -367,6 +367,13 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
   scale_rewards: { true: 'group', false: 'none' },
   max_steps: { 0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it` },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
+  'native.device': {
+    ...aliases(
+      'webgpu, or backend: trl, which trains with PyTorch on CUDA: ONNX Runtime’s provider for CUDA was never tried here',
+      ...['cuda', 'cuda:0', 'gpu'],
+    ),
+    ...aliases('webgpu, which uses Metal on a Mac', 'mps', 'metal'),
+  },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),
     all: '[tensorboard, mlflow, wandb], or those of them that are there',

@@ -434,6 +434,8 @@ describe('for a value of another system, or one where a list is expected, the hi
     'lr_scheduler_type: constant_with_warmup': 'write lr_scheduler_type: constant, with warmup_ratio',
     'trackers: wandb': 'write trackers: [wandb]',
     'trackers: none': 'write trackers: [jsonl]',
+    'native: {device: cuda}':
+      'write native.device: webgpu, or backend: trl, which trains with PyTorch on CUDA: ONNX Runtime’s provider for CUDA was never tried here',
     'stop: "a, b\\n"': 'write stop: ["a, b\\n"]',
     [`stop: ${'a'.repeat(1000)}`]: `write stop: ["${'a'.repeat(59)}…]`,
   })) {

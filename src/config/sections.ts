@@ -170,7 +170,7 @@ export const sweep = z.strictObject({
     ),
 });
 
-export const devices = ['cpu', 'webgpu', 'cuda'] as const;
+export const devices = ['cpu', 'webgpu'] as const;
 export const rolloutDtypes = ['auto', 'float32', 'bfloat16', 'int8', 'int4'] as const;
 export const matmulPrecisions = ['highest', 'high', 'medium'] as const;
 

@@ -82,8 +82,8 @@ test('a configuration is judged by what it needs', async () => {
   assert.match(found(online, 'model').detail, /Org\/No-Such-Model is not on this machine: training downloads it/);
   hub[Symbol.dispose]();
 
-  const onGpu = await examine({ config: writeConfig({ model: tinyModel, native: { device: 'cuda' } }) });
-  assert.equal(found(onGpu, 'cuda').required, true);
+  const onGpu = await examine({ config: writeConfig({ model: tinyModel, native: { device: 'webgpu' } }) });
+  assert.equal(found(onGpu, 'webgpu').required, true);
 });
 
 test('TRL needs a GPU if it is asked for what no CPU can do', async () => {

@@ -99,7 +99,6 @@ export const machineChecks = {
     return { ok: true, detail };
   },
   webgpu: () => device('webgpu'),
-  cuda: () => device('cuda'),
   gpu: async () => {
     try {
       const query = ['--query-gpu=name,memory.total,driver_version', '--format=csv,noheader'];

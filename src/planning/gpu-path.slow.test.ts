@@ -31,11 +31,11 @@ test('a configuration chooses its way, and the command shows how to choose anoth
     [{ native: { device: 'webgpu' } }, 'native-webgpu'],
   ];
   for (const [changes, chosen] of cases) assert.equal((await explain(changes)).chosen, chosen);
-  const { command, settings } = place(await explain({}), 'native-cuda');
-  assert.deepEqual(settings, ['backend=native', 'compute=local', 'native.device=cuda']);
+  const { command, settings } = place(await explain({}), 'native-webgpu');
+  assert.deepEqual(settings, ['backend=native', 'compute=local', 'native.device=webgpu']);
   assert.match(
     command,
-    /^train\('.*grpo\.yaml', \{ settings: \['backend=native', 'compute=local', 'native\.device=cuda'\] \}\)$/,
+    /^train\('.*grpo\.yaml', \{ settings: \['backend=native', 'compute=local', 'native\.device=webgpu'\] \}\)$/,
   );
 });
 
@@ -45,7 +45,7 @@ test('each way says what it lacks', async () => {
   assert.ok(missing(result, 'trl-modal').includes('modal_token'));
   assert.ok(!missing(result, 'trl-modal').includes('model'), 'the rented machine fetches the model itself');
   assert.ok(!missing(result, 'trl-local').includes('modal_token'));
-  assert.ok(!missing(result, 'native-cuda').includes('webgpu'));
+  assert.ok(!missing(result, 'trl-local').includes('webgpu'));
 });
 
 test('renting has estimates of memory, time and cost, bounded by its time limit', async () => {
@@ -62,7 +62,10 @@ test('what a way would refuse is reported before anything is installed', async (
   const result = await explain({ backend: 'trl', compute: 'modal', trl: { use_vllm: true } });
   assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
   assert.match(place(result, 'trl-modal').command, /, yes: true \}\)$/);
-  assert.deepEqual([place(result, 'native-cuda').refused, place(result, 'trl-local').refused], [undefined, undefined]);
+  assert.deepEqual(
+    [place(result, 'native-webgpu').refused, place(result, 'trl-local').refused],
+    [undefined, undefined],
+  );
   assert.match(place(result, 'trl-modal').refused!, /a lock without vLLM/);
 });
 

@@ -27,11 +27,6 @@ interface Place {
 }
 
 const places = {
-  'native-cuda': {
-    description: () => 'this engine, in this process, on this machine’s NVIDIA GPU through ONNX Runtime; untried',
-    settings: { backend: 'native', compute: 'local', 'native.device': 'cuda' },
-    needs: [],
-  },
   'native-webgpu': {
     description: () =>
       'this engine, in this process, on this machine’s GPU of any make through WebGPU; its speed is unmeasured',

@@ -53,9 +53,6 @@ export const cApi = {
   AddInitializer: [150, 'void *(void *options, str name, void *value)'],
   ReleaseArenaCfg: [157, 'void (void *arena)'],
   CreateArenaCfgV2: [164, 'void *(const char **keys, const size_t *values, size_t count, _Out_ void **arena)'],
-  SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'void *(void *options, void *cuda)'],
-  CreateCUDAProviderOptions: [205, 'void *(_Out_ void **cuda)'],
-  ReleaseCUDAProviderOptions: [208, 'void (void *cuda)'],
   AddExternalInitializers: [210, 'void *(void *options, const char **names, void **values, size_t count)'],
   SessionOptionsAppendExecutionProvider: [
     216,

@@ -10,7 +10,7 @@ import type { AnyTensor, HostTensor } from './tensor.ts';
 export type RemoteDevice = Exclude<Device, 'cpu'>;
 
 /** ONNX Runtime's names for the memory of each device. */
-const memoryNames: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf', cuda: 'Cuda' };
+const memoryNames: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf' };
 
 /** An ONNX model that returns its input. Device memory can only be allocated through a session, and this is the smallest model for one. */
 const IDENTITY = Buffer.from(

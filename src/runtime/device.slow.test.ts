@@ -12,7 +12,7 @@ test('the CPU is always there', () => {
   assert.equal(fix, undefined);
 });
 
-for (const device of ['webgpu', 'cuda'] satisfies Device[]) {
+for (const device of ['webgpu'] satisfies Device[]) {
   test(`${device} computes, or says what is missing`, () => {
     const status = deviceStatus(device);
     const create = () => createSession(matmulModel(2, 3, 2), { device });

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { GradusError, messageOf } from '../errors.ts';
 import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
 
-export type Device = 'cpu' | 'webgpu' | 'cuda';
+export type Device = 'cpu' | 'webgpu';
 
 export interface DeviceStatus {
   readonly available: boolean;
@@ -20,17 +20,6 @@ const providers = {
       onnxRuntime.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', ['enableInt64'], ['1'], 1);
     },
     fix: 'install a GPU driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS)',
-  },
-  cuda: {
-    append: (onnxRuntime: OnnxRuntime, options: Pointer) => {
-      const cuda = onnxRuntime.create('CreateCUDAProviderOptions');
-      try {
-        onnxRuntime.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, cuda);
-      } finally {
-        onnxRuntime.release('ReleaseCUDAProviderOptions', cuda);
-      }
-    },
-    fix: "put ONNX Runtime's CUDA provider beside its library, and CUDA's libraries on the library path",
   },
 };
 
