@@ -1,0 +1,32 @@
+// Which answers of a row count in question answering, and where a completion states its own.
+import { z } from 'zod';
+import type { RewardFunction } from '../scoring.ts';
+import { compareWithGold } from './gold-answers.ts';
+import { xmlContent } from './sections.ts';
+
+export interface QaAnswerConfig {
+  /** The column with the right answer, or a list of acceptable answers, of which the best match counts. @default 'answer' */
+  readonly answer_column?: string;
+  /** A column with a list of further acceptable answers. */
+  readonly aliases_column?: string;
+  /** The tag around the answer, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
+  readonly tag?: string;
+}
+
+export const qaAnswerFields = {
+  answer_column: z.string().exactOptional(),
+  aliases_column: z.string().exactOptional(),
+  tag: z.string().min(1).exactOptional(),
+};
+
+/** A reward for the answer of a completion; the best score over all acceptable answers counts. */
+export function qaReward(
+  { answer_column = 'answer', aliases_column, tag }: QaAnswerConfig,
+  compare: (answer: string, gold: string) => number,
+): RewardFunction {
+  const score = (completion: string, gold: string) => {
+    const answer = tag === undefined ? completion : xmlContent(completion, tag);
+    return answer === undefined ? 0 : compare(answer, gold);
+  };
+  return (input) => compareWithGold(input, answer_column, score, aliases_column);
+}
