@@ -84,9 +84,8 @@ const LOAD_LIMIT = 60_000;
 /** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
 const GRACE = 1000;
 
-/** How often it is asked whether a process with agents is blocked, and how long it may be, in milliseconds. */
+/** How often it is asked whether a process with agents is blocked, in milliseconds. */
 const PING = 1000;
-const LONGEST_BLOCK = 10_000;
 
 /** Ignores errors when sending to a process that has ended, since its end is handled elsewhere. */
 const ignoreSendError = () => {};
@@ -110,8 +109,12 @@ export class EnvironmentSupervisor implements Disposable {
   #heard = 0;
   #pings: ReturnType<typeof setInterval> | undefined;
 
+  /** How long an agent may block its process, in milliseconds. */
+  readonly #longestBlock: number;
+
   /** @param memory the most bytes that a process may take */
-  constructor(memory = 2 ** 31) {
+  constructor(memory = 2 ** 31, longestBlock = 10_000) {
+    this.#longestBlock = longestBlock;
     this.#program = { name: 'environments/environment-child', memory };
   }
 
@@ -242,7 +245,7 @@ export class EnvironmentSupervisor implements Disposable {
       if (!child || !runs) {
         clearInterval(this.#pings);
         this.#pings = undefined;
-      } else if (now - this.#heard > LONGEST_BLOCK) this.#ended(child, blocked());
+      } else if (now - this.#heard > this.#longestBlock) this.#ended(child, blocked(this.#longestBlock));
       else child.send({ ping: 0 }, ignoreSendError);
     }, PING);
     this.#pings.unref();
@@ -318,8 +321,8 @@ export class EnvironmentSupervisor implements Disposable {
   }
 }
 
-function blocked(): TimeLimitError {
-  return new TimeLimitError(`it kept its process busy for longer than ${LONGEST_BLOCK / 1000} s without a break`);
+function blocked(limit: number): TimeLimitError {
+  return new TimeLimitError(`it kept its process busy for longer than ${limit / 1000} s without a break`);
 }
 
 /** Whether a message is complete, as those of the child are. */
