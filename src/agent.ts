@@ -2,6 +2,9 @@
 import type { Message, ToolSpec } from './message.ts';
 import type { AgentApi, EpisodeScore, Example } from './rl.ts';
 
+/** What the policy is called, for agents that ask for a model by its name. */
+export const POLICY_MODEL = 'policy';
+
 /** How a program calls the policy in one rollout. The address and the key each say which rollout it is; no other may use them. */
 export interface AgentConnection {
   /** For OpenAI's clients: chat completions, completions and responses. It ends in `/v1`. */

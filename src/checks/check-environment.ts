@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import type { Turns } from '../environment.ts';
 import { shortened } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
-import { RolloutGenerator } from '../loop/rollout-generator.ts';
+import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Message } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
@@ -100,11 +100,7 @@ async function playAll(
   const played: Played[] = [];
   for (const [row, example] of examples.entries()) {
     for (const player of await players(example, row)) {
-      const { policy, renderer } = puppet(player);
-      const generator = new RolloutGenerator(task.environment, renderer, {
-        ...rolloutOptions(config),
-        failFast: false,
-      });
+      const { policy, generator } = await opened(task, player, { ...rolloutOptions(config), failFast: false });
       const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
       const [reward] = await task.rewardModel.score(example, trajectories!);
       played.push({ example, trajectory: trajectories![0]!, reward: reward! });
@@ -112,6 +108,25 @@ async function playAll(
     }
   }
   return played;
+}
+
+/** What plays the episodes, and the policy that does what the player decides. */
+async function opened(
+  { environment }: Task,
+  player: Player,
+  options: RolloutOptions,
+): Promise<{ policy: Policy; generator: RolloutSource }> {
+  const { agent } = environment;
+  if (!agent) {
+    const { policy, renderer } = puppet(player);
+    return { policy, generator: new RolloutGenerator(environment, renderer, options) };
+  }
+  const { AgentRollouts } = await import('../gateway/agent-rollouts.ts');
+  const { scriptedModel } = await import('./scripted-model.ts');
+  const { policy, ...model } = scriptedModel(player);
+  // Whole texts are tokens here, so limits on their number mean nothing.
+  const { maxEpisodeTokens: _, ...unlimited } = options;
+  return { policy, generator: new AgentRollouts(agent, model, { ...unlimited, maxTokens: Number.MAX_SAFE_INTEGER }) };
 }
 
 /** A policy and a renderer without tokens: a sample stands for the action of the player. */

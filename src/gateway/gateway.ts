@@ -3,7 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { AgentConnection } from '../agent.ts';
+import { type AgentConnection, POLICY_MODEL } from '../agent.ts';
 import { messageOf } from '../errors.ts';
 import { listen } from '../http/listen.ts';
 import { answer, faultAnswer, keysOf, MOST_BYTES } from '../model-api/answer-request.ts';
@@ -19,9 +19,6 @@ import type { Rollout } from './rollout.ts';
 
 /** The header by which programs say their rollout if they can set neither an address nor a key. */
 const ROLLOUT_HEADER = 'x-gradus-rollout';
-
-/** The name of the model, for agents that ask for one. */
-const MODEL = 'policy';
 
 export class Gateway {
   readonly #secret = randomBytes(32);
@@ -52,7 +49,7 @@ export class Gateway {
         baseURL: `${base}/v1`,
         anthropicBaseURL: base,
         apiKey,
-        model: MODEL,
+        model: POLICY_MODEL,
         headers: { [ROLLOUT_HEADER]: apiKey },
       },
       close: () => {
@@ -71,7 +68,10 @@ export class Gateway {
     for (const base of ['/v1', '/rollouts/:path/v1']) {
       app.get(`${base}/models`, (c) => {
         this.#rolloutOf(c);
-        return c.json({ object: 'list', data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'gradus' }] });
+        return c.json({
+          object: 'list',
+          data: [{ id: POLICY_MODEL, object: 'model', created: 0, owned_by: 'gradus' }],
+        });
       });
       app.post(`${base}${routes.chat.path}`, (c) => this.#answer(c, 'chat', routes.chat));
       app.post(`${base}${routes.completions.path}`, (c) => this.#answer(c, 'completions', routes.completions));
@@ -195,7 +195,7 @@ let shared: Promise<Gateway> | undefined;
 /** What answers a rollout's requests but for what belongs to a call. */
 function servedModel({ settings: { policy, renderer, tokenizer, limit, sampler } }: Rollout): ServedModel {
   const limited = { contextLength: limit, sample: policy.sample.bind(policy) };
-  return new ServedModel({ id: MODEL, policy: limited, renderer, tokenizer, sampler });
+  return new ServedModel({ id: POLICY_MODEL, policy: limited, renderer, tokenizer, sampler });
 }
 
 /** Calls `leave` when an answer is at its end: with true if its client could read all of it. */

@@ -1,0 +1,60 @@
+// A model that says what a player decides, for agents that are checked without one: it goes through the gateway as any model does.
+import type { Policy } from '../policy.ts';
+import { plainRenderer } from '../renderers/plain-renderer.ts';
+import type { Renderer } from '../rendering.ts';
+import type { Action, State } from '../rl.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+
+/** The token that ends a turn. */
+const END = 0;
+
+/** @param play decides what is said in a turn, given what was read before it */
+export function scriptedModel(play: (turn: number, state: State) => Action): {
+  readonly policy: Policy;
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+} {
+  const tokenizer = wholeTexts();
+  const plain = plainRenderer(tokenizer, { stopIds: new Set([END]), addSpecialTokens: false });
+  let read: State = { messages: [] };
+  let turn = 0;
+  const policy: Policy = {
+    contextLength: Number.MAX_SAFE_INTEGER,
+    async sample(requests) {
+      return requests.map(({ onToken, stopWhen }) => {
+        const { content, toolCalls = [] } = play(turn++, read).message;
+        const text = [content, ...toolCalls.map((call) => plain.renderCall!(call))].filter(Boolean).join('\n');
+        const ids = [...tokenizer.encode(text), END];
+        const logprobs = ids.map(() => 0);
+        for (const id of ids) onToken?.({ id, plainLogprob: 0 });
+        stopWhen?.(ids);
+        return { ids, logprobs, plainLogprobs: logprobs, finishReason: 'stop' };
+      });
+    },
+  };
+  const renderer: Renderer = {
+    ...plain,
+    render(state) {
+      read = state;
+      return plain.render(state);
+    },
+  };
+  return { policy, renderer, tokenizer };
+}
+
+/** A tokenizer of no vocabulary: every text is one token. */
+function wholeTexts(): Tokenizer {
+  const texts = [''];
+  const decode = (ids: readonly number[]) => ids.map((id) => texts[id] ?? '').join('');
+  return {
+    vocabSize: Number.MAX_SAFE_INTEGER,
+    longestToken: Number.POSITIVE_INFINITY,
+    roleTokens: {},
+    specialIds: new Set([END]),
+    chatTemplate: undefined,
+    encode: (text) => (text === '' ? [] : [texts.push(text) - 1]),
+    decode,
+    idOf: () => undefined,
+    bytesOf: (id) => new TextEncoder().encode(decode([id])),
+  };
+}
