@@ -164,6 +164,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs list', 0, 'runs.list.result/1'],
     ['runs list --root nowhere', 0, 'runs.list.result/1'],
     ['runs list --rot nowhere', 2, 'error/1'],
+    ['runs list --sort best --filter status=completed', 0, 'runs.list.result/1'],
+    ['runs list --filter best', 2, 'error/1'],
     ['runs', 2, 'error/1'],
   ],
   'runs show': [
@@ -179,8 +181,25 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs diagnose sick', 2, 'runs.diagnose.result/1'],
   ],
   'runs compare': [
-    ['runs compare tiny demo', 0, 'runs.compare.result/1'],
+    ['runs compare tiny demo', 0, 'runs.compare.result/2'],
     ['runs compare tiny', 2, 'error/1'],
+  ],
+  'runs best': [
+    ['runs best eval/sampled_accuracy', 0, 'runs.best.result/1'],
+    ['runs best eval/acuracy', 2, 'error/1'],
+  ],
+  'runs tag': [
+    ['runs tag tiny keep', 0, 'runs.tag.result/1'],
+    ['runs tag tiny', 2, 'error/1'],
+  ],
+  'runs note': [
+    ['runs note tiny short', 0, 'runs.note.result/1'],
+    ['runs note nothing short', 2, 'error/1'],
+  ],
+  'runs rm': [
+    ['runs rm profiled', 2, 'error/1'],
+    ['runs rm profiled --yes', 0, 'runs.rm.result/1'],
+    ['runs rm busy --yes', 2, 'error/1'],
   ],
   'runs wait': [
     ['train tiny.yaml --name behind --detach', 0, 'train.detached/1'],
@@ -345,7 +364,8 @@ describe('one object on stdout', () => {
   )) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what takes its time shows that once, below.
-      for (const isTTY of /^(train|eval|export|sample|serve|dashboard|demo|init|sweep)/.test(line) && exitCode === 0
+      for (const isTTY of /^(train|eval|export|sample|serve|dashboard|demo|init|sweep|runs rm)/.test(line) &&
+      exitCode === 0
         ? [true]
         : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);

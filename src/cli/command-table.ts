@@ -56,12 +56,16 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   runs: {
     make: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
     prints: {
-      'runs.compare.result/1': async () => (await import('./schemas/runs-compare.ts')).runsCompareSchema,
+      'runs.best.result/1': async () => (await import('./schemas/runs-best.ts')).runsBestSchema,
+      'runs.compare.result/2': async () => (await import('./schemas/runs-compare.ts')).runsCompareSchema,
       'runs.diagnose.result/1': async () => (await import('./schemas/runs-diagnose.ts')).runsDiagnoseSchema,
       'runs.list.result/1': async () => (await import('./schemas/runs-list.ts')).runsListSchema,
+      'runs.note.result/1': async () => (await import('./schemas/runs-labels.ts')).runsNoteSchema,
+      'runs.rm.result/1': async () => (await import('./schemas/runs-best.ts')).runsRemoveSchema,
       'runs.show.result/1': async () => (await import('./schemas/runs-show.ts')).runsShowSchema,
       'runs.snapshot.result/1': async () => (await import('./schemas/runs-snapshot.ts')).runsSnapshotSchema,
       'runs.stop.result/1': async () => (await import('./schemas/runs-stop.ts')).runsStopSchema,
+      'runs.tag.result/1': async () => (await import('./schemas/runs-labels.ts')).runsTagSchema,
       'runs.tail.result/1': async () => (await import('./schemas/runs-tail.ts')).runsTailSchema,
       'runs.wait.result/1': async () => (await import('./schemas/runs-wait.ts')).runsWaitSchema,
     },

@@ -22,6 +22,7 @@ export type Deed =
   | 'testRewards'
   | 'listPresets'
   | 'sweep'
+  | 'tag'
   | 'handOff'
   | 'checkMachine'
   | 'begin'
@@ -57,6 +58,8 @@ export type OptionName =
   | 'settings'
   | 'split'
   | 'over'
+  | 'filter'
+  | 'sort'
   | 'trials'
   | 'method'
   | 'temperature'
@@ -101,6 +104,7 @@ const functions: Readonly<Record<Deed, string | { readonly said: (subject: strin
   serveRewards: said('gradus_rewards.py'),
   listPresets: said('docs/agent/hyper-parameters.md'),
   sweep: said('the search of settings'),
+  tag: said('labels.json of the run'),
   handOff: said('a hand-off'),
   checkMachine: said('the check of the machine'),
   begin: said('a template of a project'),

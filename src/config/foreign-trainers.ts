@@ -106,6 +106,10 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['early_stopping', 'early_stopping_patience', 'early_stopping_threshold', 'early_stop', 'early_stop_interval'],
     ...['early_stop_patience', 'patience', 'min_delta', 'loss_watchdog_threshold', 'loss_watchdog_patience'],
   ),
+  ...aliases(
+    () => `a run has tags and a note beside its configuration: ${call('tag', 'RUN')}`,
+    ...['tags', 'tag', 'notes', 'note', 'wandb_tags', 'wandb_notes'],
+  ),
   ...aliases('stop_when', 'stop_condition', 'stop_conditions', 'stop_if', 'until'),
   ...aliases('max_time', 'time_limit', 'max_training_time', 'max_duration', 'max_wall_time', 'max_train_time'),
   ...aliases('max_tokens_total', 'token_budget', 'max_total_tokens', 'max_train_tokens'),

@@ -14,7 +14,7 @@ interface Given {
   readonly settings?: readonly string[];
   readonly reward?: (progress: number) => number;
   /** How many of 100 problems are solved, at the start and at the end. */
-  readonly right?: readonly [number, number];
+  readonly right?: readonly number[];
 }
 
 const base = { model: './m', taskset: 'arithmetic', reward: [{ name: 'numeric_match', weight: 2 }] };
@@ -78,9 +78,16 @@ test('a comparison has the windows of metrics that all runs have, and what diffe
 test('held-out accuracy: better, worse, the same, or inconclusive', () => {
   const against = (right: number) => compareRuns([run('a'), run('b', { right: [20, right] })]).held_out[0]!;
   assert.deepEqual(
-    [90, 30, 60, 66].map((right) => against(right).conclusion),
+    [90, 30, 60, 63].map((right) => against(right).conclusion),
     ['better', 'worse', 'same', 'inconclusive'],
   );
+  const small = against(66);
+  assert.deepEqual([small.conclusion, small.beyond_margin, against(90).beyond_margin], ['better', false, true]);
+  for (let right = 0; right <= 100; right++) {
+    const { conclusion, interval } = against(right);
+    const excludesZero = interval[0] > 0 || interval[1] < 0;
+    assert.equal(conclusion === 'better' || conclusion === 'worse', excludesZero, `${right}: ${conclusion}`);
+  }
   const { difference, interval, paired, problems, run: id, against: other } = against(90);
   assert.deepEqual([difference.toFixed(9), paired, problems, id, other], ['0.300000000', true, 100, 'b', 'a']);
   assert.ok(interval[0] > 0.15 && interval[1] < 0.45);
@@ -93,6 +100,54 @@ test('accuracies on different problems are compared as a whole, which shows less
   assert.deepEqual([apart.paired, together.paired], [false, true]);
   const width = ({ interval }: typeof apart) => interval[1] - interval[0];
   assert.ok(width(apart) > 1.3 * width(together));
+});
+
+test('where runs cannot be compared problem by problem, the reason is told', () => {
+  const why = (...settings: string[]) => compareRuns([run('a'), run('b', { settings })]).held_out[0]!.unpaired_because;
+  assert.equal(why(), undefined);
+  assert.equal(why('learning_rate=1e-4'), undefined);
+  assert.match(why('seed=1')!, /: seed differ$/);
+  assert.match(why('seed=1', 'eval.limit=7')!, /: eval\.limit, seed differ$/);
+  assert.match(why('reward=exact_match')!, /rewards or environments/);
+  const other = run('b');
+  const fewer = {
+    ...other,
+    evaluations: other.evaluations.map((each) => ({ ...each, per_problem: each.per_problem.slice(1) })),
+  };
+  assert.equal(compareRuns([run('a'), fewer]).held_out[0]!.unpaired_because, '100 and 99 problems were asked');
+});
+
+test('runs are ranked at their best checkpoints, which are compared too where they are not the last', () => {
+  const fell = run('fell', { right: [20, 90, 50] });
+  const steps = { ...fell, evaluations: fell.evaluations.map((each, i) => ({ ...each, step: 20 * i })) };
+  const bestCheckpoint = { step: 20, metric: 'eval/accuracy', score: 0.9, path: 'runs/fell/checkpoints/step_000020' };
+  const { runs, held_out, ranking } = compareRuns([
+    run('a'),
+    { ...steps, bestCheckpoint },
+    run('c', { right: [20, 70] }),
+  ]);
+  assert.deepEqual(
+    ranking.map(({ run, step, value }) => [run, step, value]),
+    [
+      ['fell', 20, 0.9],
+      ['c', 40, 0.7],
+      ['a', 40, 0.6],
+    ],
+  );
+  assert.deepEqual(
+    ranking.map(({ against_first }) => against_first?.conclusion),
+    [undefined, 'worse', 'worse'],
+  );
+  assert.deepEqual(
+    held_out.map(({ run, checkpoint, conclusion, steps }) => [run, checkpoint, conclusion, steps]),
+    [
+      ['fell', 'last', 'worse', [40, 40]],
+      ['fell', 'best', 'better', [20, 40]],
+      ['c', 'last', 'better', [40, 40]],
+    ],
+  );
+  assert.deepEqual(runs[1]!.best_checkpoint, bestCheckpoint);
+  assert.deepEqual([runs[1]!.best_accuracy?.value, runs[1]!.accuracy?.value], [0.9, 0.5]);
 });
 
 test('accuracy before the last step, or by another reward, proves nothing', () => {

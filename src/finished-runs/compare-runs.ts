@@ -10,7 +10,7 @@ import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { isObject } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
-import { ACCURACY_MARGIN, classifyProblems, metricWindows, ofLastStage } from '../runs/verdict.ts';
+import { ACCURACY_MARGIN, FEWEST_PROBLEMS, metricWindows, ofLastStage } from '../runs/verdict.ts';
 import type { ComparedRun, Comparison, HeldOutComparison, Rejudging } from './comparison-schema.ts';
 import { type InspectedRun, summarizeRun } from './inspect-run.ts';
 
@@ -45,13 +45,14 @@ const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
   const [first, ...others] = runs;
   const names = sharedMetrics(runs);
-  const held_out = others.flatMap((run) => heldOutComparison(first!, run) ?? []);
+  const held_out = others.flatMap((run) => heldOutComparisons(first!, run));
   const judgedOtherwise = others.filter((run) => !areJudgedAlike(first!, run));
   const rejudging = judgedOtherwise.flatMap((run) => rejudgingOf(run, first!) ?? []);
   return {
     runs: runs.map((run) => comparedRun(run, names)),
     config: configDifferences(runs),
     held_out,
+    ranking: rankingOf(runs),
     ...(rejudging.length > 0 && { rejudging }),
   };
 }
@@ -84,15 +85,43 @@ function comparedRun(run: InspectedRun, names: readonly string[]): ComparedRun {
     const { before, after } = metricWindows(run.metrics, name)!;
     return [name, { before, after }];
   });
-  const last = run.evaluations.at(-1);
-  const [value, interval] = [last?.metrics['eval/sampled_accuracy'], last?.intervals['eval/sampled_accuracy']];
+  const accuracy = accuracyOf(run.evaluations.at(-1));
+  const best = run.bestCheckpoint && accuracyOf(evaluationAt(run, 'best'));
   return {
     ...summarizeRun(run),
     metrics: Object.fromEntries(metrics),
     learning: run.verdict.learning,
-    ...(run.time && { time: run.time }),
-    ...(last && value !== undefined && interval && { accuracy: { step: last.step, value, interval } }),
+    ...(accuracy && { accuracy }),
+    ...(best && { best_accuracy: best }),
   };
+}
+
+function accuracyOf(evaluation: EvaluationRecord | undefined): ComparedRun['accuracy'] {
+  const value = evaluation?.metrics['eval/sampled_accuracy'];
+  const interval = evaluation?.intervals['eval/sampled_accuracy'];
+  return evaluation && value !== undefined && interval ? { step: evaluation.step, value, interval } : undefined;
+}
+
+/** The last evaluation, or that of the best checkpoint, which is the last where none is the best. */
+function evaluationAt(
+  { evaluations, bestCheckpoint }: InspectedRun,
+  which: 'last' | 'best',
+): EvaluationRecord | undefined {
+  const best = which === 'best' ? evaluations.find(({ step }) => step === bestCheckpoint?.step) : undefined;
+  return best ?? evaluations.at(-1);
+}
+
+/** The runs by held-out accuracy at their best checkpoints, each compared with the first of them. */
+function rankingOf(runs: readonly InspectedRun[]): Comparison['ranking'] {
+  const measured = runs.flatMap((run) => {
+    const accuracy = accuracyOf(evaluationAt(run, 'best'));
+    return accuracy ? [{ run, accuracy }] : [];
+  });
+  const sorted = measured.sort((a, b) => b.accuracy.value - a.accuracy.value);
+  return sorted.map(({ run, accuracy }, i) => {
+    const against_first = i === 0 ? undefined : heldOutComparison(sorted[0]!.run, run, 'best');
+    return { rank: i + 1, run: run.record.id, ...accuracy, ...(against_first && { against_first }) };
+  });
 }
 
 function configDifferences(runs: readonly InspectedRun[]): Comparison['config'] {
@@ -105,28 +134,54 @@ function configDifferences(runs: readonly InspectedRun[]): Comparison['config'] 
   });
 }
 
-function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutComparison | undefined {
-  const [theirs, ours] = [against.evaluations.at(-1), run.evaluations.at(-1)];
+/** At the last evaluations, and at the best checkpoints where these are others. */
+function heldOutComparisons(against: InspectedRun, run: InspectedRun): HeldOutComparison[] {
+  const last = heldOutComparison(against, run, 'last');
+  const best = heldOutComparison(against, run, 'best');
+  const isOther = best && !isDeepStrictEqual(best.steps, last?.steps);
+  return [last, isOther ? best : undefined].filter((each) => each !== undefined);
+}
+
+function heldOutComparison(
+  against: InspectedRun,
+  run: InspectedRun,
+  checkpoint: 'last' | 'best',
+): HeldOutComparison | undefined {
+  const [theirs, ours] = [evaluationAt(against, checkpoint), evaluationAt(run, checkpoint)];
   if (!theirs || !ours) return undefined;
   const sameMeasure = isDeepStrictEqual(decisiveReward(against), decisiveReward(run));
-  const sameProblems = haveSameProblems(against, run) && theirs.per_problem.length === ours.per_problem.length;
-  const paired = sameMeasure && sameProblems;
-  const difference = paired ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
+  const unpaired = sameMeasure ? whyUnpaired([against, theirs], [run, ours]) : OTHER_MEASURE;
+  const difference = unpaired === undefined ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
   if (!difference) return undefined;
-  const learning = classifyProblems(difference.interval, ACCURACY_MARGIN, difference.problems);
-  const caveat = sameMeasure
-    ? (otherPopulation(against, run) ?? earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
-    : 'what counts as correct is not the same: their first rewards or environments differ';
-  const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
+  const early = checkpoint === 'last' ? (earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours)) : undefined;
+  const caveat = sameMeasure ? (otherPopulation(against, run) ?? early) : OTHER_MEASURE;
+  const [low, high] = difference.interval;
   return {
     run: run.record.id,
     against: against.record.id,
+    checkpoint,
+    steps: [ours.step, theirs.step],
     ...difference,
     margin: ACCURACY_MARGIN,
-    conclusion: caveat === undefined ? names[learning] : 'inconclusive',
-    paired,
+    conclusion: caveat === undefined ? conclusionOf(difference) : 'inconclusive',
+    beyond_margin: low > ACCURACY_MARGIN || high < -ACCURACY_MARGIN,
+    paired: unpaired === undefined,
+    ...(unpaired !== undefined && { unpaired_because: unpaired }),
     ...(caveat !== undefined && { caveat }),
   };
+}
+
+const OTHER_MEASURE = 'what counts as correct is not the same: their first rewards or environments differ';
+
+/** An interval that excludes 0 shows a difference, however small it is. */
+function conclusionOf({
+  interval: [low, high],
+  problems,
+}: Pick<HeldOutComparison, 'interval' | 'problems'>): HeldOutComparison['conclusion'] {
+  if (problems < FEWEST_PROBLEMS) return 'inconclusive';
+  if (low > 0) return 'better';
+  if (high < 0) return 'worse';
+  return low >= -ACCURACY_MARGIN && high <= ACCURACY_MARGIN ? 'same' : 'inconclusive';
 }
 
 /** What decides which completions are correct: the first reward, without its weight, which has no effect on that, and the environment. */
@@ -166,19 +221,28 @@ function earlyEvaluation({ record }: InspectedRun, { step }: EvaluationRecord): 
   return step === record.step ? undefined : `${record.id} was last evaluated at step ${step} of ${record.step}`;
 }
 
-function haveSameProblems(a: InspectedRun, b: InspectedRun): boolean {
-  if (!a.config || !b.config) return false;
-  const [ours, theirs] = [heldOutSource(a, a.config), heldOutSource(b, b.config)];
-  return isDeepStrictEqual(ours, theirs);
+/** Why two evaluations cannot be compared problem by problem; undefined if they can. */
+function whyUnpaired(
+  [a, ours]: readonly [InspectedRun, EvaluationRecord],
+  [b, theirs]: readonly [InspectedRun, EvaluationRecord],
+): string | undefined {
+  if (!a.config || !b.config) return 'a run has no configuration';
+  const [source, other] = [heldOutSource(a, a.config), heldOutSource(b, b.config)];
+  const differing = Object.keys(source).filter((key) => !isDeepStrictEqual(source[key], other[key]));
+  if (differing.length > 0) return `not the same problems were held out and asked: ${differing.join(', ')} differ`;
+  const [count, otherCount] = [ours.per_problem.length, theirs.per_problem.length];
+  return count === otherCount ? undefined : `${count} and ${otherCount} problems were asked`;
 }
 
-/** What decides which problems are held out and evaluated. */
-function heldOutSource(run: InspectedRun, config: Config): unknown {
+/** What decides which problems are held out and evaluated, by key. */
+function heldOutSource(run: InspectedRun, config: Config): Readonly<Record<string, unknown>> {
   const isReference = (key: keyof Config) => references.some((other) => other === key);
-  return [
-    config.eval?.limit,
-    ...heldOutKeys.map((key) => (isReference(key) ? contentOf(run, config[key]) : config[key])),
-  ];
+  return {
+    'eval.limit': config.eval?.limit,
+    ...Object.fromEntries(
+      heldOutKeys.map((key) => [key, isReference(key) ? contentOf(run, config[key]) : config[key]]),
+    ),
+  };
 }
 
 function pairedDifference(theirs: EvaluationRecord, ours: EvaluationRecord) {

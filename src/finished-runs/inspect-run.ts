@@ -1,9 +1,19 @@
 // Reads the state of a run from its directory; the run may still be training.
 import type { Config } from '../config/schema.ts';
+import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { healthMonitor, openAlerts } from '../runs/health.ts';
+import { type Labels, readLabels } from '../runs/labels.ts';
 import { readPace } from '../runs/pace.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../runs/read-run.ts';
-import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, Pace, RunRecord, Verdict } from '../runs/records.ts';
+import type {
+  BestCheckpoint,
+  DiagnosedAlert,
+  EvaluationRecord,
+  MetricsRecord,
+  Pace,
+  RunRecord,
+  Verdict,
+} from '../runs/records.ts';
 import { learningVerdict, metricWindows } from '../runs/verdict.ts';
 import { healthSettings } from '../training/health-settings.ts';
 import type { RunSummary } from './comparison-schema.ts';
@@ -20,6 +30,8 @@ export interface InspectedRun {
   readonly verdict: Verdict;
   /** Absent before the first step. */
   readonly time?: Pace;
+  readonly bestCheckpoint?: BestCheckpoint;
+  readonly labels?: Labels;
 }
 
 /** Throws `RUN_NOT_FOUND`. */
@@ -29,6 +41,7 @@ export function inspectRun(directory: string): InspectedRun {
   const metrics = readMetrics(directory);
   const evaluations = readEvaluations(directory);
   const time = readPace(directory, record);
+  const bestCheckpoint = readBestCheckpoint(directory);
   return {
     directory,
     record,
@@ -38,17 +51,41 @@ export function inspectRun(directory: string): InspectedRun {
     alerts: healthMonitor(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
     verdict: learningVerdict(metrics, evaluations, record.changed_files),
     ...(time && { time }),
+    ...(bestCheckpoint && { bestCheckpoint }),
+    labels: readLabels(directory),
   };
 }
 
-/** The row of a run in `runs list`. */
-export function summarizeRun(run: InspectedRun): RunSummary {
+/**
+ * The row of a run in `runs list`.
+ * @param metric whose best and last value it has @default `save.best`
+ */
+export function summarizeRun(run: InspectedRun, metric?: string): RunSummary {
   const reward = metricWindows(run.metrics, 'reward');
+  const held_out = heldOut(run, metric ?? run.config?.save.best ?? 'eval/accuracy');
+  const tokens = run.metrics.findLast(({ num_tokens }) => num_tokens !== undefined)?.num_tokens;
   return {
     ...run.record,
     dir: run.directory,
     model: run.config?.model ?? null,
+    ...(run.labels ?? { tags: [] }),
+    ...(held_out && { held_out }),
+    ...(run.bestCheckpoint && { best_checkpoint: run.bestCheckpoint }),
+    ...(tokens !== undefined && { tokens }),
+    ...(run.time && { time: run.time }),
     ...(reward && { reward }),
     alerts: openAlerts(run.alerts),
   };
+}
+
+/** The largest and the last value of a metric: of evaluations, that of the untrained model among them, or of steps. Undefined if it was not measured. */
+function heldOut({ evaluations, metrics }: InspectedRun, metric: string): RunSummary['held_out'] {
+  const records = metric.startsWith('eval/')
+    ? evaluations.map((record) => ({ step: record.step, value: record.metrics[metric] }))
+    : metrics.map((record) => ({ step: record.step, value: record[metric] }));
+  const measured = records.flatMap(({ step, value }) => (value === undefined ? [] : [{ step, value }]));
+  const last = measured.at(-1);
+  if (!last) return undefined;
+  const best = measured.reduce((high, next) => (next.value > high.value ? next : high));
+  return { metric, best, last };
 }

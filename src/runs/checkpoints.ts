@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { GradusError, isObject } from '../errors.ts';
+import { codeOf, GradusError, isObject } from '../errors.ts';
 import {
   type CheckpointPointer,
   checkpointFiles,
@@ -25,7 +25,7 @@ import {
   stepOf,
 } from './layout.ts';
 import { readJson } from './read-lines.ts';
-import type { CheckpointState, FileFingerprint } from './records.ts';
+import type { BestCheckpoint, CheckpointState, FileFingerprint } from './records.ts';
 import { replaceJson } from './replace-file.ts';
 
 export interface Checkpoint {
@@ -120,6 +120,25 @@ export function findCheckpoint(
     path: folder,
     kind: 'failed',
   });
+}
+
+/** The best checkpoint by `save.best`; undefined if none was the best by anything, or its state cannot be read. */
+export function readBestCheckpoint(directory: string): BestCheckpoint | undefined {
+  const step = readCheckpointPointer(directory, 'best');
+  if (step === undefined) return undefined;
+  const path = checkpointFolder(directory, step);
+  const { metric } = stateIn(path) ?? {};
+  return metric && { step, metric: metric.name, score: metric.value, path };
+}
+
+function stateIn(folder: string): CheckpointState | undefined {
+  try {
+    const state = readJson<CheckpointState>(join(folder, checkpointFiles.state));
+    return stateFault(state, stepOf(basename(folder))) === undefined ? state : undefined;
+  } catch (error) {
+    if (codeOf(error) === 'RUN_DAMAGED' || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /**

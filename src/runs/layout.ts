@@ -2,6 +2,7 @@
 //
 //   run.json                  the state of the run: id, backend, status, pid, versions, times. Replaced atomically.
 //   run.lock                  the process that is starting the run, until run.json names it
+//   labels.json               tags and a note of people and programs, if there are any
 //   config.yaml               the configuration as given (YAML, or JSON, which is also YAML)
 //   config.resolved.json      every key with its value
 //   metrics.jsonl             one line per step; nothing depends on the clock: the same seed gives the same bytes
@@ -29,6 +30,7 @@ import { join } from 'node:path';
 export const runFiles = {
   run: 'run.json',
   claim: 'run.lock',
+  labels: 'labels.json',
   config: 'config.yaml',
   resolvedConfig: 'config.resolved.json',
   metrics: 'metrics.jsonl',

@@ -67,6 +67,15 @@ const trackedPlace = z.strictObject({
 });
 export type TrackedPlaceRecord = Recorded<typeof trackedPlace>;
 
+/** The checkpoint that is the best by `save.best`. */
+export const bestCheckpoint = z.strictObject({
+  step: z.int(),
+  metric: z.string().describe('what it is the best by'),
+  score: z.number(),
+  path: z.string(),
+});
+export type BestCheckpoint = Recorded<typeof bestCheckpoint>;
+
 /** Why a run ended that completed: the key of the configuration that ended it. */
 export const endedBy = z.strictObject({
   key: z.enum(['max_steps', 'stop_when', 'max_time', 'max_tokens_total', 'max_cost']),

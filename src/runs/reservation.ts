@@ -75,7 +75,7 @@ export function isReserved({ status, pid }: RunRecord): boolean {
  */
 export function hasNotBegun(directory: string, record: RunRecord): boolean {
   if (isActive(record) && !isReserved(record)) return false;
-  const begins: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim, runFiles.config];
+  const begins: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim, runFiles.config, runFiles.labels];
   const isEmpty = (name: string) =>
     (name === runFiles.rollouts || name === runFiles.checkpoints) && readdirSync(join(directory, name)).length === 0;
   const isBeginning = (name: string) => begins.includes(name) || isTemporaryOf(runFiles.run, name) || isEmpty(name);

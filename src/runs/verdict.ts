@@ -165,7 +165,7 @@ function classify([low, high]: Interval, margin: number): Learning {
 }
 
 /** Classifies an interval over problems, as `classify` does; inconclusive if there are too few. */
-export function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
+function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
   return problems < FEWEST_PROBLEMS ? 'inconclusive' : classify(interval, margin);
 }
 

@@ -2,7 +2,15 @@
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { checkedRequirement } from '../goals/requirements.ts';
-import { diagnosedAlert, endedBy, evaluationRecord, numbers, status, verdict } from '../runs/records.ts';
+import {
+  bestCheckpoint,
+  diagnosedAlert,
+  endedBy,
+  evaluationRecord,
+  numbers,
+  status,
+  verdict,
+} from '../runs/records.ts';
 
 const preflightWarning = z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() });
 export type PreflightWarning = Recorded<typeof preflightWarning>;
@@ -32,6 +40,7 @@ export const trainResultFields = {
   metrics: numbers.describe(
     'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference)',
   ),
+  best_checkpoint: bestCheckpoint.exactOptional().describe('absent if no evaluation after a step measured save.best'),
   ended_by: endedBy.exactOptional().describe('why it ended; absent if it was stopped'),
   evals: z.array(evaluationRecord),
   verdict,

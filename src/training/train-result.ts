@@ -3,6 +3,7 @@
 import { mean } from '../common/statistics.ts';
 import { resuming } from '../common/words.ts';
 import { checkRequirements, type Requirement, requirementFailure } from '../goals/requirements.ts';
+import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
@@ -40,6 +41,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
+  const best = readBestCheckpoint(directory);
   const error =
     record.status === 'stopped'
       ? stopFailure(record, resuming(directory))
@@ -48,6 +50,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ok: error === undefined,
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
     metrics,
+    ...(best && { best_checkpoint: best }),
     ...(record.ended_by && { ended_by: record.ended_by }),
     evals,
     verdict: learningVerdict(steps, evals, record.changed_files),

@@ -1,17 +1,14 @@
 // runs.list.result/1: the runs under a directory, the latest first.
 import { z } from 'zod';
-import { runSummary } from '../../finished-runs/comparison-schema.ts';
+import { damagedRun, runSummary } from '../../finished-runs/comparison-schema.ts';
 import { resultSchema } from './envelope.ts';
 
 export const runsListSchema = resultSchema(
   'runs.list.result/1',
   'runs list',
-  'The runs in a directory, newest first.',
+  'The runs in a directory, newest first unless --sort is given.',
   {
     runs: z.array(runSummary),
-    damaged: z
-      .array(z.strictObject({ dir: z.string(), message: z.string() }))
-      .describe('those that cannot be read, and why')
-      .exactOptional(),
+    damaged: z.array(damagedRun).describe('those that cannot be read, and why').exactOptional(),
   },
 );

@@ -33,7 +33,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const { rejudging, ...comparison } = compareRuns(directories.map(inspectRun));
   const next = rejudging && [command('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
   output.result(
-    { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison, ...(next && { next }) },
+    { ok: true, schema: 'runs.compare.result/2', command: 'runs compare', ...comparison, ...(next && { next }) },
     text(comparison, output.suggested(next)),
   );
   return undefined;
@@ -49,7 +49,7 @@ function commandsOf({ config, settings, export: exported }: Rejudging): string[]
 /** More runs than this are listed one per line instead of side by side. */
 const MOST_BESIDE = 3;
 
-function text({ runs, config, held_out }: Comparison, next: readonly string[] = []): string {
+function text({ runs, config, held_out, ranking }: Comparison, next: readonly string[] = []): string {
   const cell = (value: unknown) =>
     oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
   const shown = ['reward', 'kl', 'entropy', 'completions/mean_length'].filter((name) => runs[0]!.metrics[name]);
@@ -75,13 +75,34 @@ function text({ runs, config, held_out }: Comparison, next: readonly string[] = 
   ];
   return [
     table(runs.length > MOST_BESIDE ? rows[0]!.map((_, column) => rows.map((row) => row[column]!)) : rows),
-    ...held_out.map(({ run, against, difference, interval, conclusion, caveat, paired, problems }) => {
-      const how = paired
-        ? `problem by problem, ${counted(problems, 'problem')}`
-        : `not problem by problem, ${counted(problems, 'problem')} each`;
-      const why = caveat === undefined ? '' : ` (${caveat})`;
-      return `${run} against ${against}: ${conclusion}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
-    }),
+    ...(runs.length > 2 ? ['', table(rankingRows(ranking)), ''] : []),
+    ...held_out.map(comparisonLine),
     ...next.map((line) => `next: ${line}`),
   ].join('\n');
+}
+
+function rankingRows(ranking: Comparison['ranking']): string[][] {
+  return [
+    ['rank', 'run', 'best checkpoint', 'accuracy', 'from the first'],
+    ...ranking.map(({ rank, run, step, value, interval, against_first: first }) => [
+      String(rank),
+      run,
+      `step ${step}`,
+      `${value.toFixed(3)} ${interval95(interval)}`,
+      first ? `${first.conclusion}, ${signedDifference(first.difference, first.interval)}` : '',
+    ]),
+  ];
+}
+
+function comparisonLine(compared: Comparison['held_out'][number]): string {
+  const { run, against, checkpoint, steps, difference, interval, conclusion, problems } = compared;
+  const { caveat, paired, unpaired_because, beyond_margin, margin } = compared;
+  const how = paired
+    ? `problem by problem, ${counted(problems, 'problem')}`
+    : `not problem by problem, ${counted(problems, 'problem')} each${unpaired_because === caveat ? '' : `, since ${unpaired_because}`}`;
+  const why = caveat === undefined ? '' : ` (${caveat})`;
+  const isKnown = conclusion === 'better' || conclusion === 'worse';
+  const little = isKnown && !beyond_margin ? `, perhaps by less than the margin of ${margin}` : '';
+  const where = checkpoint === 'best' ? `, best checkpoints (steps ${steps.join(' and ')})` : '';
+  return `${run} against ${against}${where}: ${conclusion}${little}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
 }

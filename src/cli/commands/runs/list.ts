@@ -1,65 +1,75 @@
-// gradus runs list: lists all runs, the latest first.
+// gradus runs list: lists runs, the latest first.
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
-import { messageOf } from '../../../errors.ts';
+import { given } from '../../../common/given.ts';
 import type { RunSummary } from '../../../finished-runs/comparison-schema.ts';
+import { collect } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
-import { oneLine, table } from '../../formatting.ts';
+import { duration, oneLine, shortNumber, table } from '../../formatting.ts';
 
 const EXAMPLES = `Examples:
   gradus runs list
+  gradus runs list --sort best --filter status=completed --filter 'name=warm*'
+  gradus runs list --root sweeps/grpo --metric eval/pass@8 --filter learning_rate=1e-4
   gradus runs list --root elsewhere/runs --json
 `;
 
-export function listCommand(cli: Cli): Command {
-  return new Command('list')
-    .description('list all runs, latest first: status, first and last rewards, alerts')
-    .option('--root <dir>', 'the directory that contains the runs', 'runs')
-    .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', EXAMPLES)
-    .action(cli.action((flags: { root: string }) => listAll(cli, flags.root)));
+interface ListFlags {
+  readonly root: string;
+  readonly filter: readonly string[];
+  readonly sort?: string;
+  readonly metric?: string;
 }
 
-async function listAll({ output }: Cli, root: string) {
-  const { listRuns } = await import('../../../runs/read-run.ts');
-  const { inspectRun, summarizeRun } = await import('../../../finished-runs/inspect-run.ts');
-  const damaged: { dir: string; message: string }[] = [];
-  const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
-  const runs = listRuns(root, onDamaged).flatMap(({ directory }) => {
-    try {
-      const summary = summarizeRun(inspectRun(directory));
-      return [{ summary, row: row(summary) }];
-    } catch (error) {
-      onDamaged(directory, error);
-      return [];
-    }
-  });
+export function listCommand(cli: Cli): Command {
+  return new Command('list')
+    .description('list runs, latest first: status, best and last held-out value, rewards, time, tokens, tags, alerts')
+    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option(
+      '--filter <condition>',
+      'FIELD=VALUE, also with * for anything, or !=, >=, >, <=, <: a field to sort by, tag, note, or a key of the configuration (repeatable)',
+      collect,
+      [],
+    )
+    .option('--sort <field>', 'name, status, started, step, best, last, reward, time or tokens; the largest first')
+    .option('--metric <metric>', 'whose best and last value are listed (default: save.best of each run)')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((flags: ListFlags) => listAll(cli, flags)));
+}
+
+async function listAll({ output }: Cli, { root, filter, sort, metric }: ListFlags) {
+  const { listRunSummaries } = await import('../../../finished-runs/list-runs.ts');
+  const { runs, damaged } = listRunSummaries({ root, filter, ...given({ sort, metric }) });
   for (const { dir, message } of damaged) output.note(`left out: ${message.includes(dir) ? '' : `${dir}: `}${message}`);
-  const text = runs.length > 0 ? table([header, ...runs.map(({ row }) => row)]) : `no runs under ${root}/`;
-  const result = {
-    ok: true,
-    schema: 'runs.list.result/1',
-    command: 'runs list',
-    runs: runs.map(({ summary }) => summary),
-  };
+  const which = filter.length > 0 ? ' of this kind' : '';
+  const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs${which} under ${root}/`;
+  const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
   output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
   return undefined;
 }
 
-const header = ['run', 'status', 'step', 'model', 'reward', 'accuracy', 'learning', 'alerts', 'started (UTC)'];
+const header = [
+  ...['run', 'status', 'step', 'model', 'reward', 'held-out best', 'last', 'learning', 'time', 'tokens'],
+  ...['alerts', 'started (UTC)', 'tags and note'],
+];
 
-function row({ id, status, step, max_steps, model, reward, verdict, alerts, started }: RunSummary): string[] {
+function row(run: RunSummary): string[] {
+  const { id, status, step, max_steps, model, reward, verdict, alerts, started, held_out, time, tokens } = run;
   const found = Object.entries(alerts).filter(([, count]) => count > 0);
-  const accuracy = verdict?.held_out;
   return [
     id,
     status,
     `${step}/${max_steps}`,
     oneLine(model?.split('/').at(-1) ?? '', 30),
     reward ? `${reward.before.toFixed(3)} → ${reward.after.toFixed(3)}` : '',
-    accuracy ? `${accuracy.before.toFixed(2)} → ${accuracy.after.toFixed(2)}` : '',
+    held_out ? `${held_out.best.value.toFixed(2)} at ${held_out.best.step}` : '',
+    held_out ? held_out.last.value.toFixed(2) : '',
     verdict?.learning ?? '',
+    time ? duration(time.steps) : '',
+    tokens === undefined ? '' : shortNumber(tokens),
     found.map(([level, count]) => (level === 'info' ? `${count} info` : counted(count, level))).join(', '),
     started.slice(0, 16).replace('T', ' '),
+    oneLine([...run.tags, ...(run.note === undefined ? [] : [run.note])].join(' '), 40),
   ];
 }

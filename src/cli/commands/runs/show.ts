@@ -1,6 +1,6 @@
 // gradus runs show: shows the results of a run, or its card.
 import { Command } from 'commander';
-import type { KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
+import type { BestCheckpoint, KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
@@ -56,6 +56,9 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
     ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
     ...keptEvaluations.filter(({ command }) => command === 'eval').map(keptLine),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
+    ...(run.bestCheckpoint ? [bestLine(run.bestCheckpoint)] : []),
+    ...(run.labels && run.labels.tags.length > 0 ? [`tags: ${run.labels.tags.join(' ')}`] : []),
+    ...(run.labels?.note === undefined ? [] : [`note: ${run.labels.note}`]),
     ...alerts.map(alertLine),
     ...Object.entries(record.trackers ?? {}).map(trackerLine),
   ];
@@ -71,6 +74,8 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
       evaluations: keptEvaluations,
       verdict,
       alerts,
+      ...run.labels,
+      ...(run.bestCheckpoint && { best_checkpoint: run.bestCheckpoint }),
       artifacts: runArtifacts(directory),
       ...(card !== undefined && { card }),
       ...(shown && problems && { evaluation: shown.name, problems }),
@@ -85,6 +90,10 @@ function keptLine({ name, status, result }: KeptEvaluation): string {
   if (!result) return `gradus eval, ${name}: ${status}; the same command goes on with it`;
   const line = evaluationLine(result.evaluation, result.split === 'train' ? 'trained-on' : 'held-out');
   return `gradus eval, ${name}: ${line}`;
+}
+
+function bestLine({ step, metric, score, path }: BestCheckpoint): string {
+  return `best checkpoint: step ${step}, ${metric} ${score.toFixed(3)}, ${path}`;
 }
 
 function trackerLine([name, { url, fault }]: [string, TrackedPlaceRecord]): string {

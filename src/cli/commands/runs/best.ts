@@ -1,0 +1,54 @@
+// gradus runs best: the runs by the best value of a metric.
+import { Command } from 'commander';
+import { given } from '../../../common/given.ts';
+import { collect } from '../../arguments.ts';
+import type { Cli } from '../../cli.ts';
+import { command } from '../../command-words.ts';
+import { table } from '../../formatting.ts';
+
+const EXAMPLES = `Examples:
+  gradus runs best eval/accuracy
+  gradus runs best kl --least --filter tag=lr --json
+  gradus runs best eval/pass@8 --root sweeps/grpo
+`;
+
+interface BestFlags {
+  readonly root: string;
+  readonly filter: readonly string[];
+  readonly least?: boolean;
+}
+
+export function bestCommand(cli: Cli): Command {
+  return new Command('best')
+    .description('rank runs by the best value that a metric had in them, with its step and checkpoint')
+    .argument('<metric>', 'of evaluations, such as eval/accuracy, or of steps')
+    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option('--filter <condition>', 'which runs, as for gradus runs list (repeatable)', collect, [])
+    .option('--least', 'the smallest value is the best')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((metric: string, flags: BestFlags) => best(cli, metric, flags)));
+}
+
+async function best({ output }: Cli, metric: string, { root, filter, least }: BestFlags) {
+  const { bestRuns } = await import('../../../finished-runs/list-runs.ts');
+  const ranking = bestRuns(metric, { root, filter, ...given({ least }) });
+  const [first] = ranking;
+  const options = first!.checkpoint === undefined ? {} : { checkpoint: String(first!.step) };
+  const next = [command('evaluate', first!.dir, options), command('show', first!.dir)];
+  const rows = ranking.map(({ rank, run, step, value, checkpoint }) => [
+    String(rank),
+    run,
+    String(Number(value.toPrecision(4))),
+    String(step),
+    checkpoint ?? 'not kept',
+  ]);
+  output.result(
+    { ok: true, schema: 'runs.best.result/1', command: 'runs best', metric, best: first, ranking, next },
+    [
+      table([['rank', 'run', metric, 'step', 'checkpoint'], ...rows]),
+      ...output.suggested(next).map((line) => `next: ${line}`),
+    ].join('\n'),
+  );
+  return undefined;
+}

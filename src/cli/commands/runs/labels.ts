@@ -1,0 +1,68 @@
+// gradus runs tag, gradus runs note: what a person or a program writes down about a run.
+import { Command } from 'commander';
+import { GradusError } from '../../../errors.ts';
+import type { Labels } from '../../../runs/labels.ts';
+import { collect } from '../../arguments.ts';
+import type { Cli } from '../../cli.ts';
+import { runArgument } from './run-argument.ts';
+
+const TAG_EXAMPLES = `Examples:
+  gradus runs tag latest baseline
+  gradus runs tag small keep --remove candidate --json
+  gradus runs list --filter tag=keep           the runs that have it
+`;
+
+const NOTE_EXAMPLES = `Examples:
+  gradus runs note latest "rewards short answers too much"
+  gradus runs note small ""                    removes it
+`;
+
+export function tagCommand(cli: Cli): Command {
+  return new Command('tag')
+    .description('add tags to a run, by which lists are filtered, or remove them')
+    .argument(...runArgument)
+    .argument('[tags...]', 'words')
+    .option('--remove <tag>', 'a tag to remove (repeatable)', collect, [])
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', TAG_EXAMPLES)
+    .action(cli.action((run: string, tags: string[], { remove }: { remove: string[] }) => tag(cli, run, tags, remove)));
+}
+
+export function noteCommand(cli: Cli): Command {
+  return new Command('note')
+    .description('write a note about a run, in place of an earlier one; an empty text removes it')
+    .argument(...runArgument)
+    .argument('<text>', 'what is to be remembered')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', NOTE_EXAMPLES)
+    .action(cli.action((run: string, text: string) => note(cli, run, text)));
+}
+
+async function tag(cli: Cli, name: string, tags: readonly string[], remove: readonly string[]) {
+  if (tags.length + remove.length === 0) {
+    throw new GradusError('USAGE', 'no tag is named', { hint: 'gradus runs tag RUN TAG, or --remove TAG' });
+  }
+  const { findRun } = await import('../../../runs/read-run.ts');
+  const { tagRun } = await import('../../../runs/labels.ts');
+  const dir = findRun(name);
+  return told(cli, 'tag', dir, tagRun(dir, tags, remove));
+}
+
+async function note(cli: Cli, name: string, text: string) {
+  const { findRun } = await import('../../../runs/read-run.ts');
+  const { noteRun } = await import('../../../runs/labels.ts');
+  const dir = findRun(name);
+  return told(cli, 'note', dir, noteRun(dir, text));
+}
+
+function told({ output }: Cli, verb: 'tag' | 'note', dir: string, labels: Labels) {
+  const text = [
+    `tags: ${labels.tags.join(' ') || 'none'}`,
+    ...(labels.note === undefined ? [] : [`note: ${labels.note}`]),
+  ];
+  output.result(
+    { ok: true, schema: `runs.${verb}.result/1`, command: `runs ${verb}`, dir, ...labels },
+    `${dir}: ${text.join('; ')}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,32 @@
+// gradus runs rm: removes runs.
+import { Command } from 'commander';
+import { counted } from '../../../common/counted.ts';
+import type { Cli } from '../../cli.ts';
+import { size } from '../../download-progress.ts';
+
+const EXAMPLES = `Examples:
+  gradus runs rm first second                  says what would be removed; exit code 2
+  gradus runs rm first second --yes
+`;
+
+export function removeCommand(cli: Cli): Command {
+  return new Command('rm')
+    .description('remove runs for good: their directories with all checkpoints')
+    .argument('<runs...>', 'run directories, names of runs, or latest')
+    .option('--yes', 'agree; without it nothing is removed')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((runs: string[], { yes }: { yes?: boolean }) => remove(cli, runs, yes ?? false)));
+}
+
+async function remove({ output }: Cli, names: readonly string[], yes: boolean) {
+  const { findRun } = await import('../../../runs/read-run.ts');
+  const { removeRuns } = await import('../../../finished-runs/remove-runs.ts');
+  const removed = removeRuns([...new Set(names.map((name) => findRun(name)))], { yes });
+  const bytes = removed.reduce((sum, run) => sum + run.bytes, 0);
+  output.result(
+    { ok: true, schema: 'runs.rm.result/1', command: 'runs rm', removed },
+    `removed ${counted(removed.length, 'run')}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`,
+  );
+  return undefined;
+}

@@ -1,0 +1,45 @@
+// Removes runs, which cannot be undone: only those that nothing writes, and only if whoever asks agrees.
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { call, option } from '../common/words.ts';
+import { GradusError } from '../errors.ts';
+import { isActive, readRun } from '../runs/read-run.ts';
+import type { RemovedRun } from './comparison-schema.ts';
+
+/** Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, and `CONFIRMATION_REQUIRED` unless `yes`; nothing has been removed then. */
+export function removeRuns(
+  directories: readonly string[],
+  { yes = false }: { readonly yes?: boolean } = {},
+): RemovedRun[] {
+  const found = directories.map((dir) => {
+    const record = readRun(dir);
+    if (isActive(record)) {
+      throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${dir}`, {
+        hint: `stop it first: ${call('stop', dir)}`,
+        path: dir,
+      });
+    }
+    return { dir, id: record.id, step: record.step, bytes: sizeOf(dir) };
+  });
+  if (!yes) {
+    const bytes = found.reduce((sum, run) => sum + run.bytes, 0);
+    throw new GradusError(
+      'CONFIRMATION_REQUIRED',
+      `${directories.join(', ')}: ${(bytes / 2 ** 20).toFixed(1)} MiB would be removed for good`,
+      {
+        hint: `add ${option('yes', true)} to remove what it says`,
+        path: directories[0]!,
+      },
+    );
+  }
+  for (const { dir } of found) rmSync(dir, { recursive: true });
+  return found;
+}
+
+function sizeOf(directory: string): number {
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+  return names.reduce((sum, name) => {
+    const found = statSync(join(directory, name), { throwIfNoEntry: false });
+    return sum + (found?.isFile() ? found.size : 0);
+  }, 0);
+}
