@@ -137,6 +137,14 @@ test('the problems that the guide generates are answered in one turn', async () 
   assert.deepEqual([ok, players.gold.score, players.gold.turns, players.empty.score], [true, 1, 1, 0]);
 });
 
+test('the agent of the guide can be played, and passes its check', async () => {
+  const [code] = blocks(texts.agents!, 'ts');
+  const file = join(folder, 'agents.ts');
+  writeFileSync(file, code!);
+  const { ok, players } = JSON.parse(await stdoutOf('env', 'check', `${file}:support`, '--json'));
+  assert.deepEqual([ok, players.gold.score, players.empty.score], [true, 1, 0]);
+});
+
 test('the skill says in its head what it is for', () => {
   assert.match(texts.SKILL!, /^---\nname: gradus\ndescription: .{40,1000}\n---\n\n# /);
 });

@@ -15,7 +15,9 @@ export interface StepRow {
 export function stepRows(sequences: readonly TrainingSequence[], count: number): StepRow[] {
   const missing = count - sequences.length;
   if (missing < 0) {
-    throw new GradusError('BATCH_TOO_LARGE', `a step of TRL holds ${count} sequences, not ${sequences.length}`);
+    throw new GradusError('BATCH_TOO_LARGE', `a step of TRL holds ${count} sequences, not ${sequences.length}`, {
+      hint: 'an agent whose calls branch makes a sequence of each branch: choose backend native, or train on fewer of its calls',
+    });
   }
   const { promptIds } = sequences[0]!;
   const empty: StepRow = { prompt_ids: promptIds, completion_ids: [0], mask: [0], logprobs: [0], advantage: 0 };
