@@ -6,7 +6,18 @@ import { makeParityModels, measureParity } from '../test/parity.ts';
 
 const document = join(import.meta.dirname, '..', 'docs', 'models.md');
 const seeds = [0, 1];
-const families = ['llama', 'mistral', 'qwen2', 'qwen3', 'gemma3_text', 'smollm3', 'olmo2', 'granite', 'lfm2'];
+const families = [
+  'llama',
+  'mistral',
+  'qwen2',
+  'qwen3',
+  'gemma3_text',
+  'smollm3',
+  'olmo2',
+  'granite',
+  'lfm2',
+  'qwen3_5_text',
+];
 
 const worst = new Map<string, number>();
 for (const seed of seeds) {

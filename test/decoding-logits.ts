@@ -3,6 +3,7 @@ import { RunTensors } from '../src/backends/native/run-tensors.ts';
 import { KeyValueCache } from '../src/backends/native/sampling/key-value-cache.ts';
 import { decodingTaps } from '../src/models/convolution.ts';
 import { decodingGraph, nextCacheName } from '../src/models/decoding-graph.ts';
+import { decodingGates } from '../src/models/delta-rule.ts';
 import { createSession } from '../src/runtime/session.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { loadWeights } from './load-weights.ts';
@@ -12,8 +13,10 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
   using weights = await loadWeights(modelPath);
   const { config } = weights.architecture;
   const graph = decodingGraph(weights.architecture, weights);
-  const model = lowerToOnnx(graph, { initializers: new Set(weights.tensors.keys()) });
-  using session = createSession(model, { initializers: weights.tensors, prepack: false, threads: 2 });
+  // ONNX Runtime wants the value of a single number in the model.
+  const initializers = new Map([...weights.tensors].filter(([, { buffer }]) => buffer.length > 1));
+  const model = lowerToOnnx(graph, { initializers: new Set(initializers.keys()) });
+  using session = createSession(model, { initializers, prepack: false, threads: 2 });
   using run = new RunTensors();
   using binding = session.bind();
   const count = ids.length;
@@ -29,6 +32,8 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
     .output('logits', logits)
     .output('probabilities', run.create('float32', logits.shape))
     .output('log_total', run.create('float32', [count, 1]));
+  for (const [name, tensor] of weights.tensors)
+    if (!initializers.has(name) && session.inputs.includes(name)) binding.input(name, tensor);
   using cache = new KeyValueCache(config, count, count);
   for (const [name, tensor] of cache.tensors(0, count)) binding.input(name, tensor).output(nextCacheName(name), tensor);
   const { convolutionLength: length } = config;
@@ -37,6 +42,12 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
     binding
       .input('taps', run.integers([count * count, length], taps))
       .input('kept', run.integers([count, length - 1], kept));
+  }
+  if (config.deltaRule) {
+    const { isToken, forgets } = decodingGates(rows, count);
+    binding
+      .input('is_token', run.floats([count * count, 1], isToken))
+      .input('forgets', run.floats([count * count, 1], forgets));
   }
   await binding.run();
   return rows.map((row) => logits.buffer.data.slice(row * config.vocabularySize, (row + 1) * config.vocabularySize));

@@ -150,7 +150,7 @@ describe('logits', { skip }, () => {
   test('of made-up models of every family and type', { skip: missing }, async (t) => {
     const models = join(folder, 'models');
     const names = makeParityModels(2, models).filter((name) => existsSync(join(models, name, 'model.gguf')));
-    assert.equal(names.length, 8 * 11);
+    assert.equal(names.length, 9 * 11);
     for (const name of names) {
       await t.test(name, async () => {
         const path = join(models, name, 'model.gguf');

@@ -18,7 +18,8 @@ import tiny_models
 import torch
 from gguf import MODEL_ARCH, GGMLQuantizationType as Type
 from random_configs import FAMILIES, random_config
-from transformers import AutoModelForCausalLM
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, Qwen3_5Config, Qwen3_5ForConditionalGeneration
 
 ARCHITECTURES = {
     "llama": MODEL_ARCH.LLAMA,
@@ -29,6 +30,7 @@ ARCHITECTURES = {
     "olmo2": MODEL_ARCH.OLMO2,
     "granite": MODEL_ARCH.GRANITE,
     "lfm2": MODEL_ARCH.LFM2,
+    "qwen3_5_text": MODEL_ARCH.QWEN35,
 }
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
@@ -36,7 +38,9 @@ GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Ty
 def write_goldens(model, folder):
     # Greedy text is another test's: here two tokens may well be as good as equal.
     tiny_models.greedy = lambda *_: []
-    ids = [1, *torch.randint(3, model.config.vocab_size, (11,)).tolist()]
+    # More than one chunk of the delta rule.
+    length = 79 if model.config.model_type == "qwen3_5_text" else 11
+    ids = [1, *torch.randint(3, model.config.vocab_size, (length,)).tolist()]
     fixture_file.write(f"{folder}/golden.json", {"sequences": [tiny_models.golden(model, ids)]})
     fixture_file.write(f"{folder}/gradients.json", tiny_models.adapter_gradients(model, out / folder, folder, ids))
 
@@ -46,6 +50,19 @@ def write_folder(family, dtype, random, wide=False):
     model = AutoModelForCausalLM.from_config(random_config(family, random, wide)).float().eval()
     tiny_models.randomise(model)
     model.to(dtype).save_pretrained(out / folder)
+    write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
+
+
+def write_with_vision(random):
+    """A Qwen3.5 that also reads images and predicts the token after the next one, whose text part is what we read."""
+    folder, text = "qwen3_5-vision", random_config("qwen3_5_text", random, wide=True).to_dict()
+    vision = {"depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 1, "out_hidden_size": text["hidden_size"], "num_position_embeddings": 16}
+    config = Qwen3_5Config(text_config=text, vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"])
+    model = Qwen3_5ForConditionalGeneration(config).float().eval()
+    tiny_models.randomise(model.model.language_model)
+    model.save_pretrained(out / folder)
+    weights = load_file(out / folder / "model.safetensors") | {"mtp.fc.weight": torch.zeros(2, 2), "mtp.layers.0.mlp.up_proj.weight": torch.zeros(2, 2)}
+    save_file(weights, out / folder / "model.safetensors", {"format": "pt"})
     write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
 
 
@@ -64,8 +81,9 @@ torch.manual_seed(seed)
 for family in FAMILIES:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
-for family in ["gemma3_text", "smollm3", "olmo2", "granite", "lfm2"]:
+for family in ["gemma3_text", "smollm3", "olmo2", "granite", "lfm2", "qwen3_5_text"]:
     write_folder(family, torch.float32, random, wide=True)
+write_with_vision(random)
 for family in ARCHITECTURES:
     for type in GGUF_TYPES:
         write_gguf(family, type, random)

@@ -1,8 +1,8 @@
 # Configurations of small models of every family, drawn at random: sizes, biases, ties, windows, heads and their groups, scaled rotary embeddings.
 from transformers import AutoConfig
 
-FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "lfm2"]
-HYBRIDS = ["lfm2"]
+FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "lfm2", "qwen3_5_text"]
+HYBRIDS = ["lfm2", "qwen3_5_text"]
 
 
 def random_config(family, random, wide):
@@ -60,6 +60,17 @@ def random_config(family, random, wide):
         sizes |= {"num_hidden_layers": layers, "layer_types": [choose("conv", "full_attention") for _ in range(layers - 2)] + ["conv", "full_attention"]}
         sizes |= {"conv_L_cache": choose(2, 3, 4), "conv_bias": choose(True, False) and not wide, "norm_eps": sizes["rms_norm_eps"], "pad_token_id": 0}
         sizes |= {"block_auto_adjust_ff_dim": choose(True, False) and not wide, "block_multiple_of": choose(8, 256)}
+    if family == "qwen3_5_text":
+        layers, keys = int(random.integers(2, 5)), choose(1, 2)
+        sizes |= {"num_hidden_layers": layers, "layer_types": [choose("linear_attention", "full_attention") for _ in range(layers - 2)] + ["linear_attention", "full_attention"]}
+        sizes |= {"linear_num_key_heads": keys, "linear_num_value_heads": keys * choose(1, 2, 3), "linear_conv_kernel_dim": choose(2, 3, 4)}
+        sizes |= {"linear_key_head_dim": int(random.integers(6, 14)), "linear_value_head_dim": int(random.integers(6, 14)), "max_position_embeddings": 128}
+        if wide:
+            sizes |= {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 32, "linear_value_head_dim": 64}
+        sizes |= {"head_dim": sizes["head_dim"] + (0 if wide else 2), "attention_bias": choose(True, False) and not wide}
+        sizes["rms_norm_eps"] = choose(1e-2, 1e-3)  # norms of a state's output near 0 would amplify rounding errors, PyTorch's too
+        share = 0.25 if wide else choose(1.0, 2 * int(random.integers(1, sizes["head_dim"] // 2 + 1)) / sizes["head_dim"])
+        sizes["rope_parameters"] |= {"partial_rotary_factor": share}
     if family == "qwen2":
         del sizes["head_dim"]
     return AutoConfig.for_model(family, **sizes)

@@ -76,6 +76,7 @@ def settings(rng):
 
 LLAMA_TARGETS = ["all-linear", ["q_proj", "v_proj"], r".*layers\.0\..*(up|o)_proj", ["q_proj", "0.mlp.down_proj"], r"model\.layers\.\d+\.mlp\.\w+_proj"]
 TARGETS = {"lfm2": ["all-linear", ["in_proj", "out_proj"], r".*layers\.\d+\.conv\..*_proj", ["q_proj", "0.feed_forward.w2"]]}
+TARGETS["qwen3_5_text"] = ["all-linear", ["in_proj_qkv", "out_proj"], r".*layers\.\d+\.linear_attn\.(in|out)_.*", ["q_proj", "in_proj_a", "0.mlp.down_proj"]]
 
 
 def adapters(rng, config):

@@ -10,6 +10,10 @@ export interface GgufLayout {
   readonly adjacentPairs: boolean;
   /** The number that the model adds to the weights of norms, and that the file has added already. */
   readonly normOffset: number;
+  /** Norms to whose weights the model adds nothing. @default none */
+  readonly plainNorms?: RegExp;
+  /** Whole names within a layer, in GGUF and in Hugging Face's files, that are neither weights nor biases of the parts above. */
+  readonly otherNames?: ReadonlyMap<string, string>;
   /** The name of the last norm in GGUF, and in Hugging Face's files. @default output_norm, model.norm */
   readonly lastNorm?: readonly [ggufName: string, huggingFaceName: string];
   /** Whether the output layer is there even if it uses the embedding table. @default false */
@@ -91,6 +95,26 @@ const layouts = {
     adjacentPairs: false,
     normOffset: 0,
   },
+  qwen35: {
+    layerNames: layersNamed({
+      attn_norm: 'input_layernorm',
+      post_attention_norm: 'post_attention_layernorm',
+      attn_qkv: 'linear_attn.in_proj_qkv',
+      attn_gate: 'linear_attn.in_proj_z',
+      ssm_alpha: 'linear_attn.in_proj_a',
+      ssm_beta: 'linear_attn.in_proj_b',
+      ssm_conv1d: 'linear_attn.conv1d',
+      ssm_norm: 'linear_attn.norm',
+      ssm_out: 'linear_attn.out_proj',
+    }),
+    otherNames: new Map([
+      ['ssm_a', 'linear_attn.A_log'],
+      ['ssm_dt.bias', 'linear_attn.dt_bias'],
+    ]),
+    adjacentPairs: false,
+    normOffset: 1,
+    plainNorms: /\.linear_attn\.norm\./,
+  },
 } satisfies Record<string, GgufLayout>;
 
 export type GgufArchitecture = keyof typeof layouts;
@@ -112,6 +136,9 @@ export function ggufArchitecture(metadata: Readonly<Record<string, unknown>>): G
 
 /** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that the architecture does not have. */
 export function huggingFaceName(ggufName: string, layout: GgufLayout): string | undefined {
+  const [, of, rest] = /^blk\.(\d+)\.(.+)$/.exec(ggufName) ?? [];
+  const other = layout.otherNames?.get(rest ?? '');
+  if (other) return `model.layers.${of}.${other}`;
   const [, layer, part, kind] = /^blk\.(\d+)\.([\w.]+)\.(weight|bias)$/.exec(ggufName) ?? [];
   const name = part && layout.layerNames.get(part);
   return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames(layout).get(ggufName);
@@ -119,6 +146,9 @@ export function huggingFaceName(ggufName: string, layout: GgufLayout): string | 
 
 /** The inverse of `huggingFaceName`. Throws `RangeError` for a name that the architecture does not have. */
 export function ggufName(name: string, layout: GgufLayout): string {
+  const [, of, rest] = /^model\.layers\.(\d+)\.(.+)$/.exec(name) ?? [];
+  const other = layout.otherNames && keyOf(layout.otherNames, rest ?? '');
+  if (other) return `blk.${of}.${other}`;
   const [, layer, part, kind] = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) ?? [];
   const found = keyOf(layer === undefined ? wholeModelNames(layout) : layout.layerNames, part ?? name);
   if (found === undefined) throw new RangeError(`GGUF has no name for ${name}`);

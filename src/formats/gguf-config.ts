@@ -13,6 +13,7 @@ const huggingFaceTypes = {
   olmo2: { model_type: 'olmo2', architectures: ['Olmo2ForCausalLM'] },
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
   lfm2: { model_type: 'lfm2', architectures: ['Lfm2ForCausalLM'] },
+  qwen35: { model_type: 'qwen3_5_text', architectures: ['Qwen3_5ForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
 
 /** GGUF's architecture for models of a `model_type`; `undefined` if it is not supported. */
@@ -23,7 +24,11 @@ export function architectureOfType(modelType: string): GgufArchitecture | undefi
 }
 
 /** The keys of a config.json that decide what the model computes. */
-export interface GgufConfig extends Partial<Gemma3Layers>, Partial<GraniteFactors>, Partial<Lfm2Layers> {
+export interface GgufConfig
+  extends Partial<Gemma3Layers>,
+    Partial<GraniteFactors>,
+    Partial<Lfm2Layers>,
+    Partial<Qwen35Layers> {
   readonly model_type: (typeof huggingFaceTypes)[GgufArchitecture]['model_type'];
   readonly architectures: readonly string[];
   readonly hidden_act?: 'silu';
@@ -93,6 +98,17 @@ interface Lfm2Layers {
   readonly norm_eps: number;
 }
 
+/** Qwen3.5's delta nets, and how much of a head rotates. */
+interface Qwen35Layers {
+  readonly full_attention_interval: number;
+  readonly partial_rotary_factor: number;
+  readonly linear_conv_kernel_dim: number;
+  readonly linear_num_key_heads: number;
+  readonly linear_num_value_heads: number;
+  readonly linear_key_head_dim: number;
+  readonly linear_value_head_dim: number;
+}
+
 /** Keys of Gradus that record what `ROPE_FACTORS` was computed from; without them it is recovered. */
 export const llama3Keys = {
   factor: 'gradus.rope.llama3.factor',
@@ -146,7 +162,7 @@ export function ggufConfig(
     vocab_size: own('vocab_size', tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
     intermediate_size: own('feed_forward_length'),
-    num_hidden_layers: own('block_count'),
+    num_hidden_layers: own('block_count') - own('nextn_predict_layers', 0),
     num_attention_heads: heads,
     num_key_value_heads: Math.max(...keyValueHeads),
     head_dim: headSize,
@@ -172,6 +188,7 @@ export function ggufConfig(
       block_auto_adjust_ff_dim: false,
       norm_eps: normEpsilon,
     }),
+    ...(architecture === 'qwen35' && qwen35Layers(own, headSize)),
     ...(scaling && { rope_scaling: scaling }),
     // Qwen 2 always has biases here, and its config.json has no field for them.
     ...(architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias') && { attention_bias: true }),
@@ -179,6 +196,20 @@ export function ggufConfig(
     tie_word_embeddings: !tensors.has('output.weight'),
     ...(bos !== undefined && { bos_token_id: bos }),
     ...(eos !== undefined && { eos_token_id: eos }),
+  };
+}
+
+/** @param own reads a key of the architecture */
+function qwen35Layers(own: (key: string, fallback?: number) => number, headSize: number): Qwen35Layers {
+  const valueHeads = own('ssm.time_step_rank');
+  return {
+    full_attention_interval: own('full_attention_interval', 4),
+    partial_rotary_factor: own('rope.dimension_count', headSize / 4) / headSize,
+    linear_conv_kernel_dim: own('ssm.conv_kernel'),
+    linear_num_key_heads: own('ssm.group_count'),
+    linear_num_value_heads: valueHeads,
+    linear_key_head_dim: own('ssm.state_size'),
+    linear_value_head_dim: own('ssm.inner_size') / valueHeads,
   };
 }
 

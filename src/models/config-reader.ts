@@ -9,6 +9,13 @@ export type Activation = (typeof activations)[number];
 
 const attentionType = (isSliding: boolean) => (isSliding ? 'sliding_attention' : 'full_attention');
 
+interface RopeFields {
+  readonly field?: string;
+  readonly fallback?: number;
+  /** For families that may rotate a part of each head: how large it is, and the size of a head, in files that do not say it. */
+  readonly part?: { readonly share: number; readonly headSize: number };
+}
+
 /** A JSON value for an error message, shortened to 80 characters. */
 export function shown(value: unknown): string {
   return shortened(JSON.stringify(value) ?? 'absent', 80);
@@ -89,11 +96,11 @@ export class ConfigReader {
   /**
    * Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`.
    * @param layers the kind of layers, if newer files have settings for each kind; older files scale layers of full attention alone
-   * @param base the field that holds the base of the frequencies in older files, and the base of files without that field
+   * @param fields the field that holds the base of the frequencies in older files, and the base of files without that field
    */
   rope(
     layers?: 'full_attention' | 'sliding_attention',
-    { field: base = 'rope_theta', fallback = 10000 } = {},
+    { field: base = 'rope_theta', fallback = 10000, part }: RopeFields = {},
   ): RopeSettings {
     const field = this.#json.rope_scaling && layers !== 'sliding_attention' ? 'rope_scaling' : 'rope_parameters';
     let given = this.#json[field] ?? {};
@@ -104,14 +111,16 @@ export class ConfigReader {
     const reader = new ConfigReader(nested);
     const theta = nested.rope_theta === undefined ? this.positive(base, fallback) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
-    const share = nested.partial_rotary_factor ?? this.#json.partial_rotary_factor ?? 1;
-    if (share !== 1) throw this.unsupported(field, 'only rotary embeddings of whole heads are');
-    if (type === 'default') return { theta };
+    const share = nested.partial_rotary_factor ?? this.#json.partial_rotary_factor ?? part?.share ?? 1;
+    if (share !== 1 && !part) throw this.unsupported(field, 'only rotary embeddings of whole heads are');
+    const rotated = part && share !== 1 ? { rotated: this.#rotated(share, part.headSize, field) } : {};
+    if (type === 'default') return { theta, ...rotated };
     const known = ropeScalings.find((name) => name === type);
     if (!known) throw this.unsupported(field, `only rotary embeddings of type default, ${ropeScalings.join(', ')} are`);
     const original = ['original_max_position_embeddings', 'max_position_embeddings'].find((name) => this.#json[name]);
     return {
       theta,
+      ...rotated,
       scaling: readRopeScaling(known, reader, original === undefined ? undefined : this.integer(original)),
     };
   }
@@ -149,6 +158,14 @@ export class ConfigReader {
   unsupported(field: string, why: string): GradusError {
     const message = `config.json: ${field} ${shown(this.#json[field])} is not supported: ${why}`;
     return new GradusError('MODEL_UNSUPPORTED', message, { path: field, hint: 'choose another model' });
+  }
+
+  /** How many numbers of a head rotate. */
+  #rotated(share: unknown, fallback: number, field: string): number {
+    const headSize = this.integer('head_dim', fallback);
+    const rotated = typeof share === 'number' ? Math.trunc(headSize * share) : 0;
+    if (rotated > 0 && rotated <= headSize && rotated % 2 === 0) return rotated;
+    throw this.unsupported(field, `partial_rotary_factor ${shown(share)} leaves no pairs of a head of ${headSize}`);
   }
 
   #malformed(field: string, expected: string): GradusError {

@@ -10,7 +10,7 @@ import { type ModelConfig, stateName } from './model-config.ts';
 type DeltaConfig = Pick<ModelConfig, 'deltaRule'>;
 
 /** The name of a layer's states, [valueHeads, keySize, valueSize]. */
-const deltaState = (layer: number) => stateName(layer, 'delta');
+export const deltaState = (layer: number) => stateName(layer, 'delta');
 
 /** As one custom operator, over the segments of a micro-batch. */
 export function segmentedDeltaRule({ deltaRule: sizes }: DeltaConfig, segments: Tensor): DeltaRule {

@@ -39,6 +39,8 @@ const withGradients = [
   'tiny-smollm3',
   'tiny-olmo2',
   'tiny-granite',
+  'tiny-qwen3-5',
+  'tiny-qwen3-5-untied',
   'tiny-lfm2',
 ];
 
@@ -139,7 +141,6 @@ test('what no family can compute is refused, with what to use instead', () => {
   const window = { use_sliding_window: true, sliding_window: 16, layer_types: ['full_attention', 'sliding_attention'] };
   const { rope_parameters: llama3 } = config('tiny-llama3') as { rope_parameters: object };
   const refused: [json: Record<string, unknown>, message: RegExp][] = [
-    [{ model_type: 'qwen3_5' }, /qwen3_5.*recurrent/],
     [{ model_type: 'qwen3_next' }, /qwen3_next.*recurrent/],
     [{ model_type: 'qwen3_moe' }, /qwen3_moe.*mixture of experts/],
     [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],

@@ -13,19 +13,31 @@ import { olmo2 } from './olmo2.ts';
 import { assertNotQuantized } from './quantization.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
+import { type Qwen35Config, qwen35, textConfig } from './qwen3-5.ts';
 import { smollm3 } from './smollm3.ts';
 
 /** The configuration of any family that we have graphs for. */
-export type FamilyConfig = DecoderConfig | Lfm2Config;
+export type FamilyConfig = DecoderConfig | Lfm2Config | Qwen35Config;
 
 const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
-  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3, smollm3, olmo2, granite, lfm2 }),
+  Object.entries({
+    llama,
+    mistral,
+    qwen2,
+    qwen3,
+    gemma3_text: gemma3,
+    smollm3,
+    olmo2,
+    granite,
+    lfm2,
+    qwen3_5_text: qwen35,
+  }),
 );
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
-  [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
+  [/^qwen3_next/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
   [/^(gemma3|gemma3n.*|gemma4.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
   [/^gemma2?$/, 'of Gemma, only version 3 is'],
@@ -37,12 +49,13 @@ export interface Architecture<Config extends ModelConfig = ModelConfig> {
   readonly family: ModelFamily;
   readonly config: Config;
   readonly parameters: readonly ParameterSpec[];
-  /** The config.json itself. */
+  /** The config.json itself, or what is in it of a text model. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
 /** The architecture that a config.json describes. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
-export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture<FamilyConfig> {
+export function architectureOf(file: Readonly<Record<string, unknown>>): Architecture<FamilyConfig> {
+  const json = textConfig(file);
   const modelType = String(json.model_type);
   const family = families.get(modelType);
   if (!family) {

@@ -77,12 +77,17 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
 
 /** `q_proj` of `model.layers.0.self_attn.q_proj`. */
 export const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);
-const endsWith = (name: string, target: string) => name === target || name.endsWith(`.${target}`);
+const endsWith = (name: string, target: string) =>
+  namesOf(name).some((known) => known === target || known.endsWith(`.${target}`));
 const isTarget = (name: string, target: string) => target === 'all-linear' || matchesWhole(name, target);
+
+/** A layer's name, and that in a model that also reads images. */
+const namesOf = (name: string) => [name, name.replace(/^model\./, 'model.language_model.')];
 
 /** Whether a regular expression matches the whole name. @param key the setting that it comes from, for errors */
 export function matchesWhole(name: string, source: string, key = 'lora.target_modules'): boolean {
-  return wholeName(source, key).test(name);
+  const expression = wholeName(source, key);
+  return namesOf(name).some((known) => expression.test(known));
 }
 
 function wholeName(source: string, key: string): RegExp {

@@ -69,7 +69,7 @@ export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];
   /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
-  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding' | 'convolution';
+  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding' | 'convolution' | 'gate';
   /** The format of the parameter in the model's file, if known. */
   readonly stored?: StorageFormat;
 }

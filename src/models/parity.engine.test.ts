@@ -16,8 +16,8 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   const names = makeParityModels(seed, folder);
   assert.equal(
     names.length,
-    9 * 3 + 5 + 8 * 11,
-    'families in folders of three types, five of them wide, and eight in GGUF of eleven',
+    10 * 3 + 6 + 1 + 9 * 11,
+    'families in folders of three types, six of them wide, one with vision, and nine in GGUF of eleven',
   );
   for (const name of names) {
     await t.test(name, async () => {

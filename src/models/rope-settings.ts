@@ -11,6 +11,8 @@ interface FieldReader {
 export interface RopeSettings {
   /** The base of the frequencies: lane i rotates by theta^(−2i / head size) radians per position. */
   readonly theta: number;
+  /** How many numbers of a head rotate, the first ones. They count as the head's size. @default all */
+  readonly rotated?: number;
   /** @default none */
   readonly scaling?: RopeScaling;
 }

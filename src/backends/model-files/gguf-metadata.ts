@@ -6,7 +6,7 @@ import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf, type FamilyConfig } from '../../models/families.ts';
-import type { ModelConfig } from '../../models/model-config.ts';
+import type { DeltaSizes, ModelConfig } from '../../models/model-config.ts';
 import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
 
 /** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */
@@ -30,13 +30,14 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     feed_forward_length: config.intermediateSize,
     vocab_size: config.vocabularySize,
     'attention.head_count': config.heads,
-    'attention.head_count_kv': config.attends
-      ? Int32Array.from(config.attends, (attends) => (attends ? config.keyValueHeads : 0))
-      : config.keyValueHeads,
+    'attention.head_count_kv':
+      config.attends && !config.deltaRule
+        ? Int32Array.from(config.attends, (attends) => (attends ? config.keyValueHeads : 0))
+        : config.keyValueHeads,
     'attention.key_length': config.headSize,
     'attention.value_length': config.headSize,
     'attention.layer_norm_rms_epsilon': float32(config.rmsNormEpsilon),
-    'rope.dimension_count': config.headSize,
+    'rope.dimension_count': config.rope.rotated ?? config.headSize,
     'rope.freq_base': float32(config.rope.theta),
     ...scaling(config.rope),
     ...(isGemma && {
@@ -44,7 +45,8 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
       'rope.freq_base_swa': float32(sliding!.rope!.theta),
     }),
     ...(architecture === 'granite' && 'biases' in config && graniteFactors(config)),
-    ...(config.convolutionLength !== undefined && { 'shortconv.l_cache': config.convolutionLength }),
+    ...(architecture === 'lfm2' && { 'shortconv.l_cache': config.convolutionLength! }),
+    ...(config.deltaRule && deltaNets(config, config.deltaRule)),
   };
   return {
     'general.architecture': architecture,
@@ -53,6 +55,21 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     ...llama3Settings(config.rope),
   };
 }
+
+function deltaNets({ attends = [], convolutionLength }: ModelConfig, sizes: DeltaSizes): GgufMetadata {
+  return {
+    full_attention_interval: attends.indexOf(true) + 1,
+    'rope.dimension_sections': Int32Array.from(imageSections),
+    'ssm.conv_kernel': convolutionLength!,
+    'ssm.state_size': sizes.keySize,
+    'ssm.group_count': sizes.keyHeads,
+    'ssm.time_step_rank': sizes.valueHeads,
+    'ssm.inner_size': sizes.valueHeads * sizes.valueSize,
+  };
+}
+
+/** How llama.cpp divides rotating pairs among the positions of an image, which are the same for text. */
+const imageSections = [11, 11, 10, 0];
 
 function graniteFactors(config: DecoderConfig): GgufMetadata {
   return {
@@ -119,6 +136,11 @@ function assertKnown(
   }
   if ('convolutionBias' in config) {
     if (config.convolutionBias) refuse('conv_bias', 'is not part of the format');
+  } else if ('attentionBias' in config) {
+    if (config.attentionBias) refuse('attention_bias', 'is not part of the format');
+    const distance = config.attends.indexOf(true) + 1;
+    if (distance === 0 || !isEvery(config.attends, distance, true))
+      refuse('layer_types', 'must have attention at equal distances');
   } else if (Object.values(config.biases).includes(true) && !withBiases.includes(architecture)) {
     refuse('attention_bias', 'is not part of the format');
   }

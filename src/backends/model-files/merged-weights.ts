@@ -12,6 +12,7 @@ import { volume } from '../../tensor/shape.ts';
 import { openModelFiles } from './model-files.ts';
 import { openTensorFile } from './open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS } from './saved-weights.ts';
+import { withTextNames } from './text-names.ts';
 
 export interface MergedSource {
   /** The base model: a folder with config.json and weights, or a .gguf file. */
@@ -60,7 +61,7 @@ async function openTrained(folder: string, parameters: readonly ParameterSpec[])
   const adapters = adapted
     ? loraAdapters(parameters, await readAdapterSettings(folder))
     : new Map<string, LoraAdapter>();
-  const file = await openTensorFile(path);
+  const file = withTextNames(await openTensorFile(path));
   const stored = adapted ? peftName : (name: string) => name;
   const read = (name: string, into?: Float32Array) => file.readFloat32(stored(name), into);
   return {

@@ -4,23 +4,19 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
-import {
-  ggufArchitecture,
-  ggufLayout,
-  ggufShape,
-  huggingFaceName,
-  reorderPairs,
-} from '../../formats/gguf-architectures.ts';
+import { ggufArchitecture, ggufLayout, ggufShape, huggingFaceName } from '../../formats/gguf-architectures.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { parseJson } from '../../formats/parse-json.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import { notFloat, type TensorEntry, type TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
+import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { withoutQuantization } from '../../models/quantization.ts';
 import { fileError } from './file-error.ts';
+import { movesColumns, outOfGguf, rowsOutOfGguf } from './gguf-values.ts';
 import { readModelText } from './model-file.ts';
 import { type OpenTensorFile, openTensorFile } from './open-tensor-file.ts';
+import { withTextNames } from './text-names.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;
@@ -143,7 +139,8 @@ async function modelOf(
     const entry = reader.entryOf(parameter.name);
     if (entry && !entry.type.decode) throw notFloat(entry);
     assertShape(isGguf ? { ...parameter, shape: ggufShape(parameter.shape) } : parameter, entry?.shape, path);
-    return { ...parameter, ...storageOf(entry!) };
+    const moves = isGguf && movesColumns(parameter, architecture.config);
+    return moves ? parameter : { ...parameter, ...storageOf(entry!) };
   });
   return {
     architecture: { ...architecture, parameters },
@@ -177,7 +174,7 @@ async function configInside(file: TensorFile) {
 }
 
 async function openTensors(path: string): Promise<OpenTensorFile> {
-  return path.endsWith('.json') ? openShards(path) : openTensorFile(path);
+  return withTextNames(await (path.endsWith('.json') ? openShards(path) : openTensorFile(path)));
 }
 
 async function openShards(path: string): Promise<OpenTensorFile> {
@@ -216,31 +213,22 @@ function safetensorsReader(file: TensorFile): WeightReader {
   };
 }
 
-/** In GGUF, parameters have other names, rows of Llama's query and key projections another order, and Gemma's norms another offset. */
+/** In GGUF, parameters have other names, and some other values. */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
   const layout = ggufLayout(ggufArchitecture(file.metadata));
   const stored = new Map<string, string>();
   for (const name of file.tensors.keys()) stored.set(huggingFaceName(name, layout) ?? name, name);
   return {
     entryOf: (name) => file.tensors.get(stored.get(name) ?? name),
-    async read({ name, shape, kind }, into) {
-      const heads = layout.adjacentPairs && pairedHeads(name, config);
-      if (!heads) await file.readFloat32(stored.get(name)!, into);
-      else reorderPairs(await file.readFloat32(stored.get(name)!), [shape[0]!, shape[1] ?? 1], heads, into, 'apart');
-      if (kind === 'norm' && layout.normOffset) for (let i = 0; i < into.length; i++) into[i]! -= layout.normOffset;
+    async read(parameter, into) {
+      await file.readFloat32(stored.get(parameter.name)!, into);
+      outOfGguf(into, parameter, layout, config);
     },
-    async readStored({ name, shape }, into) {
-      const heads = layout.adjacentPairs && pairedHeads(name, config);
-      await file.readBytes(stored.get(name)!, into);
-      if (heads) reorderPairs(into.slice(), [shape[0]!, into.length / shape[0]!], heads, into, 'apart');
+    async readStored(parameter, into) {
+      await file.readBytes(stored.get(parameter.name)!, into);
+      rowsOutOfGguf(into, parameter, layout, config);
     },
   };
-}
-
-/** The heads of a projection whose rows are rotary pairs. */
-export function pairedHeads(parameter: string, { heads, keyValueHeads }: ModelConfig): number | undefined {
-  if (/\.q_proj\./.test(parameter)) return heads;
-  return /\.k_proj\./.test(parameter) ? keyValueHeads : undefined;
 }
 
 function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> {
@@ -251,7 +239,10 @@ function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> 
 /** Refuses a config.json with fewer layers than the weights: the model would run, but be a different one. */
 function assertLayers(file: TensorFile, { config }: Architecture, path: string): void {
   const layerOf = (name: string) => Number(/^(?:model\.layers|blk)\.(\d+)\./.exec(name)?.[1] ?? -1);
-  const extra = [...file.tensors.keys()].find((name) => layerOf(name) >= config.layers);
+  const { metadata } = file;
+  // Qwen3.5's layers that predict the tokens after the next one are left out.
+  const further = Number(metadata[`${metadata['general.architecture']}.nextn_predict_layers`] ?? 0);
+  const extra = [...file.tensors.keys()].find((name) => layerOf(name) >= config.layers + further);
   if (extra === undefined) return;
   const message = `${path}: it has ${extra}, but its configuration says ${config.layers} layers (num_hidden_layers)`;
   throw new GradusError('MODEL_WEIGHTS_MISMATCH', message, {

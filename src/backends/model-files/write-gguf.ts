@@ -9,15 +9,14 @@ import {
   ggufLayout,
   ggufName,
   ggufShape,
-  reorderPairs,
 } from '../../formats/gguf-architectures.ts';
 import { ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { q8_0 } from '../../formats/gguf-types.ts';
 import { type GgufMetadata, ggufHeader, ggufPadding } from '../../formats/gguf-writer.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { ropeFactors } from './gguf-metadata.ts';
+import { inGguf } from './gguf-values.ts';
 import { type MergedSource, openMergedWeights } from './merged-weights.ts';
-import { pairedHeads } from './model-files.ts';
 
 /** Types of matrices, with llama.cpp's number for a file of them (`enum llama_ftype`). Biases and norms are float32. */
 const dtypes = {
@@ -87,14 +86,6 @@ function storedType({ shape }: ParameterSpec, dtype: GgufDtype): StoredType {
   if (shape.length !== 2) return dtypes.float32;
   const wanted = dtypes[dtype];
   return shape.at(-1)! % wanted.type.blockElements === 0 ? wanted : dtypes.float16;
-}
-
-/** Values as the file has them: with the rows of rotary pairs side by side, norms with their offset. */
-function inGguf(values: Float32Array, { name, shape, kind }: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
-  if (kind === 'norm' && layout.normOffset) return values.map((value) => value + layout.normOffset);
-  const heads = layout.adjacentPairs && pairedHeads(name, config);
-  if (!heads) return values;
-  return reorderPairs(values, [shape[0]!, shape[1] ?? 1], heads, new Float32Array(values.length), 'adjacent');
 }
 
 /** Scales of blocks are halves too: they are 1/127 of the largest number of a block. */

@@ -13,6 +13,7 @@ import { peftConfig, peftName } from '../../models/peft.ts';
 import type { LoadOptions } from '../backend.ts';
 import { openTensorFile } from '../model-files/open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from '../model-files/saved-weights.ts';
+import { withTextNames } from '../model-files/text-names.ts';
 import type { Arena } from './arena.ts';
 import type { AdamW } from './training/optimizer.ts';
 
@@ -118,7 +119,7 @@ export async function loadCheckpoint(
 }
 
 async function openIfThere(path: string) {
-  return existsSync(path) ? await openTensorFile(path) : undefined;
+  return existsSync(path) ? withTextNames(await openTensorFile(path)) : undefined;
 }
 
 /** Throws unless ranks and scales are equal. The shapes of matrices do not reveal the scale: an adapter with another alpha would load, with wrong results. */

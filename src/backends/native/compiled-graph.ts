@@ -40,11 +40,11 @@ export function compileGraph(
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
-  // Weights on a device are bound instead, since every session would copy initializers.
+  // Weights on a device are bound instead, since every session would copy initializers. So is a single number, whose value ONNX Runtime looks for in the model.
   const bound = new Map<string, AnyTensor>();
   for (const [name, weight] of weights) {
     if (!used.has(name)) continue;
-    if (weight instanceof HostTensor) initializers.set(name, weight);
+    if (weight instanceof HostTensor && weight.buffer.length > 1) initializers.set(name, weight);
     else bound.set(name, weight);
   }
   const customOperators = kernels !== undefined;

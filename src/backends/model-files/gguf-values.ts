@@ -1,0 +1,96 @@
+// The values of weights in GGUF, which differ from those in Hugging Face's files in some architectures: the order of rotary pairs and of value heads,
+// norms that include the 1 that the model adds, and decays that have been computed.
+import { type GgufLayout, reorderPairs } from '../../formats/gguf-architectures.ts';
+import type { ModelConfig, ParameterSpec } from '../../models/model-config.ts';
+
+/** Whether numbers are brought into the order of GGUF or out of it. */
+type Direction = 'in' | 'out';
+
+/** Values as a GGUF file has them. */
+export function inGguf(values: Float32Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
+  const changed = values.map(numberChange(parameter, layout).in);
+  return inOrder(changed, parameter, layout, config, 'in');
+}
+
+/** Changes the values of a GGUF file to those that the model reads, in place. */
+export function outOfGguf(values: Float32Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
+  values.set(inOrder(values.slice(), parameter, layout, config, 'out').map(numberChange(parameter, layout).out));
+}
+
+/** Brings the bytes of a GGUF matrix into the order that the model reads, in place. Rows are whole. */
+export function rowsOutOfGguf(bytes: Uint8Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
+  bytes.set(inOrder(bytes.slice(), parameter, layout, config, 'out'));
+}
+
+/** Whether a matrix differs in the order of its columns, so that rows of quantised blocks cannot be read as they are. */
+export function movesColumns({ name }: ParameterSpec, { deltaRule }: ModelConfig): boolean {
+  return deltaRule !== undefined && deltaRule.valueHeads > deltaRule.keyHeads && name.endsWith('.out_proj.weight');
+}
+
+function numberChange({ name, kind }: ParameterSpec, { normOffset, plainNorms }: GgufLayout) {
+  // GGUF has what the decay of the delta rule is multiplied by.
+  if (kind === 'gate') return { in: (x: number) => -Math.exp(x), out: (x: number) => Math.log(-x) };
+  const offset = kind === 'norm' && !plainNorms?.test(name) ? normOffset : 0;
+  return { in: (x: number) => x + offset, out: (x: number) => x - offset };
+}
+
+function inOrder<Numbers extends Float32Array | Uint8Array>(
+  numbers: Numbers,
+  parameter: ParameterSpec,
+  layout: GgufLayout,
+  config: ModelConfig,
+  direction: Direction,
+): Numbers {
+  const { name, shape } = parameter;
+  const rows = shape[0]!;
+  const heads = layout.adjacentPairs && pairedHeads(name, config);
+  if (heads) {
+    const order = direction === 'in' ? 'adjacent' : 'apart';
+    return reorderPairs(numbers, [rows, numbers.length / rows], heads, numbers.slice() as Numbers, order);
+  }
+  return moveValueHeads(numbers, parameter, config, direction);
+}
+
+/** The heads of a projection whose rows are rotary pairs. */
+function pairedHeads(parameter: string, { heads, keyValueHeads }: ModelConfig): number | undefined {
+  if (/\.q_proj\./.test(parameter)) return heads;
+  return /\.k_proj\./.test(parameter) ? keyValueHeads : undefined;
+}
+
+/**
+ * The value heads that share a key head are adjacent in Hugging Face's files; in GGUF the first ones of all key heads come first, then the second ones.
+ */
+function moveValueHeads<Numbers extends Float32Array | Uint8Array>(
+  numbers: Numbers,
+  parameter: ParameterSpec,
+  { deltaRule }: ModelConfig,
+  direction: Direction,
+): Numbers {
+  const [, part] = /\.linear_attn\.(\w+)/.exec(parameter.name) ?? [];
+  if (!deltaRule || deltaRule.valueHeads === deltaRule.keyHeads || part === undefined) return numbers;
+  const { keyHeads, valueHeads, keySize, valueSize } = deltaRule;
+  const row = numbers.length / parameter.shape[0]!;
+  const isColumns = part === 'out_proj';
+  const before = part === 'in_proj_qkv' || part === 'conv1d' ? 2 * keyHeads * keySize : 0;
+  const ofRows = {
+    in_proj_qkv: valueSize,
+    conv1d: valueSize,
+    in_proj_z: valueSize,
+    in_proj_a: 1,
+    in_proj_b: 1,
+    A_log: 1,
+    dt_bias: 1,
+  };
+  const rowsOfHead = (ofRows as Readonly<Record<string, number>>)[part];
+  if (!isColumns && rowsOfHead === undefined) return numbers;
+  const size = isColumns ? row / valueHeads : rowsOfHead! * row;
+  const moved = numbers.slice() as Numbers;
+  for (let start = before * row; start < numbers.length; start += valueHeads * size) {
+    for (let head = 0; head < valueHeads; head++) {
+      const tiled = (head % (valueHeads / keyHeads)) * keyHeads + Math.floor(head / (valueHeads / keyHeads));
+      const [from, to] = direction === 'in' ? [head, tiled] : [tiled, head];
+      moved.set(numbers.subarray(start + from * size, start + (from + 1) * size), start + to * size);
+    }
+  }
+  return moved;
+}

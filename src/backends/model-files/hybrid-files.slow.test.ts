@@ -1,0 +1,95 @@
+// Files of Qwen3.5: checkpoints with a vision tower and layers that predict further tokens, which are left out; and GGUF, whose values differ.
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { fixturePath, readJson } from '../../../test/native-models.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { safetensorsParts } from '../../formats/safetensors.ts';
+import { loraAdapters } from '../../models/lora.ts';
+import { volume } from '../../tensor/shape.ts';
+import { ggufModelMetadata } from './gguf-metadata.ts';
+import { openMergedWeights } from './merged-weights.ts';
+import { openModelFiles } from './model-files.ts';
+import { openTensorFile } from './open-tensor-file.ts';
+import { writeGgufModel } from './write-gguf.ts';
+
+const text = fixturePath('tiny-qwen3-5');
+type Values = Map<string, Float32Array>;
+
+async function valuesOf(path: string): Promise<Values> {
+  const files = await openModelFiles(path);
+  const values: Values = new Map();
+  for (const parameter of files.architecture.parameters) {
+    const read = new Float32Array(volume(parameter.shape));
+    await files.read(parameter, read);
+    values.set(parameter.name, read);
+  }
+  await files.close();
+  return values;
+}
+
+/** The model as a part of one that reads images: names have the prefix that transformers gives them there. */
+async function writeWithVision(folder: string): Promise<void> {
+  const json = readJson<Record<string, unknown>>(text, 'config.json');
+  const wrapper = { model_type: 'qwen3_5', text_config: { ...json, tie_word_embeddings: false }, vision_config: {} };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...wrapper, tie_word_embeddings: true }));
+  await using file = await openTensorFile(join(text, 'model.safetensors'));
+  const tensors = [];
+  for (const { name, shape } of file.tensors.values()) {
+    const data = await file.readFloat32(name);
+    tensors.push({ name: name.replace(/^model\./, 'model.language_model.'), shape, data });
+  }
+  for (const name of ['model.visual.patch_embed.proj.weight', 'mtp.layers.0.mlp.up_proj.weight', 'mtp.fc.weight'])
+    tensors.push({ name, shape: [1], data: new Float32Array(1) });
+  writeFileSync(join(folder, 'model.safetensors'), Buffer.concat(safetensorsParts(tensors, { format: 'pt' })));
+}
+
+test('the text part of a model that reads images is the text model', async () => {
+  const folder = temporaryFolder('hybrid');
+  await writeWithVision(folder);
+  assert.deepEqual(await valuesOf(folder), await valuesOf(text));
+  const { architecture, close } = await openModelFiles(folder);
+  await close();
+  const expected = readJson<Record<string, unknown>>(text, 'config.json');
+  assert.deepEqual(architecture.json, { ...expected, model_type: 'qwen3_5_text' });
+});
+
+test('an adapter of a model that reads images fits its text part, by names and by patterns', async () => {
+  const folder = temporaryFolder('hybrid');
+  cpSync(join(text, 'adapter'), folder, { recursive: true });
+  await using plain = await openMergedWeights({ modelPath: text, checkpoint: join(text, 'adapter') });
+  await using file = await openTensorFile(join(text, 'adapter', 'adapter_model.safetensors'));
+  const tensors = [];
+  for (const { name, shape } of file.tensors.values()) {
+    const data = await file.readFloat32(name);
+    tensors.push({ name: name.replace('model.model.', 'model.model.language_model.'), shape, data });
+  }
+  writeFileSync(join(folder, 'adapter_model.safetensors'), Buffer.concat(safetensorsParts(tensors, { format: 'pt' })));
+  const settings = JSON.parse(readFileSync(join(folder, 'adapter_config.json'), 'utf8'));
+  const target_modules = '^model\\.language_model\\.layers\\.\\d+\\.(linear_attn|self_attn|mlp)\\.\\w+$';
+  writeFileSync(join(folder, 'adapter_config.json'), JSON.stringify({ ...settings, target_modules }));
+  await using inside = await openMergedWeights({ modelPath: text, checkpoint: folder });
+  const { parameters } = plain.architecture;
+  for (const parameter of parameters) assert.deepEqual(await inside.read(parameter), await plain.read(parameter));
+  const target = 'model.language_model.layers.0.linear_attn.in_proj_qkv';
+  const adapters = loraAdapters(parameters, { r: 1, alpha: 1, targetModules: [target] });
+  assert.deepEqual([...adapters.keys()], ['model.layers.0.linear_attn.in_proj_qkv']);
+});
+
+test('what is written as GGUF is read again, with value heads and decays in their other form', async () => {
+  const folder = temporaryFolder('hybrid');
+  const [path, dtype] = [join(folder, 'model.gguf'), 'float32'] as const;
+  const metadata = ggufModelMetadata(readJson<Record<string, unknown>>(text, 'config.json'));
+  await writeGgufModel({ path, dtype, metadata, modelPath: text, checkpoint: text });
+  const [written, read] = [await valuesOf(text), await valuesOf(path)];
+  assert.deepEqual([...read.keys()], [...written.keys()]);
+  for (const [name, values] of written) assert.ok(largestDifference(read.get(name)!, values) < 1e-6, name);
+  await using file = await openTensorFile(path);
+  const stored = await file.readFloat32('blk.0.ssm_a');
+  const logarithms = written.get('model.layers.0.linear_attn.A_log')!;
+  // Six value heads share two key heads: the first of each come first.
+  const expected = Float32Array.from([0, 3, 1, 4, 2, 5], (head) => -Math.exp(logarithms[head]!));
+  assert.ok(largestDifference(stored, expected) < 1e-6);
+});
