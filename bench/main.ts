@@ -5,6 +5,7 @@ import { benchmarkEngines } from './engines/engines.ts';
 import { benchmarkGeneration } from './generation/generation.ts';
 import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
+import { benchmarkMachine } from './machine/machine.ts';
 import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkPrecision } from './precision/precision.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
@@ -36,6 +37,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     run: benchmarkGrowth,
   },
   learning: { about: 'held-out accuracy before and after, several seeds, a control', run: benchmarkLearning },
+  machine: {
+    about: 'what this machine can do, in five minutes and without a download: anyone’s',
+    run: benchmarkMachine,
+  },
   passes: {
     about: 'forward and backward alone, against PyTorch and ONNX Runtime’s bare products',
     run: benchmarkPasses,

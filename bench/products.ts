@@ -6,6 +6,7 @@ import { createSession } from '../src/runtime/session.ts';
 import { type HostTensor, tensor } from '../src/runtime/tensor.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { input, matmul } from '../src/tensor/ops.ts';
+import type { Packing } from '../src/tensor/packing.ts';
 import { volume } from '../src/tensor/shape.ts';
 import { median } from './watched.ts';
 
@@ -43,11 +44,27 @@ export async function secondsOfProducts(
   return total;
 }
 
+/** How a product is computed: with a library of our operators, which lays the frozen matrix out as `packing` says, or by ONNX Runtime itself. */
+export interface ProductMeans {
+  readonly operators: string;
+  readonly packing: Packing;
+}
+
 /** [height, inner] · [inner, width], the second one frozen. */
-async function secondsOfProduct(height: number, inner: number, width: number, threads: number): Promise<number> {
+export async function secondsOfProduct(
+  height: number,
+  inner: number,
+  width: number,
+  threads: number,
+  means?: ProductMeans,
+  runs = 5,
+): Promise<number> {
   const shapes = { x: [height, inner], weight: [inner, width] };
   const product = matmul(input('x', 'float32', shapes.x), input('weight', 'float32', shapes.weight));
-  const model = lowerToOnnx({ product }, { initializers: new Set(['weight']) });
+  const model = lowerToOnnx(
+    { product },
+    { initializers: new Set(['weight']), ...(means && { packing: means.packing }) },
+  );
   const [x, weight, result] = [shapes.x, shapes.weight, [height, width]].map(noise) as [
     HostTensor,
     HostTensor,
@@ -55,10 +72,14 @@ async function secondsOfProduct(height: number, inner: number, width: number, th
   ];
   const times: number[] = [];
   {
-    using session = createSession(model, { threads, initializers: new Map([['weight', weight]]) });
+    using session = createSession(model, {
+      threads,
+      initializers: new Map([['weight', weight]]),
+      ...(means && { operators: means.operators }),
+    });
     using binding = session.bind();
     binding.input('x', x).output('product', result);
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < runs; i++) {
       const began = performance.now();
       await binding.run();
       times.push((performance.now() - began) / 1000);

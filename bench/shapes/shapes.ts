@@ -1,35 +1,12 @@
 // GRPO steps with LoRA of a model of Qwen2.5-0.5B's shape whose weights are random: what a step takes, in time and memory, without the model.
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
-import { randomStream } from '../../src/common/random.ts';
-import { bfloat16 } from '../../src/formats/element-types.ts';
-import { safetensorsHeader } from '../../src/formats/safetensors.ts';
-import { architectureOf } from '../../src/models/families.ts';
-import { volume } from '../../src/tensor/shape.ts';
+import { qwen2, writeRandomModel } from '../random-model.ts';
 import { median, watched } from '../watched.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-
-/** The config.json of Qwen/Qwen2.5-0.5B-Instruct, as far as it decides what is computed. */
-const qwen2 = {
-  model_type: 'qwen2',
-  architectures: ['Qwen2ForCausalLM'],
-  hidden_act: 'silu',
-  tie_word_embeddings: true,
-  hidden_size: 896,
-  intermediate_size: 4864,
-  num_hidden_layers: 24,
-  num_attention_heads: 14,
-  num_key_value_heads: 2,
-  vocab_size: 151_936,
-  max_position_embeddings: 32_768,
-  rope_theta: 1e6,
-  rms_norm_eps: 1e-6,
-  eos_token_id: 2,
-};
 
 const { values: flags } = parseArgs({
   options: {
@@ -58,41 +35,6 @@ export async function benchmarkShapes(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-const drawn = (count: number, draw: () => number) => bfloat16.encode(Float32Array.from({ length: count }, draw));
-
-/** Writes weights of mean 0 and deviation 0.02 in bfloat16, and a tokenizer of single characters. */
-function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>>): string {
-  const { parameters } = architectureOf(json);
-  mkdirSync(folder);
-  const write = (name: string, value: object) => writeFileSync(join(folder, name), JSON.stringify(value));
-  write('config.json', json);
-  write(
-    'tokenizer.json',
-    characterTokenizerJson('0123456789+-*= ?.,:abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ', [
-      '<unk>',
-      '<s>',
-      '</s>',
-    ]),
-  );
-  write('tokenizer_config.json', { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' });
-  const described = parameters.map((parameter) => ({ ...parameter, dtype: 'BF16' as const }));
-  const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
-  const random = randomStream(0);
-  const ones = drawn(1000, () => 1);
-  // The same noise again and again, since 494M numbers take minutes to draw. Its length is prime, so that no two rows are alike.
-  const noise = drawn(1_048_573, () => 0.02 * random.normal());
-  const file = openSync(join(folder, 'model.safetensors'), 'w');
-  writeSync(file, bytes);
-  for (const { shape, kind } of order) {
-    const block = kind === 'norm' ? ones : noise;
-    for (let left = 2 * volume(shape); left > 0; left -= block.length) {
-      writeSync(file, block.subarray(0, Math.min(left, block.length)));
-    }
-  }
-  closeSync(file);
-  return folder;
 }
 
 /** A reward of alternating scores: what random weights say is never right, but every group has to teach something. */

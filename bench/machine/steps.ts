@@ -1,0 +1,77 @@
+// GRPO steps of a model of SmolLM2-135M's shape, with the sizes of cases a and b of the comparison with TRL: each training in its own process.
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { jsonLines } from '../peers.ts';
+import { median } from '../watched.ts';
+
+/** The sizes of a step. Prompts are as long as those of the comparison, in tokens. */
+const cases = {
+  a: { prompts: 1, generations: 8, tokens: 64, promptTokens: 110 },
+  b: { prompts: 4, generations: 8, tokens: 24, promptTokens: 45 },
+} as const;
+
+export type CaseName = keyof typeof cases;
+
+export interface StepTimes {
+  readonly case: CaseName;
+  /** What is set in `native`. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly step_seconds: number;
+  readonly generated_tokens_per_second: number;
+  readonly peak_bytes: number;
+}
+
+const STEPS = 4; // the first, which compiles and warms up, does not count
+
+/** Every group has something to teach, whatever random weights say. */
+const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
+
+export async function measureSteps(
+  folder: string,
+  model: string,
+  name: CaseName,
+  settings: StepTimes['settings'],
+): Promise<StepTimes> {
+  const { prompts, generations, tokens, promptTokens } = cases[name];
+  const [rewards, file, data] = ['rewards.ts', 'config.json', 'questions.jsonl'].map((file) => join(folder, file)) as [
+    string,
+    string,
+    string,
+  ];
+  const out = join(folder, `${name}-${Object.values(settings).join('-')}`);
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const question = (i: number) => `${i} ${letters.repeat(9)}`.slice(0, promptTokens);
+  const lines = Array.from({ length: prompts * STEPS }, (_, i) => `${JSON.stringify({ question: question(i) })}\n`);
+  writeFileSync(data, lines.join(''));
+  writeFileSync(rewards, alternating);
+  const config = {
+    model,
+    chat_template: 'none',
+    dataset: data,
+    reward_fn: `${rewards}:alternating`,
+    learning_rate: 1e-5,
+    prompts_per_step: prompts,
+    num_generations: generations,
+    max_completion_length: tokens,
+    max_steps: STEPS,
+    lora: { r: 16, alpha: 32 },
+    eval: null,
+    save: { every_steps: null, best: null },
+    sample_every_steps: null,
+    native: { reward_workers: 0, ...settings },
+  };
+  writeFileSync(file, JSON.stringify(config));
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'training.ts'), file, out]);
+  const timings = jsonLines<Record<string, number>>(readFileSync(join(out, 'timings.jsonl'), 'utf8')).slice(1);
+  const seconds = (key: string) => median(timings.map((timing) => timing[key]!));
+  const { peak_bytes } = JSON.parse(readFileSync(`${out}.peak.json`, 'utf8'));
+  return {
+    case: name,
+    settings,
+    step_seconds: seconds('step_time'),
+    generated_tokens_per_second: (prompts * generations * tokens) / seconds('time/generate'),
+    peak_bytes,
+  };
+}

@@ -1,0 +1,7 @@
+// One training in this process. It leaves the most memory that the process held beside the run: Node knows it on every system.
+import { writeFileSync } from 'node:fs';
+import { main } from '../../src/cli/main.ts';
+
+const [file, out] = process.argv.slice(2) as [string, string];
+process.exitCode = await main(['train', file, '--out', out, '--no-preflight', '--json']);
+writeFileSync(`${out}.peak.json`, JSON.stringify({ peak_bytes: process.resourceUsage().maxRSS * 1024 }));
