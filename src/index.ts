@@ -10,7 +10,7 @@ export { z } from 'zod';
 // Training, evaluating and sampling with a configuration, as the command does.
 
 export type { Config, ConfigInput } from './config/schema.ts';
-export type { GivenParts, ProgramConfig } from './data/program-values.ts';
+export type { GivenParts, PlayingProgram, ProgramConfig } from './data/program-values.ts';
 export { evaluate, exportRun, sample, serve, train, trainEvents } from './entries/when-called.ts';
 export type { EvaluateOptions, EvaluateResult } from './evaluation/evaluate.ts';
 export type { SampleOptions, SampleResult } from './evaluation/sample.ts';

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { gradus, onlyObject } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const folder = temporaryFolder('agent-examples');
@@ -28,3 +29,17 @@ for (const name of agents) {
     assert.equal(metrics, first);
   });
 }
+
+test('python.yaml trains an agent that is no program of ours for two steps', async () => {
+  const out = join(folder, 'python');
+  const settings = ['max_steps=2', 'prompts_per_step=2', 'eval.every_steps=2', 'eval.limit=2'];
+  const args = ['train', join(examples, 'python.yaml'), '--out', out, ...settings.flatMap((one) => ['--set', one])];
+  const { code, stdout } = await gradus([...args, '--json'], { cwd: folder });
+  assert.equal(code, 0, stdout);
+  const { metrics } = onlyObject(stdout) as { metrics: Record<string, number> };
+  assert.equal(metrics['stop/error'] ?? 0, 0);
+  const [step] = readFileSync(join(out, 'metrics.jsonl'), 'utf8')
+    .split('\n')
+    .map((line) => JSON.parse(line || '{}'));
+  assert.ok(step['agent/calls'] > 1 && step['stop/completed'] === 1, JSON.stringify(step));
+});

@@ -12,7 +12,8 @@ import { configError } from './issues.ts';
 import { keepMachineSecrets } from './machine-secrets.ts';
 import { type PresetName, presetNames } from './preset-names.ts';
 import { merged, presetValues } from './presets.ts';
-import { isProgramReference, templateFile } from './references.ts';
+import { placedPrograms, withPrograms } from './program-environments.ts';
+import { namesNoFile, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
@@ -77,12 +78,13 @@ export function loadConfigObject(
 }
 
 function resolveConfig(
-  source: ConfigText,
+  written: ConfigText,
   settings: readonly Setting[],
   name: string,
   folder: string,
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
+  const source = withPrograms(written);
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
   keepMachineSecrets();
   // A setting inside an odd value would turn it into a plain one, so each part is checked as well.
@@ -203,7 +205,7 @@ function parseSetting(text: string): Setting {
 /** Makes paths in the configuration absolute, so that they no longer depend on its folder. */
 function withAbsolutePaths(config: Config, folder: string): Config {
   const file = <T extends string | null>(path: T) =>
-    path === null || isProgramReference(path) ? path : resolve(folder, path);
+    path === null || namesNoFile(path) ? path : resolve(folder, path);
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
@@ -218,6 +220,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
     ...(part.reward && { reward: placedRewards(part.reward, file) }),
     ...(part.reward_fn && { reward_fn: file(part.reward_fn) }),
     ...(part.environment && { environment: environmentFiles(part.environment, file) }),
+    ...(part.environment_config && { environment_config: placedPrograms(part, file) }),
   });
   return {
     ...taught(config),

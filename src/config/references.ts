@@ -20,6 +20,14 @@ export function isProgramReference(reference: string): boolean {
   return reference.startsWith('program:');
 }
 
+/** The environment whose episodes a program plays, in any language: its settings have the command. */
+export const COMMAND = 'command';
+
+/** Whether a reference names code that is in no file of the user's, as far as we know. */
+export function namesNoFile(reference: string): boolean {
+  return isProgramReference(reference) || reference === COMMAND;
+}
+
 /** The path of the user's chat template; `null` if none or one of the model's own is used. */
 export function templateFile(chatTemplate: string): string | null {
   return chatTemplate === 'none' || isOwnTemplate(chatTemplate) ? null : chatTemplate;

@@ -188,7 +188,9 @@ const keys = {
       .union([z.string(), z.record(z.string(), z.string())])
       .nullable()
       .default(null)
-      .describe('FILE:NAME of an environment of your own, or several by name'),
+      .describe(
+        'FILE:NAME of an environment of your own, {command: [...]} of an agent in any language, or several by name',
+      ),
     environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
     environment_column: z
       .string()

@@ -14,6 +14,17 @@ type Entry = Omit<Rewards, 'name'> & { readonly name: string | RewardFunction; r
 type Reward = string | RewardFunction | Entry;
 type ProgramEnvironment = Environment | Configurable<Environment>;
 
+/** A program in any language that plays by itself: `{ command: ['python3', 'agent.py'] }`. */
+export interface PlayingProgram {
+  readonly command: readonly string[];
+  /** The names of the scores that it reports. @default none */
+  readonly scores?: readonly string[];
+  /** The folder in which it runs. @default that of the configuration */
+  readonly folder?: string;
+  /** The memory, in GiB, that its processes may take together. @default 2 */
+  readonly memory_gb?: number;
+}
+
 /** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
 export interface GivenParts {
   /** A name as in a file, or rows: plain data that JSON can represent. */
@@ -29,6 +40,7 @@ export interface GivenParts {
     | string
     | ProgramEnvironment
     | Readonly<Record<string, string | ProgramEnvironment>>
+    | PlayingProgram
     | null
     | undefined;
 }

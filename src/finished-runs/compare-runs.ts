@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { pairedInterval, unpairedInterval } from '../common/intervals.ts';
 import { mean } from '../common/statistics.ts';
-import { isProgramReference, splitReference } from '../config/references.ts';
+import { namesNoFile, splitReference } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { isObject } from '../errors.ts';
@@ -198,7 +198,7 @@ function decisiveReward(run: InspectedRun): unknown {
 function contentOf(run: InspectedRun, value: unknown): unknown {
   if (isObject(value)) return Object.entries(value).map(([name, reference]) => [name, contentOf(run, reference)]);
   if (typeof value !== 'string') return value;
-  const [file, name] = isProgramReference(value) ? [value] : splitReference(value);
+  const [file, name] = namesNoFile(value) ? [value] : splitReference(value);
   const hashes = Object.entries(run.record.code ?? {}).flatMap(([path, hash]) =>
     path === file || path.startsWith(`${file}/`) ? [hash] : [],
   );

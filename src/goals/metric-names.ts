@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { named, nearest, nearestNames } from '../common/nearest.ts';
-import { isProgramReference, splitReference } from '../config/references.ts';
+import { namesNoFile, splitReference } from '../config/references.ts';
 import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
@@ -168,7 +168,7 @@ function mentions(config: Config, metric: string): boolean {
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
   return references.some((reference) => {
-    if (stem === undefined || isProgramReference(reference)) return true;
+    if (stem === undefined || namesNoFile(reference)) return true;
     const [file] = splitReference(reference);
     const text = readText(file);
     return text === undefined || text.includes(stem) || importsOwnCode(text, dirname(file));

@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { localAdapter } from '../backends/model-files/find-adapter.ts';
 import { milliseconds } from '../config/durations.ts';
-import { splitReference } from '../config/references.ts';
+import { namesNoFile, splitReference } from '../config/references.ts';
 import { placedRewards, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
 import { PRICE_VARIABLE } from '../goals/stopping.ts';
 import { codeFiles, namedFile, namedFolder } from '../leaving/code-files.ts';
 import type { LeavingFolder } from '../leaving/leaving-folder.ts';
@@ -118,7 +119,16 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
 /** The user's files with rewards and environments. */
 function codeOf({ reward, reward_fn, environment }: Config): string[] {
   const environments = typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
+  const elsewhere = environments.find(namesNoFile);
+  if (elsewhere !== undefined) throw staysHere(elsewhere);
   return [...userFunctions({ reward, reward_fn }), ...environments].map((reference) => splitReference(reference)[0]);
+}
+
+function staysHere(reference: string): GradusError {
+  return new GradusError('CONFIG_INVALID', `environment: ${reference} runs on this machine, and is on no rented one`, {
+    hint: 'set compute: local, or name an environment in a file',
+    path: 'environment',
+  });
 }
 
 function onlyFile(path: string): LeavingFolder {

@@ -1,7 +1,7 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProgramReference, splitReference, templateFile } from '../config/references.ts';
+import { namesNoFile, splitReference, templateFile } from '../config/references.ts';
 import { userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
@@ -20,7 +20,7 @@ export function hashUserFiles(config: Config, values: ProgramValues = new Map())
     ...userFunctions(config),
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
-  const code = references.filter((reference) => !isProgramReference(reference)).map((path) => splitReference(path)[0]);
+  const code = references.filter((reference) => !namesNoFile(reference)).map((path) => splitReference(path)[0]);
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
   const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(fileChunks(path))]);

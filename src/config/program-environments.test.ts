@@ -1,0 +1,36 @@
+// Programs that play episodes, as configurations write them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfigObject } from './load.ts';
+
+const common = { model: 'none', dataset: 'rows.jsonl', reward: 'length', eval: null } as const;
+const load = (part: object) => loadConfigObject({ ...common, ...part } as never, [], '/project').config;
+
+test('a command in place of an environment is one with settings, in the folder of the configuration', () => {
+  const { environment, environment_config } = load({ environment: { command: ['./agent'], scores: ['right'] } });
+  assert.equal(environment, 'command');
+  assert.deepEqual(environment_config, { command: ['./agent'], scores: ['right'], folder: '/project' });
+  assert.deepEqual(load({ environment: 'command', environment_config: { command: ['./agent'], scores: ['right'] } }), {
+    ...load({ environment: { command: ['./agent'], scores: ['right'] } }),
+  });
+  assert.equal(load({ environment: { command: ['a'], folder: 'b' } }).environment_config.folder, '/project/b');
+});
+
+test('one of several environments may be a command, and those that are none stay as they were', () => {
+  const { environment, environment_config } = load({
+    environment: { shell: 'command', chat: 'envs/chat.ts' },
+    environment_config: { shell: { command: ['a'] }, chat: { folder: 'b' } },
+  });
+  assert.deepEqual(environment, { shell: 'command', chat: '/project/envs/chat.ts' });
+  assert.deepEqual(environment_config, { shell: { command: ['a'], folder: '/project' }, chat: { folder: 'b' } });
+  const named = load({ environment: { command: 'envs/named-command.ts' } });
+  assert.deepEqual(named.environment, { command: '/project/envs/named-command.ts' });
+});
+
+test('a stage may have a command of its own', () => {
+  const [stage] = load({ stages: [{ name: 'agent', steps: 2, environment: { command: ['a'] } }] }).stages;
+  assert.deepEqual(
+    [stage!.environment, stage!.environment_config],
+    ['command', { command: ['a'], folder: '/project' }],
+  );
+});

@@ -1,0 +1,36 @@
+// Programs that play episodes, as configurations write them: `environment: { command: […], … }`.
+import { isObject } from '../errors.ts';
+import type { ConfigText } from './config-text.ts';
+import { COMMAND } from './references.ts';
+import type { Config } from './schema.ts';
+import { valueAt } from './values.ts';
+
+/** Moves what is written of programs to where the settings of environments are. */
+export function withPrograms({ value, lineOf }: ConfigText): ConfigText {
+  const stages = valueAt(value, ['stages']);
+  const moved = withProgram(value);
+  return {
+    value: Array.isArray(stages) ? { ...(moved as object), stages: stages.map(withProgram) } : moved,
+    lineOf: (path) => lineOf(path) ?? lineOf(path.map((key) => (key === 'environment_config' ? 'environment' : key))),
+  };
+}
+
+function withProgram(part: unknown): unknown {
+  const settings = valueAt(part, ['environment']);
+  const isProgram = Array.isArray(valueAt(settings, ['command']));
+  return isProgram ? { ...(part as object), environment: COMMAND, environment_config: settings } : part;
+}
+
+/** The settings of environments, in which programs have the folder in which they run. */
+export function placedPrograms(
+  { environment, environment_config: settings = {} }: Partial<Config>,
+  absolute: (path: string) => string,
+): Config['environment_config'] {
+  const placed = (own: unknown) => {
+    const { folder = '.', ...rest } = isObject(own) ? own : {};
+    return { ...rest, folder: typeof folder === 'string' ? absolute(folder) : folder };
+  };
+  if (environment === COMMAND) return placed(settings);
+  const programs = isObject(environment) ? Object.entries(environment).filter(([, path]) => path === COMMAND) : [];
+  return { ...settings, ...Object.fromEntries(programs.map(([name]) => [name, placed(settings[name])])) };
+}

@@ -1,0 +1,33 @@
+// An environment whose episodes a program plays, in whatever language: it calls the model over HTTP, and says on stdout what came of it.
+import { z } from 'zod';
+import { configurable } from '../../common/configurable.ts';
+import { agentEnvironment } from '../../envs/agent-environment.ts';
+import { GradusError, isObject } from '../../errors.ts';
+import { playInProgram } from './agent-program.ts';
+
+const settings = z.strictObject({
+  /** The program and its arguments. */
+  command: z.array(z.string()).min(1),
+  /** The names of the scores that it reports. */
+  scores: z.array(z.string()).default([]),
+  folder: z.string().default('.'),
+  memory_gb: z.number().positive().default(2),
+});
+
+export const programEnvironment = configurable(
+  'a program that plays',
+  settings,
+  ({ command, scores, folder, memory_gb }) =>
+    agentEnvironment<Readonly<Record<string, unknown>>, unknown>({
+      run: (task) => playInProgram({ command, folder, memory: memory_gb * 2 ** 30 }, task),
+      scores: Object.fromEntries(scores.map((name) => [name, ({ result }) => reported(result, name)])),
+    }),
+);
+
+function reported(result: unknown, name: string): number | null {
+  const score = isObject(result) && isObject(result.scores) ? result.scores[name] : undefined;
+  if (score === null || typeof score === 'number') return score;
+  throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `the program reported no score ${name}`, {
+    hint: 'let the last line of its stdout be {"text": …, "scores": {NAME: NUMBER}}',
+  });
+}
