@@ -58,6 +58,17 @@ for (const [name, objective] of Object.entries(objectives)) {
   });
 }
 
+test('a hybrid: the split into micro-batches changes nothing, and states are of each sequence alone', async () => {
+  const setup = { modelPath: fixturePath('tiny-qwen3-5') };
+  // Longer than a chunk of the delta rule, together and alone.
+  const sequences = randomSequences({ 60: [9, 70, 1], 3: [130, 5] }, 48);
+  using unlimited = await openLearner(setup);
+  using limited = await openLearner({ ...setup, limits: { activationRows: 1 } });
+  const [whole, split] = [await gradientOf(unlimited, sequences), await gradientOf(limited, sequences)];
+  assert.ok(largestDifference(split.gradient, whole.gradient) <= 1e-4);
+  assert.ok(largestDifference(split.logprobs.flat(), whole.logprobs.flat()) <= 1e-5);
+});
+
 for (const [name, setup] of Object.entries({
   adapters: tinyLlama,
   'all parameters': { modelPath: tinyLlama.modelPath },
@@ -125,7 +136,13 @@ test('without old log-probabilities they are the new ones: ratios are 1', async 
   assert.equal(fresh.metrics['clip_ratio/region_mean'], 0);
 });
 
-const vocabularies = { 'tiny-llama-a': 60, 'tiny-llama-b': 60, 'tiny-qwen2': 56, 'tiny-qwen3-untied': 47 };
+const vocabularies = {
+  'tiny-llama-a': 60,
+  'tiny-llama-b': 60,
+  'tiny-qwen2': 56,
+  'tiny-qwen3-untied': 47,
+  'tiny-qwen3-5-untied': 45,
+};
 for (const [name, vocabulary] of Object.entries(vocabularies)) {
   test(`${name}: gradients of all parameters are finite differences of the loss`, async (t) => {
     using opened = await openLearner({ modelPath: fixturePath(name), objective: { ...LOSS, beta: 0.04 } });

@@ -106,6 +106,9 @@ describe('trees of tokens', { skip: best!.skip }, () => {
     'tiny-granite',
     'tiny-smollm3',
     'tiny-mistral',
+    'tiny-lfm2',
+    'tiny-qwen3-5',
+    'tiny-qwen3-5-untied',
   ])
     test(`${name}: gradients are those of each sequence by itself`, () =>
       compare(
@@ -114,11 +117,12 @@ describe('trees of tokens', { skip: best!.skip }, () => {
         name === 'tiny-llama-a' ? splits : { 'all together': {} },
       ));
 
-  test('layers that are computed again for their gradients give the same ones', async () => {
-    const setup = { modelPath: longModel('tiny-llama-a'), kernels: best!.library };
-    const sequences = randomBranches(3);
-    assert.deepEqual(await resultsOf({ ...setup, recompute: true }, sequences), await resultsOf(setup, sequences));
-  });
+  for (const name of ['tiny-llama-a', 'tiny-qwen3-5'])
+    test(`${name}: layers that are computed again for their gradients give the same ones`, async () => {
+      const setup = { modelPath: longModel(name), kernels: best!.library };
+      const sequences = randomBranches(3);
+      assert.deepEqual(await resultsOf({ ...setup, recompute: true }, sequences), await resultsOf(setup, sequences));
+    });
 });
 
 for (const { unit, library: kernels, skip } of kernelLibraries().slice(1))
