@@ -122,6 +122,7 @@ const allowedImports: Record<string, string[]> = {
   modal: ['config', 'goals', 'runs', 'backends', 'package', 'leaving', 'machine', 'training'],
   launch: [
     'config',
+    'goals',
     'evaluation',
     'runs',
     'backends',

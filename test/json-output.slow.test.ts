@@ -121,6 +121,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['eval tiny --n 2 --require eval/sampled_accuracy>=0', 0, 'eval.result/1'],
     ['eval tiny --n 2 --require final_success_rate>1', 5, 'eval.result/1'],
     ['eval tiny --n 2 --require reward>1', 2, 'error/1'],
+    ['eval tiny --n 2 --require final_success_rate>1 --detach', 0, 'eval.detached/1'],
+    ['eval tiny --require reward>1 --detach', 2, 'error/1'],
+    ['eval tiny.yaml --detach', 2, 'error/1'],
     ['eval nothing', 2, 'error/1'],
   ],
   sweep: [
@@ -205,6 +208,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train tiny.yaml --name behind --detach', 0, 'train.detached/1'],
     ['runs wait behind --timeout 60', 0, 'runs.wait.result/1'],
     ['runs wait sick', 1, 'runs.wait.result/1'],
+    ['runs wait tiny --eval 1', 5, 'eval.status/1'],
+    ['runs wait tiny --eval 7', 2, 'error/1'],
     ['runs wait sweeps/tiny', 0, 'sweep.status/1'],
     ['runs wait sweeps/behind', 0, 'sweep.status/1'],
     ['runs wait sweeps/dead', 1, 'sweep.status/1'],

@@ -32,7 +32,9 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   eval: {
     make: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
     prints: {
+      'eval.detached/1': async () => (await import('./schemas/eval-detached.ts')).evalDetachedSchema,
       'eval.result/1': async () => (await import('./schemas/eval.ts')).evalSchema,
+      'eval.status/1': async () => (await import('./schemas/eval-detached.ts')).evalStatusSchema,
     },
   },
   sample: {

@@ -101,6 +101,12 @@ export function evaluationPaths(directory: string, name: string): EvaluationPath
   return { problems: `${path}.jsonl`, part: `${path}.jsonl.part`, result: `${path}.json`, claim: `${path}.lock` };
 }
 
+/** The files of an evaluation in the background, by its number. */
+export function backgroundEvaluationPaths(directory: string, number: number) {
+  const path = join(directory, runFiles.logs, `eval-${number}`);
+  return { process: `${path}.process.json`, printed: `${path}.json`, log: `${path}.log` };
+}
+
 /** What the name of a file of an evaluation says; undefined for any other name. */
 export function evaluationNamed(
   file: string,

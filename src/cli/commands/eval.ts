@@ -6,6 +6,7 @@ import type { EvaluateResult } from '../../evaluation/evaluate.ts';
 import type { CheckedRequirement } from '../../goals/requirements.ts';
 import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import { command } from '../command-words.ts';
 import { showEvaluations } from '../evaluation-progress.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { interval95 } from '../formatting.ts';
@@ -29,6 +30,7 @@ interface EvalFlags {
   readonly temperature?: number;
   readonly set: readonly string[];
   readonly require: readonly string[];
+  readonly detach?: boolean;
 }
 
 type Split = NonNullable<EvalFlags['split']>;
@@ -67,21 +69,42 @@ export function evalCommand(cli: Cli): Command {
       collect,
       [],
     )
+    .option('--detach', 'evaluate in the background and return at once; gradus runs wait RUN --eval waits for the end')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
 }
 
-async function runEvaluation(
-  { output }: Cli,
-  subject: string,
-  { set, n, k, split, checkpoint, temperature, require }: EvalFlags,
-) {
+async function runEvaluation(cli: Cli, subject: string, flags: EvalFlags) {
+  if (flags.detach) return startEvaluation(cli, subject, flags);
+  const { output } = cli;
+  const { set, n, k, split, checkpoint, temperature, require } = flags;
   const { evaluate, storedEvaluation } = await import('../../evaluation/evaluate.ts');
   const options = given({ problems: n, k, split, checkpoint, temperature, ...(set.length > 0 && { settings: set }) });
   const onProgress = showEvaluations(output);
   const result = await withStopSignals((signal) => evaluate(subject, { ...options, require, onProgress, signal }));
   return output.outcome(storedEvaluation(result), evaluationSummary(result), exitCodeOfRun(result));
+}
+
+async function startEvaluation({ output, argv }: Cli, subject: string, { set, k, checkpoint, require }: EvalFlags) {
+  if (set.length > 0) {
+    throw new GradusError('USAGE', 'only a run is evaluated in the background, and --set changes a config file', {
+      hint: 'leave --set or --detach out',
+    });
+  }
+  const { detachEvaluation } = await import('../../launch/detach-evaluation.ts');
+  const line = [...argv.filter((argument) => argument !== '--detach' && argument !== '--json'), '--json'];
+  const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
+  const { directory: dir, ...evaluation } = started;
+  const next = [command('wait', dir, {}, `--eval ${evaluation.number}`, '--timeout 300')];
+  output.result(
+    { ok: true, schema: 'eval.detached/1', command: 'eval', dir, evaluation, next },
+    [
+      `${dir}: evaluation ${evaluation.number} started in the background, process ${evaluation.pid}; its log is ${evaluation.log}`,
+      ...output.suggested(next).map((each) => `next: ${each}`),
+    ].join('\n'),
+  );
+  return undefined;
 }
 
 function evaluationSummary(result: EvaluateResult): string {

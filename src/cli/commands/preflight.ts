@@ -33,11 +33,15 @@ export function preflightCommand(cli: Cli): Command {
 
 async function runPreflight({ output }: Cli, file: string, settings: readonly string[]) {
   const { loadConfigFile } = await import('../../config/load.ts');
+  const { assertStoppable } = await import('../../goals/stopping.ts');
   const { openSetup } = await import('../../setup/setup.ts');
   const { preflight } = await import('../../checks/preflight.ts');
   return withStopSignals(async (signal) => {
-    const setup = await openSetup(loadConfigFile(file, settings).config, { signal });
+    const { config } = loadConfigFile(file, settings);
+    assertStoppable(config);
+    const setup = await openSetup(config, { signal });
     try {
+      assertStoppable(config, setup.rewardNames);
       const report = await preflight(setup, signal);
       if (!report) throw cancelled(signal, 'the preflight was stopped');
       const error = checkError('PREFLIGHT_FAILED', report.checks);

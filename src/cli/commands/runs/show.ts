@@ -100,8 +100,9 @@ function trackerLine([name, { url, fault }]: [string, TrackedPlaceRecord]): stri
   return `${name}: ${url}${fault === undefined ? '' : `, which lacks something: ${fault}`}`;
 }
 
-function statusOf({ status, step, max_steps, stop_reason, error }: RunRecord): string {
+function statusOf({ status, step, max_steps, stop_reason, ended_by, error }: RunRecord): string {
   const gone = status === 'interrupted' ? 'its process is gone; train --resume goes on' : undefined;
-  const why = error?.message ?? stop_reason ?? gone;
+  const early = ended_by && ended_by.key !== 'max_steps' ? `${ended_by.key}, ${ended_by.reason}` : undefined;
+  const why = error?.message ?? stop_reason ?? early ?? gone;
   return `${status} at step ${step} of ${max_steps}${why === undefined ? '' : `: ${why}`}`;
 }

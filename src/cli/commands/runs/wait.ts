@@ -4,7 +4,7 @@ import { shellWord } from '../../../common/shell-word.ts';
 import { resuming } from '../../../common/words.ts';
 import type { Pace, RunRecord } from '../../../runs/records.ts';
 import type { TrainResult } from '../../../training/result-schema.ts';
-import { nonNegativeNumber } from '../../arguments.ts';
+import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
@@ -15,23 +15,42 @@ import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
   gradus runs wait latest
+  gradus runs wait sweeps/grpo --timeout 50    a sweep
+  gradus runs wait latest --eval               an evaluation in the background
   gradus runs wait small --timeout 300 --json  exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running
 `;
 
-export function waitCommand(cli: Cli): Command {
-  return new Command('wait')
-    .description('wait until a run is over; exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running')
-    .argument(...runArgument)
-    .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
-    .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', EXAMPLES)
-    .action(cli.action((run: string, flags: { timeout?: number }) => wait(cli, run, flags.timeout)));
+interface WaitFlags {
+  readonly timeout?: number;
+  /** `true` for the last one. */
+  readonly eval?: number | true;
 }
 
-async function wait(cli: Cli, name: string, timeout: number | undefined) {
+export function waitCommand(cli: Cli): Command {
+  return new Command('wait')
+    .description(
+      'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running',
+    )
+    .argument(...runArgument)
+    .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
+    .option(
+      '--eval [number]',
+      'wait for an evaluation that gradus eval RUN --detach started (default: the last)',
+      positiveInteger,
+    )
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((run: string, flags: WaitFlags) => wait(cli, run, flags)));
+}
+
+async function wait(cli: Cli, name: string, { timeout, eval: evaluation }: WaitFlags) {
+  if (evaluation !== undefined) {
+    const { waitForEvaluation } = await import('./wait-evaluation.ts');
+    return waitForEvaluation(cli, name, evaluation === true ? undefined : evaluation, timeout);
+  }
   const { output } = cli;
   const { readSweep } = await import('../../../sweep/sweep-files.ts');
-  if (readSweep(name)) return waitForSweep(cli, name, timeout);
+  if (readSweep(name)) return (await import('./wait-sweep.ts')).waitForSweep(cli, name, timeout);
   const { findRun, isActive, isConfigured, readResult } = await import('../../../runs/read-run.ts');
   const { readPace } = await import('../../../runs/pace.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
@@ -63,35 +82,6 @@ async function wait(cli: Cli, name: string, timeout: number | undefined) {
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
     isActive(record) ? whileActive : whenOver,
   );
-}
-
-/** Prints what a sweep found, or that it has not completed. */
-async function waitForSweep({ output }: Cli, directory: string, timeout: number | undefined) {
-  const { readSweepResult, waitForSweep } = await import('../../../sweep/wait-sweep.ts');
-  const started = performance.now();
-  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
-    record: (await waitForSweep(directory, { signal, ...(timeout !== undefined && { timeout }) }))!,
-    stoppedBy: signal.reason as StopSignal | undefined,
-  }));
-  const waited = (performance.now() - started) / 1000;
-  const { status, trials: _, ...others } = record;
-  const result = status === 'completed' ? readSweepResult(directory) : undefined;
-  const found = { sweep: { dir: directory, ...others, status }, waited };
-  const told = { schema: 'sweep.status/1', command: 'runs wait', ...found };
-  if (result) {
-    const { nextAfterSweep } = await import('../sweep.ts');
-    const best = JSON.stringify(result.best.settings);
-    output.result({ ok: true, ...told, result, next: nextAfterSweep(result) }, `${directory}: the best: ${best}`);
-    return undefined;
-  }
-  const isActive = status === 'running';
-  const error: DescribedError = {
-    code: isActive ? 'STILL_RUNNING' : 'SWEEP_STOPPED',
-    message: isActive ? `the sweep is still running after ${duration(waited)}` : `the sweep is ${status}`,
-    hint: isActive ? 'wait again' : 'the same gradus sweep with --resume goes on',
-  };
-  const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
-  return output.outcome({ ok: false, ...told, error }, `${directory}: ${status}`, isActive ? whileActive : 1);
 }
 
 /** Why a run that is over did not complete; `undefined` if it did. */

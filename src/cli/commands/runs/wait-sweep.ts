@@ -1,0 +1,35 @@
+// gradus runs wait, of a sweep.
+import type { Cli } from '../../cli.ts';
+import { ofSignal, type StopSignal } from '../../exit-codes.ts';
+import { duration } from '../../formatting.ts';
+import type { DescribedError } from '../../output.ts';
+import { withStopSignals } from '../../signals.ts';
+
+/** Prints what the sweep found, or that it has not completed. */
+export async function waitForSweep({ output }: Cli, directory: string, timeout: number | undefined) {
+  const { readSweepResult, waitForSweep: wait } = await import('../../../sweep/wait-sweep.ts');
+  const started = performance.now();
+  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
+    record: (await wait(directory, { signal, ...(timeout !== undefined && { timeout }) }))!,
+    stoppedBy: signal.reason as StopSignal | undefined,
+  }));
+  const waited = (performance.now() - started) / 1000;
+  const { status, trials: _, ...others } = record;
+  const result = status === 'completed' ? readSweepResult(directory) : undefined;
+  const found = { sweep: { dir: directory, ...others, status }, waited };
+  const told = { schema: 'sweep.status/1', command: 'runs wait', ...found };
+  if (result) {
+    const { nextAfterSweep } = await import('../sweep.ts');
+    const best = JSON.stringify(result.best.settings);
+    output.result({ ok: true, ...told, result, next: nextAfterSweep(result) }, `${directory}: the best: ${best}`);
+    return undefined;
+  }
+  const isActive = status === 'running';
+  const error: DescribedError = {
+    code: isActive ? 'STILL_RUNNING' : 'SWEEP_STOPPED',
+    message: isActive ? `the sweep is still running after ${duration(waited)}` : `the sweep is ${status}`,
+    hint: isActive ? 'wait again' : 'the same gradus sweep with --resume goes on',
+  };
+  const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
+  return output.outcome({ ok: false, ...told, error }, `${directory}: ${status}`, isActive ? whileActive : 1);
+}

@@ -1,0 +1,59 @@
+// Starts an evaluation of a run in a separate process, which continues when this one ends.
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { findSubject } from '../evaluation/open-subject.ts';
+import { assertRequirable, parseRequirement } from '../goals/requirements.ts';
+import { packageRoot } from '../package/package-root.ts';
+import {
+  type BackgroundEvaluation,
+  nextEvaluationNumber,
+  readBackgroundEvaluation,
+  recordBackgroundEvaluation,
+} from '../runs/background-evaluations.ts';
+import { backgroundEvaluationPaths, runFiles } from '../runs/layout.ts';
+import { makeFolder } from '../runs/make-folder.ts';
+
+const launcher = join(packageRoot, 'bin', 'gradus');
+
+export interface DetachEvaluationOptions {
+  readonly checkpoint?: string;
+  readonly k?: readonly number[];
+  readonly require?: readonly string[];
+  /** The command line of the process, without the program's name. */
+  readonly argv: readonly string[];
+}
+
+export interface DetachedEvaluation extends BackgroundEvaluation {
+  /** The run's directory. */
+  readonly directory: string;
+}
+
+/** Returns at once. A run that is not there, a checkpoint that is missing and requirements that cannot be met are thrown here; `USAGE` for a configuration, which has no folder to keep a result in. */
+export function detachEvaluation(
+  subject: string,
+  { checkpoint, k, require = [], argv }: DetachEvaluationOptions,
+): DetachedEvaluation {
+  const requirements = require.map(parseRequirement);
+  const { directory, config } = findSubject(subject, { checkpoint });
+  if (directory === undefined) {
+    throw new GradusError('USAGE', `${subject} is a configuration, whose evaluation is kept nowhere`, {
+      hint: 'evaluate a run in the background, or wait for this one',
+      path: subject,
+    });
+  }
+  const [first, ...others] = k ?? config.eval?.k ?? [1];
+  const asked = config.eval && { ...config.eval, k: [first!, ...others] as [number, ...number[]] };
+  assertRequirable(requirements, { ...config, eval: asked }, undefined, 'evaluation');
+  makeFolder(join(directory, runFiles.logs));
+  const number = nextEvaluationNumber(directory);
+  const paths = backgroundEvaluationPaths(directory, number);
+  const [out, log] = [openSync(paths.printed, 'w'), openSync(paths.log, 'w')];
+  const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', out, log] });
+  closeSync(out);
+  closeSync(log);
+  recordBackgroundEvaluation(directory, number, child.pid!);
+  child.unref();
+  return { ...readBackgroundEvaluation(directory, number), directory };
+}
