@@ -9,6 +9,7 @@ import { benchmarkMachine } from './machine/machine.ts';
 import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkPrecision } from './precision/precision.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
+import { benchmarkSharing } from './sharing/sharing.ts';
 import { benchmarkStartUp } from './start-up/start-up.ts';
 import { benchmarkTimeToReward } from './time-to-reward/time-to-reward.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
@@ -52,6 +53,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   shapes: {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',
     run: benchmarkShapes,
+  },
+  sharing: {
+    about: 'what agents gain from what their calls have in common, and what batch-invariance costs',
+    run: benchmarkSharing,
   },
   'start-up': {
     about: 'how long it takes until a model can sample and learn, and until a command has answered',

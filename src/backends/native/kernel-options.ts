@@ -32,3 +32,13 @@ export function kernelOptions(
   }
   return {};
 }
+
+/** The same for batch-invariant sampling, for which narrow models need our operators, too: ONNX Runtime's are batch-invariant only one token at a time. */
+export function batchInvariantKernels({
+  device = 'cpu',
+  matmulPrecision = 'high',
+}: Pick<NativeModelOptions, 'device' | 'matmulPrecision'>): Pick<CompileOptions, 'kernels'> {
+  if (refusedKernels({ device, matmul_precision: matmulPrecision }) !== undefined) return {};
+  const found = kernelLibrary();
+  return 'library' in found ? { kernels: found.library } : {};
+}

@@ -18,7 +18,7 @@ import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
-import { kernelOptions } from './kernel-options.ts';
+import { batchInvariantKernels, kernelOptions } from './kernel-options.ts';
 import { assertNativeOptions, type NativeModelOptions } from './native-options.ts';
 import { free } from './placement.ts';
 import { CACHE_BUDGET } from './planning/memory-plan.ts';
@@ -204,7 +204,13 @@ class OnnxRuntimeModel implements NativeModel {
         },
         frozen: new Map([...this.#frozen.tensors, ...(copies ?? []), ...(rounded ?? [])]),
         values: this.#values,
-        session: { ...this.#sessionOptions(), ...packing, batchInvariant },
+        session: {
+          ...this.#sessionOptions(),
+          // Only ONNX Runtime's operators read quantized copies.
+          ...(batchInvariant && !quantized && batchInvariantKernels(this.#options)),
+          ...packing,
+          batchInvariant,
+        },
       });
     const version = () => this.#version;
     return new NativePolicy({

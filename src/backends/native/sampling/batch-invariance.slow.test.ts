@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { kernelLibraries } from '../../../../test/kernel-libraries.ts';
-import { fixturePath } from '../../../../test/native-models.ts';
+import { fixturePath, openAdapted } from '../../../../test/native-models.ts';
 import { writeRandomModel } from '../../../../test/random-model.ts';
 import { temporaryFolder } from '../../../../test/temporary-folder.ts';
 import { type UnitPolicyOptions, unitPolicies } from '../../../../test/unit-policy.ts';
@@ -89,7 +89,16 @@ const wide = writeRandomModel(join(temporaryFolder('batch-invariance'), 'wide'),
   eos_token_id: 2,
 });
 
-const families = ['tiny-gemma3', 'tiny-qwen2', 'tiny-qwen3-untied', 'tiny-olmo2', 'tiny-granite', 'tiny-smollm3'];
+const families = [
+  'tiny-gemma3',
+  'tiny-qwen2',
+  'tiny-qwen3-untied',
+  'tiny-olmo2',
+  'tiny-granite',
+  'tiny-smollm3',
+  'tiny-lfm2',
+  'tiny-qwen3-5',
+];
 
 for (const [index, { unit, library: kernels, skip }] of kernelLibraries().entries())
   describe(`batch-invariant with the operators of ${unit}`, { skip }, () => {
@@ -140,25 +149,29 @@ describe('calls with the same beginning', { skip: best!.skip }, () => {
 
   test('read what an earlier one has not read', async (t) => {
     const read = await reading(t, [
-      () => text(20, 1),
+      () => text(80, 1),
       ([first]) => [...everything(first!), ...text(7, 2)],
       ([first]) => [...everything(first!), ...text(9, 3)],
-      ([first]) => [...first!.request.promptIds.slice(0, 11), ...text(4, 4)],
+      ([first]) => [...first!.request.promptIds.slice(0, 41), ...text(4, 4)],
       ([, second]) => [...everything(second!), ...text(3, 5)],
     ]);
     // The last token that was sampled is not read until a call continues after it.
-    assert.deepEqual(read, [20, 8, 9, 4, 4]);
+    assert.deepEqual(read, [80, 8, 9, 4, 4]);
   });
 
   test('share what they have in common when they arrive together', async (t) => {
-    const system = text(60, 1);
-    const read = await reading(
-      t,
-      [2, 3, 4].map((seed) => () => [...system, ...text(seed, seed)]),
-      true,
-    );
-    assert.deepEqual(read, [62, 3, 4]);
+    const agents = [2, 3, 4].map((seed) => () => [...text(60, 1), ...text(seed, seed)]);
+    const others = [5, 6].map((seed) => () => text(10, seed));
+    // What is unlike is read at once, padded.
+    assert.deepEqual(await reading(t, [...others, ...agents], true), [3 * 62, 3, 4]);
   });
+});
+
+test('narrow models, too, read prompts at once', { skip: best!.skip }, async (t) => {
+  using model = await openAdapted();
+  const { mock } = t.mock.method(Decoding.prototype, 'run');
+  await model.policy().sample([{ promptIds: [1, 5, 9, 11], seed: 0 }], options);
+  assert.equal(mock.calls[0]!.arguments[0].width, 4);
 });
 
 describe('batch-invariant with ONNX Runtime’s operators', () => {

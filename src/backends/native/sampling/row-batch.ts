@@ -8,6 +8,9 @@ import { KeyValueCache } from './key-value-cache.ts';
 import { prefillBatches } from './prefill-batches.ts';
 import type { SampledRow } from './sampled-row.ts';
 
+/** The fewest tokens that a row takes from any other. */
+const LEAST_SHARED = 32;
+
 /** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */
 const SPARE_TOKENS = 128;
 
@@ -43,12 +46,18 @@ export class RowBatch implements Disposable {
     this.#stateTokens = stateBytesPerRow(config) / bytesPerToken;
     this.#held = new HeldCaches(this.#stateTokens);
     const place = { device, type, onRelease: () => this.#decoding.releaseCaches() };
-    this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins);
+    // A row that is read alone needs all of its tokens.
+    this.#slots = new CacheSlots(new KeyValueCache(config, 0, 0, place), readsTwins && !this.#readsOneByOne);
   }
 
   /** Whether rows may use the caches of all other rows, since that changes no number. */
   get #sharesCaches(): boolean {
     return this.#options.sampling.batchInvariant ?? false;
+  }
+
+  /** Whether rows are read one by one, and token by token. */
+  get #readsOneByOne(): boolean {
+    return this.#sharesCaches && !this.#options.session.isBatchInvariant;
   }
 
   get #active(): readonly SampledRow[] {
@@ -112,12 +121,18 @@ export class RowBatch implements Disposable {
     const unread: SampledRow[] = [];
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
-      if (this.#sharesCaches) await this.#enter(row);
-      else if (!this.#reuseCache(row)) unread.push(row);
+      // What is about to be read is read first if this row can use it.
+      if (this.#sharesCaches && unread.some((other) => this.#helps(other, row))) await this.#readAll(unread.splice(0));
+      if (!(this.#sharesCaches ? this.#fork(row) : this.#reuseCache(row))) unread.push(row);
       // A single unread token is left for the decoding step, which reads one token of every row.
       else if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
     }
-    const prompts = Map.groupBy(unread, ({ tokens }) => tokens.join(' '));
+    await this.#readAll(unread);
+  }
+
+  /** Reads rows from their beginnings, and adds them to the batch. */
+  async #readAll(rows: readonly SampledRow[]): Promise<void> {
+    const prompts = Map.groupBy(rows, ({ tokens }) => tokens.join(' '));
     for (const group of prefillBatches([...prompts.values()])) await this.#prefill(group);
   }
 
@@ -176,24 +191,37 @@ export class RowBatch implements Disposable {
     return row.cached > 0;
   }
 
-  /** Adds the row to the batch with as many keys and values of any other row as it can use, and reads the rest of its prompt. */
-  async #enter(row: SampledRow): Promise<void> {
+  /** Whether a row, once it is read, has a beginning for another, with which it is not read anyway. */
+  #helps(row: SampledRow, other: SampledRow): boolean {
+    if (row.promptKey === other.promptKey) return false;
+    return usableLength(row.tokens, other.tokens.slice(0, -1), this.#hasStates) >= this.#leastShared;
+  }
+
+  /** The fewest tokens that are worth copying: fewer are read again together with those of other rows. */
+  get #leastShared(): number {
+    return this.#readsOneByOne ? 1 : LEAST_SHARED;
+  }
+
+  /**
+   * Adds the row to the batch with as many keys and values of any other row as it can use. Returns false, and does not add it, if these are too few.
+   */
+  #fork(row: SampledRow): boolean {
     const tokens = row.tokens.slice(0, -1);
     const held = this.#held.longest(tokens);
+    let count = 0;
     let twin: SampledRow | undefined;
     for (const other of this.#active) {
       const common = usableLength(other.tokens.slice(0, other.cached), tokens, this.#hasStates);
-      if (common > row.cached) [row.cached, twin] = [common, other];
+      if (common > count) [count, twin] = [common, other];
     }
-    if (held && held.count > row.cached) {
-      row.cached = held.count;
-      this.#slots.addCopied(row, held.cache, held.count);
-    } else if (twin) {
-      const decodes = twin.promptKey === row.promptKey && row.length - row.cached === 1;
-      this.#slots.addSharing(row, twin, row.cached, decodes);
-    } else this.#slots.add(row);
-    // A single token is left for the decoding step, which reads one of every row.
-    if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
+    row.cached = Math.max(count, held?.count ?? 0);
+    if (row.cached < Math.min(this.#leastShared, Math.max(1, tokens.length))) {
+      row.cached = 0;
+      return false;
+    }
+    if (held && held.count > count) this.#slots.addCopied(row, held.cache, held.count);
+    else this.#slots.addSharing(row, twin!, count, twin!.promptKey === row.promptKey && row.length - count === 1);
+    return true;
   }
 
   /** Adds groups of rows with equal tokens, which are read for the first row of each group. */
@@ -216,8 +244,7 @@ export class RowBatch implements Disposable {
     groups: readonly (readonly SampledRow[])[],
     twins = groups.map((_, i): [number, number] => [i, 0]),
   ): Promise<void> {
-    if (this.#sharesCaches && !this.#options.session.isBatchInvariant)
-      return this.#readOneByOne(first, tokenLists, groups);
+    if (this.#readsOneByOne) return this.#readOneByOne(first, tokenLists, groups);
     const width = Math.max(...tokenLists.map(({ length }) => length));
     const step = {
       caches: this.#slots.tensors(first, tokenLists.length),
