@@ -8,12 +8,15 @@ import type { ListedCommand } from '../src/cli/command-list.ts';
 import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
+import { AgentRollouts } from '../src/gateway/agent-rollouts.ts';
 import type { State } from '../src/index.ts';
 import { FEWEST_PROBLEMS } from '../src/runs/verdict.ts';
 import { loadEnvironment } from '../src/user-code/environments/load-environment.ts';
+import { openEnvironment } from '../src/user-code/environments/open-environment.ts';
 import { loadPythonEnvironment } from '../src/user-code/environments/python-environment.ts';
 import { testReward } from '../src/user-code/rewards/test-reward.ts';
 import { gradusHere } from './gradus.ts';
+import { scriptedModel } from './scripted-model.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const folder = temporaryFolder('guides');
@@ -143,6 +146,22 @@ test('the agent of the guide can be played, and passes its check', async () => {
   writeFileSync(file, code!);
   const { ok, players } = JSON.parse(await stdoutOf('env', 'check', `${file}:support`, '--json'));
   assert.deepEqual([ok, players.gold.score, players.empty.score], [true, 1, 0]);
+});
+
+test('the program of the guide plays', async () => {
+  const [code] = blocks(texts.agents!, 'python');
+  writeFileSync(join(folder, 'agent.py'), code!);
+  const written = blocks(texts.agents!, 'yaml').find((block) => block.includes('command'))!;
+  const { config } = loadConfigObject(parse(written), [], folder);
+  const { agent } = (await openEnvironment(config))!;
+  const model = scriptedModel((prompt) => (prompt.includes('tea') ? 'It is on shelf 7.' : ''));
+  const rollouts = new AgentRollouts(agent!, model, { maxTokens: 50, maxTurns: 4 });
+  const row = { question: 'Where is the tea?', answer: 'shelf 7' };
+  const [group] = await rollouts.generate([row], model.policy, { samplesPerExample: 1, seed: 1 });
+  const [{ scores, error, result }] = group as [(typeof group & object)[number]];
+  assert.equal(error, undefined);
+  assert.deepEqual(scores, { solved: 1 });
+  assert.deepEqual(result, { text: 'It is on shelf 7.', scores: { solved: 1 } });
 });
 
 test('the skill says in its head what it is for', () => {

@@ -145,6 +145,32 @@ describe('the template env', () => {
   });
 });
 
+describe('the template agent', () => {
+  const project = join(folder, 'agent');
+
+  test('has an agent that passes its check, even before anything is installed', async () => {
+    const { next } = (await run(folder, 'init', project, '--template', 'agent')) as { next: string[] };
+    const check = next.find((command) => command.startsWith('gradus env check'))!;
+    assert.equal((await gradus(check.split(' ').slice(1), { cwd: project })).code, 0);
+  });
+
+  test('makes a project whose tests pass', () => {
+    installCheckout(project);
+    assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
+    checkTypes(project);
+  });
+
+  test('trains on what the agent calls', async () => {
+    const settings = [`model=${model}`, 'chat_template=none', ...quick].flatMap((setting) => ['--set', setting]);
+    const { run: trained } = await run(project, 'train', 'grpo.yaml', ...settings);
+    assert.deepEqual((trained as Record<string, unknown>).status, 'completed');
+    const lines = readFileSync(join(project, 'runs', 'grpo', 'metrics.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n');
+    assert.ok(lines.some((line) => JSON.parse(line)['agent/calls'] > 1));
+  });
+});
+
 describe('the template python', () => {
   const project = join(folder, 'python');
   const settings = [`model=${model}`, 'chat_template=none', ...quick].flatMap((setting) => ['--set', setting]);

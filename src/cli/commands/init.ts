@@ -14,6 +14,7 @@ import { packagePath } from '../package-files.ts';
 const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
   gradus init my-task --template csv           problems from a table
+  gradus init my-task --template agent         an agent of yours, trained as it is
   gradus init my-task --template python        a reward and an environment in Python
   gradus init --template gsm8k --json          into this folder
 `;
@@ -37,6 +38,8 @@ const configured = [
   'gradus train grpo.yaml --json',
 ];
 
+const played = [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)];
+
 const IGNORED = 'node_modules/\nruns/\n';
 const typescript = (name: string) => ({ 'package.json': packageJson(name), '.gitignore': IGNORED });
 /** Projects in Python install nothing, so they need no package.json. */
@@ -49,9 +52,10 @@ const templates = {
   csv: { description: 'problems from a table', next: configured, others: typescript },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
-    next: [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
+    next: played,
     others: typescript,
   },
+  agent: { description: 'an agent that calls a model over HTTP, trained as it is', next: played, others: typescript },
   python: {
     description: 'a reward and a multi-turn environment in Python, which need no package',
     next: [
