@@ -1,4 +1,5 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
+import { benchmarkAgentCalls } from './agent-calls/agent-calls.ts';
 import { benchmarkAgents } from './agents/agents.ts';
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
 import { benchmarkEngines } from './engines/engines.ts';
@@ -20,6 +21,10 @@ interface Benchmark {
 }
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
+  'agent-calls': {
+    about: 'tokens a second of 32 agents with one call each, against the same completions of environments',
+    run: benchmarkAgentCalls,
+  },
   agents: {
     about: 'an agent of the AI SDK against the same task as an environment with tools: held-out accuracy, three seeds',
     run: benchmarkAgents,

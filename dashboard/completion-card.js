@@ -1,4 +1,5 @@
 // A completion with its reward and its parts, errors and what rewards saved, as rollouts and evaluations show it.
+import { callTree } from './call-tree.js';
 import { conversation, textBlock } from './conversation.js';
 import { h } from './dom.js';
 import { number, short } from './format.js';
@@ -16,7 +17,7 @@ import { pill } from './parts.js';
  */
 export function completionCard(completion, { label, tone, figure, text: shownText }) {
   const { reward, stop_reason, tokens, text, messages } = completion;
-  const { rewards = {}, errors = {}, stacks = {}, extra, error, stack } = completion;
+  const { rewards = {}, errors = {}, stacks = {}, extra, error, stack, calls, result } = completion;
   const parts = Object.entries(rewards);
   const faults = [...(error === undefined ? [] : [['environment', error]]), ...Object.entries(errors)];
   const traces = [...(stack === undefined ? [] : [stack]), ...Object.values(stacks)];
@@ -35,6 +36,8 @@ export function completionCard(completion, { label, tone, figure, text: shownTex
       h('span', { class: 'quiet' }, `${tokens} tokens`),
     ),
     shownText ?? (messages ? conversation(messages) : textBlock(text)),
+    calls && calls.length > 0 && callTree(calls),
+    result !== undefined && h('details', {}, h('summary', {}, 'What the agent returned'), textBlock(result)),
     parts.length > 0 &&
       h(
         'dl',

@@ -71,7 +71,7 @@ function group(id: string, reason: string, rewards: readonly (number | null)[]):
     rewards: { correct: reward },
     advantage: (reward ?? 0) - 0.5,
     ...(reward === null && { error: `the environment said ${hostile}`, errors: { correct: hostile } }),
-    ...(i === 1 && { messages: turns }),
+    ...(i === 1 && { messages: turns, calls, result: { text: hostile } }),
     stop_reason: reward === null ? 'error' : 'completed',
     token_ids: [1, 2, 3],
     logprobs: [-1, -1, -1],
@@ -85,3 +85,22 @@ const turns = [
   { role: 'tool', content: hostile, toolCallId: 'c0' },
   { role: 'assistant', content: 'It is 5.' },
 ];
+
+/** The calls of an agent: the second goes on from the first, the third was not trained on and begins anew. */
+const calls = [
+  {
+    continues: null,
+    branch: 'first',
+    trained: true,
+    message: turns[0],
+    messages: [{ role: 'user', content: hostile }],
+  },
+  { continues: 0, trained: true, message: turns[2], messages: [turns[1]] },
+  {
+    continues: null,
+    branch: 'rewritten',
+    trained: false,
+    message: turns[2],
+    messages: [{ role: 'user', content: 'sum' }],
+  },
+].map((call) => ({ api: 'chat', asked: {}, token_ids: [4, 5], logprobs: [-1, -1], ...call }));

@@ -102,13 +102,24 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     await page.locator('.completion').nth(2).waitFor();
     assert.equal(await page.locator('.completion .text').first().textContent(), hostile);
     const shown = await textOf('main');
-    // A completion, the answer of a tool, an error of the environment and one of a reward.
-    assert.equal(shown.split('<img src=x onerror=').length - 1, 4);
+    // A completion, the answer of a tool, an error of the environment and one of a reward; two messages and the result of an agent.
+    assert.equal(shown.split('<img src=x onerror=').length - 1, 7);
     await open('#/runs/live/samples');
     assert.match(await textOf('.message.assistant'), /<script>globalThis\.pwned=1<\/script>/);
     assert.equal(await page.locator('main img, main script, main b:not(.legend b)').count(), 0);
     assert.equal(await page.evaluate('globalThis.pwned'), undefined);
     assert.deepEqual(await page.locator('.completion').first().locator('dt').allTextContents(), ['correct']);
+  });
+
+  test('the calls of an agent are a tree, which says why a branch began and what was trained on', async () => {
+    await open('#/runs/live/rollouts/2/0');
+    await page.locator('.completion').nth(2).waitFor();
+    const tree = page.locator('details.calls');
+    await tree.locator('summary').click();
+    assert.match(
+      (await tree.textContent())!,
+      /3 calls in 2 branches.*after #0.*messages before it were rewritten.*not trained on/s,
+    );
   });
 
   test('evaluations show which problems always fail, and what was answered', async () => {

@@ -5,7 +5,7 @@ import { alert, evaluationRecord, message, rolloutCompletion, sampleRecord, step
 import { resultSchema } from './envelope.ts';
 
 const completion = rolloutCompletion
-  .omit({ opening: true, token_ids: true, logprobs: true })
+  .omit({ opening: true, token_ids: true, logprobs: true, calls: true })
   .extend({ tokens: z.int() });
 
 export const runsSnapshotSchema = resultSchema(

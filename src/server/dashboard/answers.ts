@@ -8,6 +8,7 @@ import type {
   EvaluatedCompletion,
   KeptEvaluation,
   Learning,
+  RecordedCall,
   RolloutCompletion,
   RunRecord,
   SampleRecord,
@@ -124,7 +125,12 @@ export interface GroupPage extends GroupRow {
   readonly completions: readonly CompletionPage[];
 }
 
-export interface CompletionPage extends Omit<RolloutCompletion, 'token_ids' | 'logprobs'> {
+export interface CompletionPage extends Omit<RolloutCompletion, 'token_ids' | 'logprobs' | 'calls'> {
+  readonly tokens: number;
+  readonly calls?: readonly CallPage[];
+}
+
+export interface CallPage extends Omit<RecordedCall, 'token_ids' | 'logprobs'> {
   readonly tokens: number;
 }
 

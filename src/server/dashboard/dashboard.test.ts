@@ -124,6 +124,15 @@ describe('what there is', () => {
     const [first, second] = group.completions;
     assert.deepEqual([group.groups, first!.text, first!.tokens, first!.token_ids], [2, hostile, 3, undefined]);
     assert.equal((second!.messages as object[]).length, 3);
+    const calls = second!.calls as Record<string, unknown>[];
+    assert.deepEqual(
+      calls.map(({ continues, branch, trained, tokens, token_ids }) => [continues, branch, trained, tokens, token_ids]),
+      [
+        [null, 'first', true, 2, undefined],
+        [0, undefined, true, 2, undefined],
+        [null, 'rewritten', false, 2, undefined],
+      ],
+    );
   });
 
   test('evaluations: how each problem went at every one, and its completions', async () => {

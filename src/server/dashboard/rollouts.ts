@@ -32,11 +32,21 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
     groups,
     messages: group.prompt,
     example: group.example,
-    completions: group.completions.map(({ token_ids, logprobs: _, ...rest }) => ({
-      ...rest,
-      tokens: Array.isArray(token_ids) ? token_ids.length : 0,
-    })),
+    completions: group.completions.map(({ calls, ...completion }) => {
+      // A damaged file may hold something else than calls.
+      const known: typeof calls = Array.isArray(calls) ? calls : undefined;
+      return { ...withoutTokens(completion), ...(known && { calls: known.map((call) => withoutTokens(call)) }) };
+    }),
   };
+}
+
+/** With the number of its tokens instead. */
+function withoutTokens<T extends { readonly token_ids: unknown; readonly logprobs: unknown }>({
+  token_ids,
+  logprobs: _,
+  ...rest
+}: T): Omit<T, 'token_ids' | 'logprobs'> & { readonly tokens: number } {
+  return { ...rest, tokens: Array.isArray(token_ids) ? token_ids.length : 0 };
 }
 
 /** A group as it was saved. Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */

@@ -88,6 +88,9 @@ function readableGroup({ id, prompt, completions }: RolloutRecord) {
   return {
     id,
     prompt,
-    completions: completions.map(({ token_ids, logprobs: _, ...rest }) => ({ ...rest, tokens: token_ids.length })),
+    completions: completions.map(({ token_ids, logprobs: _, calls: __, ...rest }) => ({
+      ...rest,
+      tokens: token_ids.length,
+    })),
   };
 }
