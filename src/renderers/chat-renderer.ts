@@ -7,10 +7,11 @@ import { stopAtText } from '../policy.ts';
 import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import type { ToolSyntax } from '../tools/tool-syntax.ts';
 import { type ChatTemplate, type TemplateVariables, templateWith } from './chat-template.ts';
 import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
-import { type ToolUse, toolUse } from './tool-use.ts';
+import { type ToolUse, textAfter, toolUse } from './tool-use.ts';
 import { toolsAsText } from './tools-as-text.ts';
 
 export interface ChatRendererOptions {
@@ -37,9 +38,11 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   const toolsOf = () => (use ??= toolUse(template));
   const textOf = (state: State, addGenerationPrompt = true) => {
     const { messages, tools } = state;
-    const asText = speaksOfTools(state) && !toolsOf().native;
-    if (asText) return template.render(toolsAsText(state), { addGenerationPrompt });
-    return template.render(messages, { addGenerationPrompt, ...(tools?.length && { tools }) });
+    if (!speaksOfTools(state)) return template.render(messages, { addGenerationPrompt });
+    const { native, syntax, callsAsContent, argumentsAsText = false } = toolsOf();
+    if (!native) return withToolsAsText(template, state, addGenerationPrompt);
+    const shown = callsAsContent ? messages.map((message) => withCallsAsContent(message, syntax)) : messages;
+    return template.render(shown, { addGenerationPrompt, argumentsAsText, ...(tools?.length && { tools }) });
   };
   const prompt = (text: string, state: State): RenderedPrompt => {
     return {
@@ -49,15 +52,17 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   };
   const turns = keepSampledTurns({
     whole: (state) => prompt(textOf(state), state),
-    after(state, index, completionIds) {
-      const rest = textBehindTurn(state, index, textOf);
+    after(state, index, completionIds, called) {
+      const behindCalls = called.messages[index]!.toolCalls && textBehindCalls(called, index, textOf, toolsOf());
+      const rest = behindCalls ?? textBehindTurn(state, index, textOf);
+      assertSystemStays(state, index, rest);
       const ended = stopIds.has(completionIds.at(-1)!);
       const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
       return prompt(rest.slice(end?.length ?? 0), state);
     },
     parse: (completionIds, tools = [], opening) =>
       tools.length > 0
-        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening)
+        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening, tools)
         : parseText(tokenizer, ends, completionIds),
   });
   const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
@@ -72,6 +77,81 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   };
 }
 
+/** Tools are described in the system message, or before the first message where the template has no such role. */
+function withToolsAsText(template: ChatTemplate, state: State, addGenerationPrompt: boolean): string {
+  const messages = toolsAsText(state);
+  const [system, first, ...others] = messages;
+  try {
+    return template.render(messages, { addGenerationPrompt });
+  } catch (error) {
+    if (system?.role !== 'system' || first?.role !== 'user' || !(error instanceof GradusError)) throw error;
+    const joined = { ...first, content: `${system.content}\n\n${first.content}` };
+    return template.render([joined, ...others], { addGenerationPrompt });
+  }
+}
+
+/** Templates that leave out calls show them as content. */
+function withCallsAsContent({ toolCalls, ...message }: Message, syntax: ToolSyntax): Message {
+  if (!toolCalls) return message;
+  return { ...message, content: [message.content, ...toolCalls.map(syntax.render)].filter(Boolean).join('\n') };
+}
+
+/**
+ * The text that the template writes after the calls of the turn at `index`, into which some templates write the answers, under the names of the calls.
+ * `undefined` if the turn has no calls, or the template does not show them where they can be found again.
+ */
+function textBehindCalls(
+  state: State,
+  index: number,
+  textOf: (state: State) => string,
+  { native, syntax, callsAsContent }: ToolUse,
+): string | undefined {
+  const { toolCalls = [] } = state.messages[index]!;
+  const last = toolCalls.at(-1);
+  if (!last || !native || callsAsContent) return undefined;
+  const standIn = standInFor(state);
+  const shown = { id: last.id, name: last.name, arguments: { value: standIn } };
+  const turn: Message = { role: 'assistant', content: '', toolCalls: [...toolCalls.slice(0, -1), shown] };
+  try {
+    const text = textOf({ ...state, messages: state.messages.with(index, turn) });
+    const place = text.indexOf(standIn);
+    const before = textOf({ ...state, messages: state.messages.slice(0, index) });
+    for (let at = text.length - textAfter(before, text).length; at <= place; ) {
+      const found = syntax.find(text.slice(at), true, []);
+      if (!found || (typeof found.call === 'string' && at + found.end > place)) return undefined;
+      at += found.end;
+      if (at > place) return text.slice(at);
+    }
+    return undefined;
+  } catch (error) {
+    if (error instanceof GradusError) return undefined;
+    throw error;
+  }
+}
+
+/** A text that no message contains. */
+function standInFor({ messages }: State): string {
+  let standIn = '\ue000';
+  while (messages.some(({ content }) => content.includes(standIn))) standIn += '\ue000';
+  return standIn;
+}
+
+/** Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template has moved the system message behind the sampled turn at `index`, where the model would read it again. */
+function assertSystemStays({ messages }: State, index: number, rest: string): void {
+  const [first] = messages;
+  const instructions = first?.role === 'system' ? first.content.trim() : '';
+  const isRepeated = messages.slice(index + 1).some(({ content }) => content.includes(instructions));
+  if (instructions === '' || isRepeated || !rest.includes(instructions)) return;
+  throw new GradusError(
+    'CHAT_TEMPLATE_MOVES_SYSTEM',
+    'the chat template writes the system message before the last question, wherever that is',
+    {
+      hint: 'a later turn would have it a second time: put the instructions into the first message of the user, or give another template with chat_template: PATH',
+      path: 'chat_template',
+    },
+  );
+}
+
 function speaksOfTools({ messages, tools = [] }: State): boolean {
   return tools.length > 0 || messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls);
 }
@@ -81,8 +161,7 @@ function speaksOfTools({ messages, tools = [] }: State): boolean {
  * or strip of its thoughts.
  */
 function textBehindTurn(state: State, index: number, textOf: (state: State) => string): string {
-  let standIn = '\ue000';
-  while (state.messages.some(({ content }) => content.includes(standIn))) standIn += '\ue000';
+  const standIn = standInFor(state);
   const turn: Message = { role: 'assistant', content: standIn };
   const text = textOf({ ...state, messages: state.messages.with(index, turn) });
   const start = text.indexOf(standIn);

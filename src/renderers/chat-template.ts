@@ -3,7 +3,8 @@
 import { GradusError, messageOf } from '../errors.ts';
 import { NotAvailable, parseJinja, readJson, type Template, TooCostly } from '../jinja/jinja.ts';
 import type { Message, ToolSpec } from '../message.ts';
-import { argumentsJson } from '../tools/call-arguments.ts';
+import { argumentsJson, writableArguments } from '../tools/call-arguments.ts';
+import { spacedJson } from '../tools/tool-syntax.ts';
 import { chooseTemplates, type NamedTemplates } from './named-templates.ts';
 import { dateOfTemplates } from './template-date.ts';
 
@@ -20,6 +21,8 @@ export interface ChatTemplateOptions {
   readonly addGenerationPrompt?: boolean;
   /** Tools to offer. @default none */
   readonly tools?: readonly ToolSpec[];
+  /** Whether the arguments of calls are texts of JSON, which some templates want. @default false */
+  readonly argumentsAsText?: boolean;
   /** Variables that the template reads besides, such as `enable_thinking`. @default none */
   readonly variables?: TemplateVariables;
 }
@@ -65,14 +68,14 @@ function rendered(
   template: Template,
   tokens: Readonly<Record<string, string>>,
   messages: readonly Message[],
-  { addGenerationPrompt = false, tools, variables }: ChatTemplateOptions,
+  { addGenerationPrompt = false, tools, argumentsAsText = false, variables }: ChatTemplateOptions,
 ): string {
   return template({
     ...tokens,
     date_string: '26 Jul 2024',
     strftime_now: dateOfTemplates,
     ...variables,
-    messages: messages.map(templateMessage),
+    messages: messages.map((message) => templateMessage(message, argumentsAsText)),
     // Null rather than absent, as in transformers: templates distinguish the two.
     tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
     documents: null,
@@ -84,7 +87,10 @@ function rendered(
  * Converts a message to the names that templates use, which are those of OpenAI's chat API. As in transformers, templates find thoughts under the name
  * that gpt-oss reads, too.
  */
-function templateMessage({ role, content, name, reasoningContent, toolCalls, toolCallId }: Message): object {
+function templateMessage(
+  { role, content, name, reasoningContent, toolCalls, toolCallId }: Message,
+  argumentsAsText: boolean,
+): object {
   return {
     ...(reasoningContent !== undefined && { thinking: reasoningContent }),
     role,
@@ -94,7 +100,10 @@ function templateMessage({ role, content, name, reasoningContent, toolCalls, too
       tool_calls: toolCalls.map((call) => ({
         id: call.id,
         type: 'function',
-        function: { name: call.name, arguments: readJson(argumentsJson(call)) },
+        function: {
+          name: call.name,
+          arguments: argumentsAsText ? spacedJson(writableArguments(call)) : readJson(argumentsJson(call)),
+        },
       })),
     }),
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),

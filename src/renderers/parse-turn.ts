@@ -2,7 +2,7 @@
 
 import { opensThoughts, thinkingTags } from '../common/opening.ts';
 import { stopTexts, upToStop } from '../common/stop-texts.ts';
-import type { ToolCall } from '../message.ts';
+import type { ToolCall, ToolSpec } from '../message.ts';
 import type { TurnText } from '../rendering.ts';
 import type { Action } from '../rl.ts';
 import { createTextStream } from '../tokenizers/text-stream.ts';
@@ -33,8 +33,9 @@ export function parseCalls(
   syntax: ToolSyntax,
   completionIds: readonly number[],
   opening?: string,
+  tools?: readonly ToolSpec[],
 ): Action {
-  const turn = actionStream(tokenizer, syntax, stopTexts, opening);
+  const turn = actionStream(tokenizer, syntax, stopTexts, opening, tools);
   for (const id of beforeStop(stopIds, completionIds)) turn.push(id);
   return turn.end();
 }
@@ -55,10 +56,11 @@ export function actionStream(
   syntax: ToolSyntax,
   stops: readonly string[] = [],
   opening?: string,
+  tools?: readonly ToolSpec[],
 ): ActionStream {
   const shown = stopTexts(stops);
   const text = createTextStream(tokenizer);
-  const turn = readTurn(syntax, opening === undefined ? undefined : opensThoughts(opening));
+  const turn = readTurn(syntax, opening === undefined ? undefined : opensThoughts(opening), tools);
   const markers = markerIds(tokenizer, syntax);
   return {
     push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(shown.push(text.push(id)))),

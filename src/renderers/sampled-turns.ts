@@ -7,15 +7,18 @@ import type { State } from '../rl.ts';
 export interface TurnRendering {
   /** Renders a conversation without sampled turns. */
   whole(state: State): RenderedPrompt;
-  /** Renders what follows the sampled message at `index`: the end of its turn, if not sampled, later messages, and the beginning of the next turn. */
-  after(state: State, index: number, completionIds: readonly number[]): RenderedPrompt;
+  /**
+   * Renders what follows the sampled message at `index`: the end of its turn, if not sampled, later messages, and the beginning of the next turn.
+   * @param state without the calls of sampled turns, which templates may refuse, for instance several in one turn
+   * @param called the same with them
+   */
+  after(state: State, index: number, completionIds: readonly number[], called: State): RenderedPrompt;
   parse: Renderer['parse'];
 }
 
 /** Recognises a sampled turn by the identity of the message object that `parse` returned, so environments must pass that object on. */
 export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<Renderer, 'render' | 'parse'> {
   const sampled = new WeakMap<Message, readonly number[]>();
-  // Templates may refuse the calls of sampled turns, for instance several in one turn.
   const said = (message: Message): Message =>
     sampled.has(message) ? { role: message.role, content: message.content } : message;
   const render = (state: State): RenderedPrompt => {
@@ -24,7 +27,7 @@ export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<R
     if (index < 0) return whole(state);
     const completionIds = sampled.get(messages[index]!)!;
     const before = render({ ...state, messages: messages.slice(0, index) });
-    const rest = after({ ...state, messages: messages.map(said) }, index, completionIds);
+    const rest = after({ ...state, messages: messages.map(said) }, index, completionIds, state);
     return { ...rest, ids: [...before.ids, ...completionIds, ...rest.ids] };
   };
   return {

@@ -1,8 +1,8 @@
 // Finds out how a chat template supports tools, by rendering the offer of a tool and a call of it.
 
 import { sharedLength } from '../common/opening.ts';
-import { GradusError } from '../errors.ts';
-import type { Message, ToolSpec } from '../message.ts';
+import { GradusError, shortened } from '../errors.ts';
+import type { Message, ToolCall, ToolSpec } from '../message.ts';
 import { toolSyntaxes } from '../tools/syntaxes.ts';
 import { callId, readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 import type { ChatTemplate } from './chat-template.ts';
@@ -15,30 +15,85 @@ export interface ToolUse {
   readonly syntax: ToolSyntax;
   /** Whether the template itself renders tools and their answers. */
   readonly native: boolean;
+  /** Whether the template leaves out calls, so that they are written into the content of their turns. */
+  readonly callsAsContent?: boolean;
+  /** Whether the template wants arguments as a text of JSON. */
+  readonly argumentsAsText?: boolean;
 }
 
 /** Of a template that cannot show a conversation with calls: tools are text. */
 const withoutTools: ToolUse = { syntax: toolSyntaxes.plain, native: false };
 
+/** How templates that leave out calls tell the model to write them. */
+const described: readonly (readonly [offer: RegExp, syntax: ToolSyntax])[] = [
+  [/<tool_call>\s*<function=/, toolSyntaxes.qwen3_coder],
+  [/<tool_call>\s*\{\s*"name"/, toolSyntaxes.hermes],
+  [/<\|tool_list_start\|>/, toolSyntaxes.lfm2],
+  [/\[AVAILABLE_TOOLS\]/, toolSyntaxes.mistral],
+];
+
+/** Families whose syntax is not known, by what their calls have. */
+const unknown: readonly (readonly [call: RegExp, family: string])[] = [
+  [/<\|START_ACTION\|>|Action: ```json/, 'Command (Cohere)'],
+  [/<\|tool_call\|>/, 'Granite 3 or Phi-4'],
+  [/<atem:|<(?:\w+:)?invoke name=/, 'XML with <invoke>'],
+  [/functools\[/, 'Phi-3 or Functionary'],
+  [/<\|channel\|>/, 'gpt-oss'],
+];
+
 /**
- * A template that offers tools but leaves their calls out counts as one without tools: with it, the model would not see what it called.
+ * A template that offers tools but leaves their calls out counts as one without tools, unless its offer says how to write them.
  * Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax, and `CHAT_TEMPLATE_FAILED` if it refuses them.
  */
 export function toolUse(template: ChatTemplate): ToolUse {
   const offered = template.render([question], { tools: [probe], addGenerationPrompt: true });
   if (offered === template.render([question], { addGenerationPrompt: true })) return withoutTools;
-  const called: Message = { role: 'assistant', content: '', toolCalls: [call] };
-  const turn = textAfter(
-    offered,
-    withCall(() => template.render([question, called], { tools: [probe] })),
-  );
-  const syntax = Object.values(toolSyntaxes).find((known) => canRead(known, turn));
-  if (syntax) return { syntax, native: true };
-  if (!turn.includes(probe.name)) return withoutTools;
-  throw new GradusError('TOOL_SYNTAX_UNKNOWN', 'the chat template writes tool calls in a way that is not known here', {
-    hint: `give another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}, or that writes no tools: they are then described in the system message; where the model has several, chat_template: auto:default may be such a one`,
-    path: 'chat_template',
+  const turnOf = (id: string, argumentsAsText: boolean) =>
+    turnWith(template, offered, { ...call, id }, argumentsAsText);
+  const argumentsAsText =
+    attempt(() => turnOf(call.id, false)) === undefined && attempt(() => turnOf(call.id, true)) !== undefined;
+  const turn = withCall(() => turnOf(call.id, argumentsAsText));
+  const readable = Object.values(toolSyntaxes).filter((known) => {
+    const id = known.idOf?.(call.name, 1);
+    const shown = id === undefined ? turn : attempt(() => turnOf(id, argumentsAsText));
+    return shown !== undefined && canRead(known, shown);
   });
+  // Of two that read the same, the one that writes it.
+  const syntax = readable.find((known) => turn.includes(known.render(call))) ?? readable[0];
+  if (syntax) return { syntax, native: true, ...(argumentsAsText && { argumentsAsText }) };
+  if (turn.includes(probe.name)) throw syntaxUnknown(turn);
+  const told = described.find(([offer]) => offer.test(offered))?.[1];
+  return told ? { syntax: told, native: true, callsAsContent: true } : withoutTools;
+}
+
+function syntaxUnknown(turn: string): GradusError {
+  const family = unknown.find(([pattern]) => pattern.test(turn))?.[1];
+  const written = JSON.stringify(shortened(turn.trim(), 80));
+  const what = family === undefined ? 'in a way' : `as ${family} does, in a way`;
+  return new GradusError(
+    'TOOL_SYNTAX_UNKNOWN',
+    `the chat template writes tool calls ${what} that is not known here: ${written}`,
+    {
+      hint: `give another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}, or that writes no tools: they are then described in the system message; where the model has several, chat_template: auto:default may be such a one`,
+      path: 'chat_template',
+    },
+  );
+}
+
+/** What the template writes for a turn with a call, behind the offer of the tool. */
+function turnWith(template: ChatTemplate, offered: string, toolCall: ToolCall, argumentsAsText = false): string {
+  const called: Message = { role: 'assistant', content: '', toolCalls: [toolCall] };
+  return textAfter(offered, template.render([question, called], { tools: [probe], argumentsAsText }));
+}
+
+/** `undefined` if the template refuses what it is asked. */
+function attempt(render: () => string): string | undefined {
+  try {
+    return render();
+  } catch (error) {
+    if (error instanceof GradusError) return undefined;
+    throw error;
+  }
 }
 
 /** Adds what the template was asked to its refusal, which would otherwise seem to concern the user's messages. */
@@ -61,7 +116,7 @@ function reasonOf({ message }: GradusError): string {
 }
 
 /** The rest of `text` after the prefix that it shares with `start`, back to the start of a tag in which they differ, such as `<think>` and `<tool_call>`. */
-function textAfter(start: string, text: string): string {
+export function textAfter(start: string, text: string): string {
   const shared = text.slice(0, sharedLength(start, text));
   const tag = /<[^<>]*$/.exec(shared);
   return text.slice(tag?.index ?? shared.length);
@@ -70,6 +125,7 @@ function textAfter(start: string, text: string): string {
 function canRead(syntax: ToolSyntax, turn: string): boolean {
   const reader = readTurn(syntax);
   reader.push(turn);
-  const { toolCalls } = reader.end();
-  return JSON.stringify(toolCalls) === JSON.stringify([call]);
+  const [read, ...others] = reader.end().toolCalls;
+  const same = read?.name === call.name && JSON.stringify(read.arguments) === JSON.stringify(call.arguments);
+  return same && others.length === 0;
 }

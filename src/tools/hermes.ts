@@ -5,7 +5,7 @@ import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 export const hermes: ToolSyntax = {
   markers: [],
-  lastCharacter: '>',
+  lastCharacters: '>',
   find: (text, ended) => findTagged(text, ended, (body) => callFromJson(body, 'arguments')),
   mayBegin: mayBeginTagged,
   render: (call) => tagged(`\n${spacedJson({ name: call.name, arguments: writableArguments(call) })}\n`),

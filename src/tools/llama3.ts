@@ -10,7 +10,7 @@ const BEGINS = /^[\s;]*(?=\{\s*"(?:name|type)"\s*:)/;
 
 export const llama3: ToolSyntax = {
   markers: [TAG],
-  lastCharacter: '}',
+  lastCharacters: '}',
   find(text, ended) {
     const [start, jsonStart] = placeOf(text) ?? [];
     if (start === undefined) return undefined;

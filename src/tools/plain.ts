@@ -5,7 +5,7 @@ import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } f
 
 export const plain: ToolSyntax = {
   markers: [],
-  lastCharacter: '>',
+  lastCharacters: '>',
   find: (text, ended) => findTagged(text, ended, parse),
   mayBegin: mayBeginTagged,
   render: (call) => tagged(`${call.name} ${spacedJson(writableArguments(call))}`),

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { processorTime } from '../../test/processor-time.ts';
 import { randomStream } from '../common/random.ts';
+import type { ToolCall, ToolSpec } from '../message.ts';
 import { type ToolSyntaxName, toolSyntaxes } from './syntaxes.ts';
 import { type ParsedTurn, readTurn, spacedJson } from './tool-syntax.ts';
 
 /** A turn that comes all at once. */
-function parse(name: ToolSyntaxName, text: string): ParsedTurn {
-  const reader = readTurn(toolSyntaxes[name]);
+function parse(name: ToolSyntaxName, text: string, tools: readonly ToolSpec[] = []): ParsedTurn {
+  const reader = readTurn(toolSyntaxes[name], undefined, tools);
   reader.push(text);
   return reader.end();
 }
@@ -16,6 +17,44 @@ function parse(name: ToolSyntaxName, text: string): ParsedTurn {
 function calls(name: ToolSyntaxName, text: string): [string, unknown][] {
   return parse(name, text).toolCalls.map(({ name, arguments: args }) => [name, args]);
 }
+
+/** How calls begin. */
+const openings: Readonly<Record<ToolSyntaxName, string>> = {
+  hermes: '<tool_call>',
+  llama3: '<|python_tag|>',
+  plain: '<tool_call>',
+  qwen3_coder: '<tool_call>',
+  lfm2: '<|tool_call_start|>',
+  mistral: '[TOOL_CALLS]',
+  mistral_args: '[TOOL_CALLS]',
+  glm4: '<tool_call>',
+  gemma4: '<|tool_call>',
+  deepseek_v3: '<｜tool▁call▁begin｜>',
+  deepseek_v31: '<｜tool▁call▁begin｜>',
+  kimi_k2: '<|tool_call_begin|>',
+  gpt_oss: ' to=functions.',
+};
+
+/** Marks behind a call that is complete without them. */
+const tails: Partial<Record<ToolSyntaxName, string>> = {
+  deepseek_v3: '<｜tool▁calls▁end｜>',
+  deepseek_v31: '<｜tool▁calls▁end｜>',
+  kimi_k2: '<|tool_calls_section_end|>',
+  gpt_oss: '<|call|>',
+};
+
+/** Syntaxes with arguments whose types only a schema tells, and those in which a key must be a name. */
+const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4'];
+const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4'];
+
+const texts: ToolSpec = {
+  name: 'f',
+  description: '',
+  parameters: { properties: { text: { type: 'string' }, z: { type: 'integer' } } },
+};
+
+/** Calls without the ids that some syntaxes write. */
+const withoutIds = (calls: readonly ToolCall[]) => calls.map(({ id: _, ...call }) => call);
 
 const hard = { text: 'a "quoted" {brace} </tool_call', list: [1, { deep: null }], '': true, line: 'x\ny; é😀' };
 
@@ -27,7 +66,8 @@ test('JSON has the spaces of Python', () => {
 for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
   describe(name, () => {
     const { render } = toolSyntaxes[name];
-    const one = { name: 'search', arguments: hard };
+    const { '': _, ...named } = hard;
+    const one = { name: 'search', arguments: namedKeys.includes(name) ? named : hard };
     const two = { name: 'add', arguments: {} };
 
     test('reads what it writes, one call or several', () => {
@@ -36,28 +76,29 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         name,
         written.map(render).join(name === 'llama3' ? '; ' : '\n'),
       );
-      assert.deepEqual(
-        toolCalls,
-        written.map((call, i) => ({ id: `call0000${i + 1}`, ...call })),
-      );
+      assert.deepEqual(withoutIds(toolCalls), written);
+      if (name !== 'kimi_k2') assert.deepEqual(toolCalls.at(-1)?.id, 'call00003');
       assert.deepEqual([parseErrors, content], [[], '']);
     });
 
     test('keeps the numbers that were written', () => {
       const text = '{"id": 1234567890123456789, "x": 1.0, "y": [-2.50, 1e-07], "z": 3}';
-      const [call] = parse(name, render({ name: 'f', arguments: {}, argumentsText: text })).toolCalls;
+      const [call] = withoutIds(parse(name, render({ name: 'f', arguments: {}, argumentsText: text })).toolCalls);
       assert.deepEqual(call, {
-        id: 'call00001',
         name: 'f',
         arguments: { id: '1234567890123456789', x: 1, y: [-2.5, 1e-7], z: 3 },
         argumentsText: text.replaceAll(' ', ''),
       });
       const plain = { name: 'f', arguments: { z: 3, y: 2.5, text: '1.0' } };
-      assert.deepEqual(parse(name, render(plain)).toolCalls, [{ id: 'call00001', ...plain }]);
+      assert.deepEqual(withoutIds(parse(name, render(plain), [texts]).toolCalls), [plain]);
+      if (untyped.includes(name))
+        assert.deepEqual(withoutIds(parse(name, render(plain)).toolCalls), [
+          { name: 'f', arguments: { z: 3, y: 2.5, text: 1 }, argumentsText: '{"z":3,"y":2.5,"text":1.0}' },
+        ]);
     });
 
     test('tells text as soon as it is certain, and takes none of it back', () => {
-      const open = name === 'llama3' ? '<|python_tag|>' : '<tool_call>';
+      const open = openings[name];
       const parts = [
         render(one),
         render(two),
@@ -72,6 +113,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         '<think>',
         '</think>',
         '</tool_call>',
+        tails[name] ?? 'so',
       ];
       const random = randomStream(2);
       for (let round = 0; round < 400; round++) {
@@ -86,7 +128,8 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         }
         const { content, toolCalls, parseErrors } = reader.end();
         // Without a call that can be read, what is said in the end is the text itself.
-        const said = toolCalls.length > 0 ? content : text;
+        const hasMark = tails[name] !== undefined && text.includes(tails[name]);
+        const said = toolCalls.length > 0 || hasMark ? content : text;
         assert.ok(said.startsWith(told) || said.startsWith(told.trimStart()), JSON.stringify([text, told, said]));
         if (toolCalls.length + parseErrors.length === 0) assert.ok(told.length > 0 || mayBeCall(text), text);
       }
@@ -106,7 +149,8 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         for (let at = 0; at < text.length; ) {
           const next = Math.min(text.length, at + 1 + random.integer(7));
           const completed = reader.push(text.slice(at, next)).map((call) => call.name);
-          const ends = [render(one).length, text.length].map((end) => at < end && end <= next);
+          const tail = tails[name]?.length ?? 0;
+          const ends = [render(one).length, text.length].map((end) => at < end - tail && end - tail <= next);
           assert.deepEqual(
             completed,
             ['search', 'add'].filter((_, i) => ends[i]),
@@ -173,6 +217,28 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['plain', '<tool_call>a</tool_call>', /not valid JSON/],
   ['plain', '<tool_call>{"x": 1}</tool_call>', /no name/],
   ['plain', '<tool_call> </tool_call>', /no name/],
+  ['qwen3_coder', '<tool_call>\n{"name": "a", "arguments": {}}\n</tool_call>', /is not <function=name>/],
+  ['qwen3_coder', '<tool_call>\n<function=a>\n<parameter=x>\n1\n</parameter>\n</tool_call>', /is not <function=name>/],
+  ['qwen3_coder', '<tool_call>\n<function=a>\n<parameter=x>\n1', /does not end/],
+  ['glm4', '<tool_call>{"name": "a"}</tool_call>', /is not a name/],
+  ['glm4', '<tool_call>a\n<arg_key>x</arg_key>\n<arg_value>1', /does not end/],
+  ['lfm2', '<|tool_call_start|>[a(1)]<|tool_call_end|>', /need names/],
+  ['lfm2', '<|tool_call_start|>[a(x=y)]<|tool_call_end|>', /no text, number/],
+  ['lfm2', '<|tool_call_start|>[]<|tool_call_end|>', /no call/],
+  ['lfm2', '<|tool_call_start|>print<|tool_call_end|>', /name\(argument=value\)/],
+  ['lfm2', "<|tool_call_start|>[a(x='it", /does not end/],
+  ['lfm2', '<|tool_call_start|>[a(x={1: 2})]<|tool_call_end|>', /keys of a dictionary/],
+  ['mistral', '[TOOL_CALLS][{"name": "a"}]', /no object "arguments"/],
+  ['mistral', '[TOOL_CALLS][{"name": "a", "arguments": {}}', /does not end/],
+  ['mistral', '[TOOL_CALLS][]', /no call/],
+  ['mistral_args', '[TOOL_CALLS]a[ARGS]{"x": }', /not valid JSON/],
+  ['mistral_args', '[TOOL_CALLS]a[ARGS]', /does not end/],
+  ['gemma4', '<|tool_call>add{}<tool_call|>', /call:name/],
+  ['gemma4', '<|tool_call>call:add{a:b}<tool_call|>', /cannot be read/],
+  ['deepseek_v31', '<｜tool▁call▁begin｜>a<｜tool▁sep｜>{"x": }<｜tool▁call▁end｜>', /not valid JSON/],
+  ['deepseek_v31', '<｜tool▁call▁begin｜>a{}<｜tool▁call▁end｜>', /has no <｜tool▁sep｜>/],
+  ['kimi_k2', '<|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}', /does not end/],
+  ['gpt_oss', ' to=functions.a<|channel|>commentary json<|message|>{"x": ', /does not end/],
 ];
 
 test('what is wrong with a call that cannot be read is told, and nothing else is lost', () => {
@@ -192,7 +258,7 @@ test('a name that JavaScript treats specially is a name like others', () => {
 });
 
 test('a long turn is streamed quickly, whatever it says', async () => {
-  const repeated = (text: string) => text.repeat(Math.ceil(40_000 / text.length));
+  const repeated = (text: string) => text.repeat(Math.ceil(20_000 / text.length));
   const call = toolSyntaxes.plain.render({ name: 'f', arguments: { a: 1 } });
   for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[])
     for (const text of [
@@ -317,7 +383,7 @@ test('thoughts that end without having begun were opened by the prompt, also whe
       const spoken = `${thoughts}\n\nIt is 4.`;
       assert.deepEqual(inPieces(name, spoken), { content: spoken, toolCalls: [], parseErrors: [] });
       const called = inPieces(name, `${thoughts}\n\n${b}`);
-      assert.deepEqual([argument(called), called.content, called.parseErrors], [['</think>'], thoughts, []]);
+      assert.deepEqual([argument(called), called.content, called.parseErrors], [['</think>'], thoughts.trim(), []]);
     }
   }
   const call = (name: string) => toolSyntaxes.hermes.render({ name, arguments: {} });
@@ -341,4 +407,99 @@ test('long arguments are read in linear time', () => {
   const started = performance.now();
   assert.deepEqual(argument(parse('hermes', toolSyntaxes.hermes.render({ name: 'a', arguments: { q } }))), [q]);
   assert.ok(performance.now() - started < 2000);
+});
+
+test('several calls in one list, with the literals of Python', () => {
+  const text = String.raw`<|tool_call_start|>[get.weather(city='It\'s "x"\n', days=1_000, at=(1, -.5, 2.), ok=True, none=None,), now(), say(text="a" 'b', map={"k": [], 'é': {}})]<|tool_call_end|>`;
+  assert.deepEqual(calls('lfm2', text), [
+    ['get.weather', { city: 'It\'s "x"\n', days: 1000, at: [1, -0.5, 2], ok: true, none: null }],
+    ['now', {}],
+    ['say', { text: 'ab', map: { k: [], é: {} } }],
+  ]);
+  const one = '<|tool_call_start|>now()<|tool_call_end|>';
+  assert.deepEqual(calls('lfm2', `Well.${one}`), [['now', {}]]);
+  const tag = "<|tool_call_start|>[say(text='<|tool_call_end|> ends')]<|tool_call_end|>";
+  assert.deepEqual(calls('lfm2', tag), [['say', { text: '<|tool_call_end|> ends' }]]);
+});
+
+test('the texts of arguments have the types of the tool’s schema', () => {
+  const properties = {
+    text: { type: 'string' },
+    maybe: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    count: { type: 'integer' },
+    flag: { type: 'boolean' },
+    choice: { enum: ['1', '2'] },
+    list: { type: 'array' },
+  };
+  const tools = [{ name: 'f', description: '', parameters: { type: 'object', properties } }];
+  const given = {
+    text: '5',
+    maybe: 'null',
+    count: '7',
+    flag: 'True',
+    choice: '1',
+    list: '[1, "2"]',
+    other: '8',
+    word: 'true love',
+  };
+  const expected = {
+    text: '5',
+    maybe: null,
+    count: 7,
+    flag: true,
+    choice: '1',
+    list: [1, '2'],
+    other: 8,
+    word: 'true love',
+  };
+  for (const name of untyped) {
+    const written = toolSyntaxes[name].render({ name: 'f', arguments: given });
+    assert.deepEqual(parse(name, written, tools).toolCalls[0]!.arguments, expected);
+  }
+  const broken = toolSyntaxes.qwen3_coder.render({ name: 'f', arguments: { count: 'many', list: '[1' } });
+  assert.deepEqual(parse('qwen3_coder', broken, tools).toolCalls[0]!.arguments, { count: 'many', list: '[1' });
+});
+
+test('models’ own ways to write a call of Qwen3-Coder are read', () => {
+  const read = (body: string) => calls('qwen3_coder', `Let me see.\n<tool_call>${body}</tool_call>`);
+  assert.deepEqual(read('<function=f><parameter=a>1</parameter><parameter=b>x\ny</parameter></function>'), [
+    ['f', { a: 1, b: 'x\ny' }],
+  ]);
+  assert.deepEqual(
+    read('\n<function=f>\n<parameter=code>\nif a:\n\n  b </parameter> c\n\n</parameter>\n</function>\n'),
+    [['f', { code: 'if a:\n\n  b </parameter> c\n' }]],
+  );
+  assert.deepEqual(read('\n<function=f>\n<parameter=a>\n1\n<parameter=b>\n2\n</function>\n'), [['f', { a: 1, b: 2 }]]);
+  assert.deepEqual(read('\n<function=f>\n<parameter=a>\n\n</parameter>\n</function>\n'), [['f', { a: '' }]]);
+});
+
+test('names and ids that models write', () => {
+  const ids = (name: ToolSyntaxName, text: string) =>
+    parse(name, text).toolCalls.map(({ id, name: called }) => [id, called]);
+  assert.deepEqual(
+    ids('mistral', '[TOOL_CALLS] [{"name": "a", "arguments": {}, "id": "abcdefghi"}, {"name": "b", "arguments": {}}]'),
+    [
+      ['abcdefghi', 'a'],
+      ['call00002', 'b'],
+    ],
+  );
+  assert.deepEqual(ids('mistral_args', '[TOOL_CALLS]a[CALL_ID]abcdefghi[ARGS]{}[TOOL_CALLS]b[ARGS]{}[TOOL_CALLS]c{}'), [
+    ['abcdefghi', 'a'],
+    ['call00002', 'b'],
+    ['call00003', 'c'],
+  ]);
+  assert.deepEqual(
+    ids(
+      'kimi_k2',
+      '<|tool_calls_section_begin|><|tool_call_begin|>functions.f.g:3<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>',
+    ),
+    [['functions.f.g:3', 'f.g']],
+  );
+  assert.deepEqual(
+    ids(
+      'gpt_oss',
+      '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.a <|constrain|>json<|message|>{"x": 1}',
+    ),
+    [['call00001', 'a']],
+  );
 });

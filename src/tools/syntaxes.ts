@@ -1,9 +1,30 @@
 // The known syntaxes of tool calls by name, one file each. `renderers/tool-use.ts` finds out which one a chat template uses.
+import { deepSeekV3, deepSeekV31, kimiK2 } from './deepseek.ts';
+import { gemma4 } from './gemma4.ts';
+import { glm4 } from './glm4.ts';
+import { gptOss } from './gpt-oss.ts';
 import { hermes } from './hermes.ts';
+import { lfm2 } from './lfm2.ts';
 import { llama3 } from './llama3.ts';
+import { mistral, mistralArgs } from './mistral.ts';
 import { plain } from './plain.ts';
+import { qwen3Coder } from './qwen3-coder.ts';
 import type { ToolSyntax } from './tool-syntax.ts';
 
-export const toolSyntaxes = { hermes, llama3, plain } satisfies Readonly<Record<string, ToolSyntax>>;
+export const toolSyntaxes = {
+  hermes,
+  llama3,
+  plain,
+  qwen3_coder: qwen3Coder,
+  lfm2,
+  mistral,
+  mistral_args: mistralArgs,
+  glm4,
+  gemma4,
+  deepseek_v3: deepSeekV3,
+  deepseek_v31: deepSeekV31,
+  kimi_k2: kimiK2,
+  gpt_oss: gptOss,
+} satisfies Readonly<Record<string, ToolSyntax>>;
 
 export type ToolSyntaxName = keyof typeof toolSyntaxes;

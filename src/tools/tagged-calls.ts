@@ -1,4 +1,4 @@
-// Finds calls between <tool_call> and </tool_call>, whatever their syntax.
+// Finds calls between an opening and a closing tag, such as <tool_call> and </tool_call>, whatever their syntax.
 import { jsonExtent } from './json-extent.ts';
 import type { FoundCall, NamedArguments } from './tool-syntax.ts';
 
@@ -17,13 +17,16 @@ export function findTagged(
   const start = text.indexOf(open);
   if (start < 0) return undefined;
   const bodyStart = start + open.length;
-  const bodyEnd = endOfBody(text, bodyStart);
+  const bodyEnd = endOfBody(text, bodyStart, close);
   if (bodyEnd >= 0) return { start, end: bodyEnd + close.length, call: parse(text.slice(bodyStart, bodyEnd)) };
-  return ended ? { start, end: text.length, call: `the call does not end with ${close}` } : undefined;
+  return ended ? { start, end: text.length, call: unended(close) } : undefined;
 }
 
-/** The index of the closing tag; below 0 if there is none yet. */
-function endOfBody(text: string, bodyStart: number): number {
+/** What is said of a call that lacks its end. */
+export const unended = (end: string) => `the call does not end with ${end}`;
+
+/** The index of the closing tag behind a body with a JSON object; below 0 if there is none yet. */
+export function endOfBody(text: string, bodyStart: number, close: string): number {
   const first = text.indexOf(close, bodyStart);
   const json = text.indexOf('{', bodyStart);
   if (first < 0 || json < 0 || first < json) return first;
@@ -34,8 +37,13 @@ function endOfBody(text: string, bodyStart: number): number {
 
 /** See `ToolSyntax.mayBegin`. */
 export function mayBeginTagged(text: string): number {
-  const start = text.indexOf(open);
-  return start >= 0 ? start : text.length - overlap(text, open);
+  return mayBeginWith(text, open);
+}
+
+/** See `ToolSyntax.mayBegin`, of calls that begin with this tag. */
+export function mayBeginWith(text: string, tag: string): number {
+  const start = text.indexOf(tag);
+  return start >= 0 ? start : text.length - overlap(text, tag);
 }
 
 /** The number of characters at the end of `text` that are the beginning of `beginning`. */

@@ -3,24 +3,27 @@
 import { thinkingTags } from '../common/opening.ts';
 import { isObject, messageOf } from '../errors.ts';
 import { parseJson } from '../formats/parse-json.ts';
-import type { ToolCall } from '../message.ts';
+import type { ToolCall, ToolSpec } from '../message.ts';
 import { readArguments } from './call-arguments.ts';
 
 /** The syntax of one family. */
 export interface ToolSyntax {
   /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
-  /** The character with which calls end, and without which nothing completes one. */
-  readonly lastCharacter: string;
+  /** The characters with one of which calls end, and without which nothing completes one. */
+  readonly lastCharacters: string;
   /**
    * The first call in `text` that is complete, or that cannot become one; `undefined` if there is none yet.
    * @param ended whether no more text will come
+   * @param tools the tools that may be called. Some syntaxes write arguments as texts, whose types only a tool's schema tells
    */
-  find(text: string, ended: boolean): FoundCall | undefined;
+  find(text: string, ended: boolean, tools: readonly ToolSpec[]): FoundCall | undefined;
   /** The index at which a call, complete or not, may begin in a text that is not finished; its length if there is none. */
   mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
+  /** The id of a turn's call, counted from 1, where templates write it in place of the name. @default `callId` */
+  idOf?(name: string, index: number): string;
 }
 
 /** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates want them. */
@@ -30,11 +33,15 @@ export function callId(index: number): string {
 
 export type NamedArguments = Pick<ToolCall, 'name' | 'arguments' | 'argumentsText'>;
 
-/** The position of a call in a text, and the call itself or an error message. */
+/** A call as it was read: some syntaxes give it an id. */
+export type ReadCall = NamedArguments & Partial<Pick<ToolCall, 'id'>>;
+
+/** The position of a call in a text, and the call itself, or an error message. */
 export interface FoundCall {
   readonly start: number;
   readonly end: number;
-  readonly call: NamedArguments | string;
+  /** Several calls may be written as one; a mark that belongs to calls, but to none of them, has none. */
+  readonly call: ReadCall | readonly ReadCall[] | string;
 }
 
 /** A parsed turn. */
@@ -65,15 +72,19 @@ const [THINK, THOUGHT] = thinkingTags;
 interface Part {
   readonly text: string;
   /** The call, or what is wrong with it. */
-  readonly call?: NamedArguments | string;
+  readonly call?: ReadCall | string;
+  /** Whether it is no text of the turn, although no call either. */
+  readonly isMark?: boolean;
 }
 
 /**
  * Reads a turn of a syntax. Thoughts hold no calls: they end with `</think>`, and begin where the prompt opened them or with `<think>`. Where neither was
  * seen, and it is not known that the prompt opened none, calls before the first `</think>` are taken back. A turn that begins in thoughts has no calls unless they end.
  * @param isThinking whether the prompt has opened thoughts @default unknown
+ * @param tools see `ToolSyntax.find`
  */
-export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
+export function readTurn(syntax: ToolSyntax, isThinking?: boolean, tools: readonly ToolSpec[] = []): TurnReader {
+  const endsCalls = new RegExp(`[${syntax.lastCharacters}]`);
   const parts: Part[] = [];
   let rest = '';
   /** Whether the following text is certainly thoughts; undefined while the first characters may still become `<think>`. */
@@ -100,7 +111,7 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
   };
   /** Reads one piece. @returns whether there was one */
   const readPart = (ended: boolean, mayComplete: boolean): boolean => {
-    const found = inThoughts || !mayComplete ? undefined : syntax.find(rest, ended);
+    const found = inThoughts || !mayComplete ? undefined : syntax.find(rest, ended, tools);
     const thought = rest.indexOf(THOUGHT);
     // Within a call that can be read it is text.
     const isCall = found && typeof found.call !== 'string';
@@ -108,7 +119,10 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     if (thought >= 0 && thought < limit) endThoughts(thought + THOUGHT.length);
     else if (!found) return false;
     else {
-      parts.push({ text: rest.slice(0, found.start) }, { text: rest.slice(found.start, found.end), call: found.call });
+      const [call, ...others] = isList(found.call) ? found.call : [found.call];
+      const text = rest.slice(found.start, found.end);
+      parts.push({ text: rest.slice(0, found.start) }, call === undefined ? { text, isMark: true } : { text, call });
+      for (const other of others) parts.push({ text: '', call: other });
       rest = rest.slice(found.end);
     }
     return true;
@@ -126,7 +140,7 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     push(text) {
       const before = parts.length;
       rest += text;
-      read(false, text.includes(syntax.lastCharacter));
+      read(false, endsCalls.test(text));
       if (parts.length === before) return [];
       const given = calls();
       const known = told;
@@ -140,21 +154,21 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
       }
       const said = (text: string) => (settled.beginsWithCall ? text.trim() : text.trimEnd());
       for (; settled.parts < parts.length; settled.parts++) {
-        const { text, call } = parts[settled.parts]!;
+        const { text, call, isMark } = parts[settled.parts]!;
         const mayChange = settled.parts >= spoken;
-        if (call === undefined) {
+        if (call === undefined && !isMark) {
           settled.text += text;
           settled.isDoubtful ||= mayChange && text.includes(THINK);
           continue;
         }
-        settled.beginsWithCall ||= settled.text.trim() === '';
         if (typeof call === 'string' || (mayChange && settled.isDoubtful)) return said(settled.text);
+        settled.beginsWithCall ||= !isMark && settled.text.trim() === '';
       }
       return said(settled.text + rest.slice(0, inThoughts ? rest.length : syntax.mayBegin(rest)));
     },
     end() {
       read(true, true);
-      const content = textOf(parts.filter(({ call }) => call === undefined)) + rest;
+      const content = textOf(parts.filter(({ call, isMark }) => call === undefined && !isMark)) + rest;
       const parseErrors = parts.flatMap(({ call }) => (typeof call === 'string' ? [call] : []));
       const toolCalls = calls();
       const called = toolCalls.length + parseErrors.length > 0;
@@ -162,6 +176,8 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean): TurnReader {
     },
   };
 }
+
+const isList = (call: FoundCall['call']): call is readonly ReadCall[] => Array.isArray(call);
 
 function textOf(parts: readonly Part[]): string {
   return parts.map(({ text }) => text).join('');

@@ -88,6 +88,13 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
   const write = renderer.renderCall;
+  if (!write({ name: '', arguments: { a: {} } }).includes('{"a": {}}'))
+    throw new ApiError(
+      400,
+      'unsupported',
+      'This model writes no JSON in its calls, so that none can be forced: set tool_choice to auto',
+      field,
+    );
   const size = grammarSize();
   const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
   return {

@@ -1,0 +1,94 @@
+// Tool calls of DeepSeek V3, R1 and V3.1, whose marks have bars and spaces of their own, and of Kimi K2, which are alike: a name, a mark, and arguments in JSON.
+import { writableArguments } from './call-arguments.ts';
+import { endOfBody, mayBeginWith, unended } from './tagged-calls.ts';
+import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+/** The marks of a syntax: of a call, and those around all calls of a turn. */
+interface Marks {
+  readonly begin: string;
+  readonly separator: string;
+  readonly end: string;
+  readonly beginAll: string;
+  readonly endAll: string;
+}
+
+const deepSeek: Marks = {
+  begin: '<｜tool▁call▁begin｜>',
+  separator: '<｜tool▁sep｜>',
+  end: '<｜tool▁call▁end｜>',
+  beginAll: '<｜tool▁calls▁begin｜>',
+  endAll: '<｜tool▁calls▁end｜>',
+};
+
+const kimi: Marks = {
+  begin: '<|tool_call_begin|>',
+  separator: '<|tool_call_argument_begin|>',
+  end: '<|tool_call_end|>',
+  beginAll: '<|tool_calls_section_begin|>',
+  endAll: '<|tool_calls_section_end|>',
+};
+
+/** `function`, a mark, the name, and the arguments as a block of JSON; in later versions the name, a mark and the arguments. */
+function deepSeekCall(before: string, body: string): NamedArguments | string {
+  const [, name = before, json] = /^(?:([^\n]*)\n)?\s*(?:```json\s*)?([\s\S]*?)(?:\s*```)?\s*$/.exec(body) ?? [];
+  return callWithArguments(name.trim(), json ?? body);
+}
+
+function syntaxOf(
+  marks: Marks,
+  read: (before: string, body: string) => NamedArguments | string,
+  render: ToolSyntax['render'],
+): ToolSyntax {
+  const { begin, separator, end, beginAll, endAll } = marks;
+  return {
+    markers: Object.values(marks),
+    lastCharacters: '>',
+    find(text, ended) {
+      const start = text.indexOf(begin);
+      const mark = [beginAll, endAll].map((each) => ({ each, at: text.indexOf(each) })).filter(({ at }) => at >= 0);
+      const first = mark.sort((a, b) => a.at - b.at)[0];
+      if (first && (start < 0 || first.at < start))
+        return { start: first.at, end: first.at + first.each.length, call: [] };
+      if (start < 0) return undefined;
+      const split = text.indexOf(separator, start);
+      const close = endOfBody(text, split < 0 ? start : split, end);
+      if (close < 0) return ended ? { start, end: text.length, call: unended(end) } : undefined;
+      const behind = close + end.length;
+      if (split < 0 || split > close) return { start, end: behind, call: `the call has no ${separator}` };
+      const call = read(text.slice(start + begin.length, split).trim(), text.slice(split + separator.length, close));
+      return { start, end: behind, call };
+    },
+    mayBegin: (text) => Math.min(mayBeginWith(text, begin), mayBeginWith(text, beginAll), mayBeginWith(text, endAll)),
+    render,
+  };
+}
+
+export const deepSeekV3 = syntaxOf(deepSeek, deepSeekCall, (call) => {
+  const { begin, separator, end, beginAll, endAll } = deepSeek;
+  const json = spacedJson(writableArguments(call));
+  return `${beginAll}${begin}function${separator}${call.name}\n\`\`\`json\n${json}\n\`\`\`${end}${endAll}`;
+});
+
+export const deepSeekV31 = syntaxOf(deepSeek, deepSeekCall, (call) => {
+  const { begin, separator, end, beginAll, endAll } = deepSeek;
+  return `${beginAll}${begin}${call.name}${separator}${spacedJson(writableArguments(call))}${end}${endAll}`;
+});
+
+/** Templates write the id in place of the name: functions.name:0. */
+const KIMI_ID = /^(?:functions\.)?(.+?)(?::\d+)?$/;
+
+export const kimiK2: ToolSyntax = {
+  ...syntaxOf(
+    kimi,
+    (id, json) => {
+      const call = callWithArguments(KIMI_ID.exec(id)?.[1] ?? id, json.trim());
+      return typeof call === 'string' ? call : { id, ...call };
+    },
+    (call) => {
+      const { begin, separator, end, beginAll, endAll } = kimi;
+      const json = spacedJson(writableArguments(call));
+      return `${beginAll}${begin}functions.${call.name}:0${separator}${json}${end}${endAll}`;
+    },
+  ),
+  idOf: (name, index) => `functions.${name}:${index - 1}`,
+};

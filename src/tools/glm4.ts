@@ -1,0 +1,51 @@
+// Tool calls of GLM 4.5 and later: <tool_call>name, then <arg_key>key</arg_key><arg_value>value</arg_value> for each argument, and </tool_call>.
+import { writableArguments } from './call-arguments.ts';
+import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
+import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
+const NAME = /\s*([^\s<{[]+)\s*/y;
+const KEY = /\s*<arg_key>([^<]*)<\/arg_key>\s*<arg_value>/y;
+const VALUE_END = /<\/arg_value>(?=\s*(?:<arg_key>|<\/tool_call>))/g;
+const TAIL = /\s*<\/tool_call>/y;
+
+export const glm4: ToolSyntax = {
+  markers: [OPEN, CLOSE, '<arg_key>', '</arg_key>', '<arg_value>', '</arg_value>'],
+  lastCharacters: '>',
+  find(text, ended, tools) {
+    const start = text.indexOf(OPEN);
+    if (start < 0) return undefined;
+    const entries: [string, string][] = [];
+    let at = start + OPEN.length;
+    const next = (pattern: RegExp) => {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found) at = pattern.lastIndex;
+      return found;
+    };
+    const open = ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+    const name = next(NAME)?.[1];
+    if (name !== undefined) {
+      for (let key = next(KEY); key; key = next(KEY)) {
+        VALUE_END.lastIndex = at;
+        const end = VALUE_END.exec(text);
+        if (!end) return open;
+        entries.push([key[1]!.trim(), text.slice(at, end.index)]);
+        at = VALUE_END.lastIndex;
+      }
+      if (next(TAIL)) return { start, end: at, call: callFromTexts(name, entries, tools) };
+    }
+    const close = text.indexOf(CLOSE, at);
+    if (close < 0) return open;
+    return { start, end: close + CLOSE.length, call: 'the call is not a name with <arg_key> and <arg_value>' };
+  },
+  mayBegin: mayBeginTagged,
+  render(call) {
+    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
+    const pairs = given.map(
+      ([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${textOfArgument(value, spacedJson)}</arg_value>\n`,
+    );
+    return tagged(`${call.name}\n${pairs.join('')}`);
+  },
+};

@@ -1,0 +1,62 @@
+// Tool calls of Qwen3-Coder, Qwen3.5 and Nemotron 3: <tool_call><function=name><parameter=key>value</parameter>…</function></tool_call>, on lines of their own.
+import { writableArguments } from './call-arguments.ts';
+import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
+import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
+const HEAD = /\s*<function=([^>\n]+)>/y;
+const KEY = /\s*<parameter=([^>\n]*)>\n?/y;
+/** The end of a value, before the next parameter or the end of the call; the tag that closes it may be missing. */
+const VALUE_END =
+  /\n?<\/parameter>(?=\s*(?:<parameter=|<\/function>|<\/tool_call>))|\n(?=<parameter=[^>\n]*>\n|<\/function>\s*<\/tool_call>)/g;
+const TAIL = /\s*<\/function>\s*<\/tool_call>/y;
+
+export const qwen3Coder: ToolSyntax = {
+  markers: [],
+  lastCharacters: '>',
+  find(text, ended, tools) {
+    const start = text.indexOf(OPEN);
+    if (start < 0) return undefined;
+    const entries: [string, string][] = [];
+    let at = start + OPEN.length;
+    const next = (pattern: RegExp) => {
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found) at = pattern.lastIndex;
+      return found;
+    };
+    const name = next(HEAD)?.[1];
+    if (name === undefined) return unreadable(text, start, at, ended);
+    for (let key = next(KEY); key; key = next(KEY)) {
+      VALUE_END.lastIndex = at;
+      const end = VALUE_END.exec(text);
+      // A value may be anything: without its end, nothing behind it is known.
+      if (!end) return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+      entries.push([key[1]!, text.slice(at, end.index)]);
+      at = VALUE_END.lastIndex;
+    }
+    if (next(TAIL)) return { start, end: at, call: callFromTexts(name.trim(), entries, tools) };
+    return unreadable(text, start, at, ended);
+  },
+  mayBegin: mayBeginTagged,
+  render(call) {
+    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
+    const parameters = given.map(
+      ([key, value]) => `<parameter=${key}>\n${textOfArgument(value, spacedJson)}\n</parameter>\n`,
+    );
+    return tagged(`\n<function=${call.name}>\n${parameters.join('')}</function>\n`);
+  },
+};
+
+/** A call that is not, or not yet, written as it should be from `at` on. */
+function unreadable(text: string, start: number, at: number, ended: boolean): FoundCall | undefined {
+  const close = text.indexOf(CLOSE, at);
+  if (close >= 0)
+    return {
+      start,
+      end: close + CLOSE.length,
+      call: 'the call is not <function=name>, <parameter=key> and their ends',
+    };
+  return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+}

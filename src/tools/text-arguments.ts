@@ -1,0 +1,71 @@
+// Arguments that are written as texts without quotes: whether `5` is a number or a text, the tool's schema tells.
+import { isObject } from '../errors.ts';
+import type { ToolSpec } from '../message.ts';
+import { type ReadArguments, readArguments } from './call-arguments.ts';
+import type { NamedArguments } from './tool-syntax.ts';
+
+type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
+
+/** Constants as Python writes them, which templates of Qwen do. */
+const pythonConstants: ReadonlyMap<string, string> = new Map([
+  ['True', 'true'],
+  ['False', 'false'],
+  ['None', 'null'],
+]);
+
+/** A call of a tool with the texts of its arguments. An argument that the schema does not describe is JSON if it is valid JSON, but no JSON string. */
+export function callFromTexts(
+  name: string,
+  entries: readonly (readonly [key: string, text: string])[],
+  tools: readonly ToolSpec[],
+): NamedArguments {
+  const schema = tools.find((tool) => tool.name === name)?.parameters.properties;
+  const properties: Readonly<Record<string, unknown>> = isObject(schema) ? schema : {};
+  const members = entries.map(([key, text]) => {
+    const allowed = Object.hasOwn(properties, key) ? typesOf(properties[key]) : undefined;
+    return `${JSON.stringify(key)}:${jsonOf(text, allowed)}`;
+  });
+  return { name, ...(readArguments(`{${members.join(',')}}`) as ReadArguments) };
+}
+
+/** An argument as such syntaxes write it: strings as they are, everything else as JSON. */
+export function textOfArgument(value: unknown, write: (value: unknown) => string): string {
+  return typeof value === 'string' ? value : write(value);
+}
+
+/** The JSON of an argument: itself, or a string of it. */
+function jsonOf(text: string, allowed: ReadonlySet<JsonType> | undefined): string {
+  const json = pythonConstants.get(text.trim()) ?? text.trim();
+  const type = typeOfJson(json);
+  const isValue = type !== undefined && type !== 'string' && (allowed === undefined || allowed.has(type));
+  return isValue ? json : JSON.stringify(text);
+}
+
+/** `undefined` if it is not valid JSON. */
+function typeOfJson(json: string): JsonType | undefined {
+  try {
+    return typeOfValue(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
+function typeOfValue(value: unknown): JsonType {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : (typeof value as JsonType);
+}
+
+/** The types that a schema allows; `undefined` if it does not say. */
+function typesOf(schema: unknown): ReadonlySet<JsonType> | undefined {
+  if (!isObject(schema)) return undefined;
+  const { type, anyOf, oneOf, enum: values } = schema;
+  if (type !== undefined) {
+    const names = [type].flat().map((name) => (name === 'integer' ? 'number' : name));
+    return new Set(names as JsonType[]);
+  }
+  if (Array.isArray(values)) return new Set(values.map(typeOfValue));
+  const choices = anyOf ?? oneOf;
+  if (!Array.isArray(choices)) return undefined;
+  const types = choices.map(typesOf);
+  return types.includes(undefined) ? undefined : new Set(types.flatMap((each) => [...each!]));
+}
