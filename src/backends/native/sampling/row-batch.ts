@@ -118,22 +118,28 @@ export class RowBatch implements Disposable {
     const { entering, lent } = this.#chooseEntering();
     if (entering.length === 0) return;
     this.#makeRoomFor(entering, lent);
-    const unread: SampledRow[] = [];
+    /** Rows that are read from their beginnings, by their tokens. */
+    const unread = new Map<string, SampledRow[]>();
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
       // What is about to be read is read first if this row can use it.
-      if (this.#sharesCaches && unread.some((other) => this.#helps(other, row))) await this.#readAll(unread.splice(0));
-      if (!(this.#sharesCaches ? this.#fork(row) : this.#reuseCache(row))) unread.push(row);
+      if (this.#sharesCaches && this.#help(unread.values(), row)) await this.#readAll(unread);
+      if (!(this.#sharesCaches ? this.#fork(row) : this.#reuseCache(row))) {
+        const text = row.tokens.join(' ');
+        const group = unread.get(text) ?? [];
+        group.push(row);
+        unread.set(text, group);
+      }
       // A single unread token is left for the decoding step, which reads one token of every row.
       else if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
     }
     await this.#readAll(unread);
   }
 
-  /** Reads rows from their beginnings, and adds them to the batch. */
-  async #readAll(rows: readonly SampledRow[]): Promise<void> {
-    const prompts = Map.groupBy(rows, ({ tokens }) => tokens.join(' '));
-    for (const group of prefillBatches([...prompts.values()])) await this.#prefill(group);
+  /** Reads groups of rows with equal tokens, adds them to the batch, and takes them from the given ones. */
+  async #readAll(groups: Map<string, SampledRow[]>): Promise<void> {
+    for (const group of prefillBatches([...groups.values()])) await this.#prefill(group);
+    groups.clear();
   }
 
   /** The room that slots must have for the rows in the batch, which is at most what they have. */
@@ -191,10 +197,14 @@ export class RowBatch implements Disposable {
     return row.cached > 0;
   }
 
-  /** Whether a row, once it is read, has a beginning for another, with which it is not read anyway. */
-  #helps(row: SampledRow, other: SampledRow): boolean {
-    if (row.promptKey === other.promptKey) return false;
-    return usableLength(row.tokens, other.tokens.slice(0, -1), this.#hasStates) >= this.#leastShared;
+  /** Whether one of some groups, once it is read, has a beginning for a row that is not read with it anyway. */
+  #help(groups: Iterable<readonly SampledRow[]>, row: SampledRow): boolean {
+    const tokens = row.tokens.slice(0, -1);
+    for (const [other] of groups) {
+      if (other!.promptKey === row.promptKey) continue;
+      if (usableLength(other!.tokens, tokens, this.#hasStates) >= this.#leastShared) return true;
+    }
+    return false;
   }
 
   /** The fewest tokens that are worth copying: fewer are read again together with those of other rows. */
@@ -211,6 +221,7 @@ export class RowBatch implements Disposable {
     let count = 0;
     let twin: SampledRow | undefined;
     for (const other of this.#active) {
+      if (count === tokens.length) break;
       const common = usableLength(other.tokens.slice(0, other.cached), tokens, this.#hasStates);
       if (common > count) [count, twin] = [common, other];
     }
