@@ -11,12 +11,14 @@ export { z } from 'zod';
 
 export type { Config, ConfigInput } from './config/schema.ts';
 export type { GivenParts, PlayingProgram, ProgramConfig } from './data/program-values.ts';
-export { evaluate, exportRun, sample, serve, train, trainEvents } from './entries/when-called.ts';
+export { evaluate, exportRun, sample, serve, sweep, train, trainEvents } from './entries/when-called.ts';
 export type { EvaluateOptions, EvaluateResult } from './evaluation/evaluate.ts';
 export type { SampleOptions, SampleResult } from './evaluation/sample.ts';
 export type { ExportOptions, ExportResult } from './finished-runs/export.ts';
 export type { TrainOptions } from './launch/train.ts';
 export type { ServeOptions, Serving } from './server/serve.ts';
+export type { SweepEvent, SweepOptions } from './sweep/sweep.ts';
+export type { SweepResult } from './sweep/sweep-schema.ts';
 export type { StepEvent, TimedEvent, TrainEvent } from './training/event-schemas.ts';
 export type { TrainResult } from './training/result-schema.ts';
 

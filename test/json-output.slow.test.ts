@@ -83,7 +83,7 @@ function writeRun(name: string, changes: Record<string, unknown>, steps: number)
 mkdirSync(join('sweeps', 'dead'), { recursive: true });
 const rungs = [{ step: 2, trials: 1 }];
 const sweepPlan = { method: 'grid', metric: 'eval/accuracy', seeds: [0], trials: [{ number: 1, settings: {} }], rungs };
-const sweepProcess = { status: 'failed', pid: process.pid, started: '2026-01-01T00:00:00.000Z' };
+const sweepProcess = { config: {}, status: 'failed', pid: process.pid, started: '2026-01-01T00:00:00.000Z' };
 writeFileSync(join('sweeps', 'dead', 'sweep.json'), JSON.stringify({ ...sweepPlan, ...sweepProcess }));
 
 /** A command's arguments, its exit code, and the schema of its output. */

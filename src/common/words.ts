@@ -103,7 +103,7 @@ const functions: Readonly<Record<Deed, string | { readonly said: (subject: strin
   testRewards: said('a test of the reward'),
   serveRewards: said('gradus_rewards.py'),
   listPresets: said('docs/agent/hyper-parameters.md'),
-  sweep: said('the search of settings'),
+  sweep: 'sweep',
   tag: said('labels.json of the run'),
   handOff: said('a hand-off'),
   checkMachine: said('the check of the machine'),

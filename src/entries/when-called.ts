@@ -11,6 +11,8 @@ import type { ExportOptions, ExportResult } from '../finished-runs/export.ts';
 import type { TrainOptions } from '../launch/train.ts';
 import type { Renderer } from '../rendering.ts';
 import type { ServeOptions, Serving } from '../server/serve.ts';
+import type { SweepOptions } from '../sweep/sweep.ts';
+import type { SweepResult } from '../sweep/sweep-schema.ts';
 import type { TimedEvent } from '../training/event-schemas.ts';
 import type { TrainResult } from '../training/result-schema.ts';
 
@@ -48,6 +50,15 @@ export async function evaluate(
 ): Promise<EvaluateResult> {
   const { evaluate } = await import('../evaluation/evaluate.ts');
   return evaluate(subject, options);
+}
+
+/**
+ * Tries the settings of a sweep against one another, each in runs of its own, and ranks them. The result does not depend on `jobs`. Throws `SWEEP_INVALID`, `SWEEP_EXISTS`.
+ * @param file the path of a config file, which may have a section `sweep`
+ */
+export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
+  const { sweep } = await import('../sweep/sweep.ts');
+  return sweep(file, options);
 }
 
 /**

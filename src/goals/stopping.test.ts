@@ -114,6 +114,7 @@ for (const [changes, code, hint] of [
   [{ stop_when: 'kl > 1' }, 'METRIC_UNKNOWN', /log_kl: true/],
   [{ stop_when: 'reward not improved for 5 evaluations' }, 'STOP_CONDITION_INVALID', /for 5 steps/],
   [{ stop_when: 'eval/accuracy >= 1 over 5 steps' }, 'STOP_CONDITION_INVALID', /over 5 evaluations/],
+  [{ stop_when: 'eval/accuracy >= 1', eval: { every_steps: null } }, 'STOP_CONDITION_INVALID', /eval\.every_steps/],
   [{ stop_when: 'loss not improved for 5' }, 'STOP_CONDITION_INVALID', /not increased/],
   [{ max_cost: 1 }, 'CONFIG_UNSUPPORTED', /GRADUS_USD_PER_HOUR/],
 ] as const) {

@@ -42,7 +42,7 @@ export function assertStoppable(config: Config, scored?: readonly string[]): voi
   for (const text of config.stop_when) {
     const condition = parseStopCondition(text);
     assertPossible(condition.metric, config, { by: `stop_when ${JSON.stringify(text)}`, at: 'any step', scored });
-    assertSensible(condition, text);
+    assertSensible(condition, text, config);
   }
   if (config.max_cost === null || config.compute === 'modal' || priceOfHour() !== undefined) return;
   throw new GradusError('CONFIG_UNSUPPORTED', 'max_cost: nobody has told what an hour of this machine costs', {
@@ -51,7 +51,7 @@ export function assertStoppable(config: Config, scored?: readonly string[]): voi
   });
 }
 
-function assertSensible(condition: StopCondition, text: string): void {
+function assertSensible(condition: StopCondition, text: string, { eval: evaluation }: Config): void {
   const { metric, unit } = condition;
   const refuse = (fault: string, hint: string) => {
     const message = `stop_when ${JSON.stringify(text)}: ${fault}`;
@@ -60,6 +60,9 @@ function assertSensible(condition: StopCondition, text: string): void {
   if (unit !== undefined && unit !== unitOf(metric)) {
     const every = unitOf(metric) === 'steps' ? 'in every step' : 'in evaluations, every eval.every_steps steps';
     refuse(`${metric} is measured ${every}`, `write ${stopConditionText({ ...condition, unit: unitOf(metric) })}`);
+  }
+  if (unitOf(metric) === 'evaluations' && evaluation?.every_steps === null) {
+    refuse(`${metric} is measured before the first step and after the last alone`, 'set eval.every_steps');
   }
   if (condition.kind === 'stagnation' && condition.change === 'improved' && !risesWhenBetter.test(metric)) {
     refuse(`whether ${metric} is better when it rises is not known`, 'write "not increased" or "not decreased"');

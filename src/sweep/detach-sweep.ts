@@ -19,15 +19,16 @@ export interface DetachedSweep {
 
 /** Returns at once. Errors in the configuration, the trials and the folder are thrown here. @param argv the command line of the process, without the program's name */
 export function detachSweep(file: string, options: SweepOptions, argv: readonly string[]): DetachedSweep {
-  const { directory, reference, plan } = planSweep(file, options);
-  assertSweepable(directory, plan, options.resume ?? false);
+  const planned = planSweep(file, options);
+  const { directory, reference, plan, config } = planned;
+  assertSweepable(planned, options.resume ?? false);
   mkdirSync(directory, { recursive: true });
   const log = join(directory, sweepFiles.log);
   const stderr = openSync(log, options.resume ? 'a' : 'w');
   const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', 'ignore', stderr] });
   closeSync(stderr);
   // The folder is reserved, so that whoever waits finds a sweep.
-  writeSweep(directory, { ...plan, status: 'running', started: new Date().toISOString() }, child.pid!);
+  writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, child.pid!);
   child.unref();
   return { directory, reference, pid: child.pid!, log };
 }

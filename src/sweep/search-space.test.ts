@@ -10,7 +10,13 @@ import { planSweep } from './sweep.ts';
 
 const folder = temporaryFolder('search-space');
 const file = join(folder, 'toy.json');
-const toy = { backend: 'builtin', taskset: 'digit-sum', max_steps: 30, learning_rate: 0.5 };
+const toy = {
+  backend: 'builtin',
+  taskset: 'digit-sum',
+  max_steps: 30,
+  learning_rate: 0.5,
+  eval: { every_steps: null },
+};
 writeFileSync(file, JSON.stringify(toy));
 
 const settingsOf = (sweep: object, seed = 0) =>
@@ -72,6 +78,7 @@ for (const [sweep, code, said] of [
   [{ over: {} }, 'CONFIG_INVALID', /at least one key/],
   [{ over: { beta: [0, 0.1] }, metric: 'eval/acuracy' }, 'METRIC_UNKNOWN', /eval\/accuracy/],
   [{ over: { stop_when: ['reward >= 1', 'rewrd >= 1'] } }, 'METRIC_UNKNOWN', /reward/],
+  [{ over: { stop_when: ['eval/accuracy >= 1'] }, metric: 'num_tokens' }, 'STOP_CONDITION_INVALID', /every_steps/],
   [null, 'SWEEP_INVALID', /nothing to try/],
 ] as const) {
   test(`refused before anything is trained: ${JSON.stringify(sweep)}`, () => {

@@ -88,7 +88,7 @@ function assertVariable({ over, method, trials }: SweepSettings): void {
   for (const [key, values] of Object.entries(over)) {
     const why = fixed[key] ?? fixed[key.split('.')[0]!];
     if (why !== undefined) throw invalid(`${key} cannot vary: ${why}`, `leave ${option('over', key)} out`, key);
-    if (method === 'halving' && /^(max_steps|num_train_epochs|stages)$/.test(key)) {
+    if (method === 'halving' && /^(max_steps|stages)$/.test(key)) {
       throw invalid(
         `${key} cannot vary with method halving, whose trials are compared after equal steps`,
         `set ${option('method', 'grid')}`,

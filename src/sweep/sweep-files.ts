@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { option } from '../common/words.ts';
+import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { isAlive } from '../runs/processes.ts';
 import { readJson } from '../runs/read-lines.ts';
@@ -39,6 +40,9 @@ export type SweepPlan = Recorded<typeof sweepPlan>;
 /** sweep.json */
 export const sweepRecord = z.strictObject({
   ...sweepPlan.shape,
+  config: z
+    .record(z.string(), z.unknown())
+    .describe('the configuration that the trials change, every key with its value'),
   status: runRecord.shape.status,
   pid: z.int(),
   pid_start: z.string().exactOptional(),
@@ -63,8 +67,14 @@ export function readSweep(directory: string): SweepRecord | undefined {
   return isGone ? { ...record, status: 'interrupted' } : record;
 }
 
+interface SweepPlace {
+  readonly directory: string;
+  readonly plan: SweepPlan;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
 /** Throws `SWEEP_EXISTS`, `SWEEP_ACTIVE`, `SWEEP_NOT_FOUND` and `RESUME_CONFIG_CHANGED`. */
-export function assertSweepable(directory: string, plan: SweepPlan, resume: boolean): void {
+export function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolean): void {
   const before = readSweep(directory);
   if (before?.status === 'running' && before.pid !== process.pid) {
     throw new GradusError('SWEEP_ACTIVE', `process ${before.pid} is still sweeping into ${directory}`, {
@@ -90,9 +100,16 @@ export function assertSweepable(directory: string, plan: SweepPlan, resume: bool
       path: directory,
     });
   }
-  const changed = Object.keys(sweepPlan.shape).filter(
-    (key) => JSON.stringify(before[key as keyof SweepPlan]) !== JSON.stringify(plan[key as keyof SweepPlan]),
-  );
+  const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  const changed = [
+    ...Object.keys(sweepPlan.shape).filter(
+      (key) => !isSame(before[key as keyof SweepPlan], plan[key as keyof SweepPlan]),
+    ),
+    // Runs that are there were trained with the configuration as it was.
+    ...leafPaths(config)
+      .filter((path) => !isSame(valueAt(before.config, path), valueAt(config, path)))
+      .map(dotted),
+  ];
   if (changed.length === 0) return;
   throw new GradusError('RESUME_CONFIG_CHANGED', `${changed.join(', ')} of the sweep had other values when it began`, {
     hint: `set them back, or sweep into another folder: ${option('out')}`,

@@ -16,7 +16,7 @@ import { openConfigFile } from '../setup/config-file.ts';
 import { inOrder } from './in-order.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { rungsOf } from './rungs.ts';
-import { invalid, type LoadedTrial, type SweepSettings, settingTexts, trialsOf } from './search-space.ts';
+import { invalid, type LoadedTrial, settingTexts, trialsOf } from './search-space.ts';
 import { assertSweepable, runFolder, type SweepPlan, sweepFiles, writeSweep } from './sweep-files.ts';
 import type { RankedTrial, SweepResult } from './sweep-schema.ts';
 import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
@@ -59,7 +59,8 @@ export interface PlannedSweep {
   readonly reference: string;
   readonly plan: SweepPlan;
   readonly trials: readonly LoadedTrial[];
-  readonly maxSteps: number;
+  /** The configuration that the trials change. */
+  readonly config: Config;
 }
 
 /** What a sweep would do. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`. */
@@ -78,30 +79,34 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
   assertPossible(sweep.metric, config, { by: 'sweep.metric', at: 'any step' });
   const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
-  const maxSteps = lengthOf(trials, sweep);
   const plan: SweepPlan = {
     method: sweep.method,
     metric: sweep.metric,
     seeds: Array.from({ length: sweep.seeds }, (_, i) => config.seed + i),
     trials: trials.map(({ number, settings }) => ({ number, settings })),
-    rungs: rungsOf(sweep, trials.length, maxSteps),
+    rungs: rungsOf(sweep, trials.length, longest(trials)),
   };
   const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   const reference = out ?? join(root, name);
-  return { directory: resolve(reference), reference, plan, trials, maxSteps };
+  return { directory: resolve(reference), reference, plan, trials, config: { ...config, sweep: null } };
 }
 
-/** The steps of a whole run. Throws `SWEEP_INVALID` where halving cannot know them. */
-function lengthOf(trials: readonly LoadedTrial[], { method }: SweepSettings): number {
+/** The most steps of a trial. Throws `SWEEP_INVALID` where they are not known before the data are read. */
+function longest(trials: readonly LoadedTrial[]): number {
   const lengths = trials.map(({ loaded }) => loaded.config.max_steps);
-  if (method === 'halving' && lengths.includes(null)) {
+  if (lengths.includes(null)) {
     throw invalid(
-      'method halving needs max_steps, of which its rungs are parts',
-      'set max_steps instead of epochs',
+      'its trials are compared after steps, and the length of a run is in epochs',
+      'set max_steps instead',
       'max_steps',
     );
   }
-  return Math.max(...lengths.map((length) => length ?? Number.MAX_SAFE_INTEGER));
+  return Math.max(...lengths.map(Number));
+}
+
+/** The steps that all runs would make to their ends. */
+export function stepsOfGrid({ trials, plan }: PlannedSweep): number {
+  return plan.seeds.length * trials.reduce((sum, { loaded }) => sum + loaded.config.max_steps!, 0);
 }
 
 /**
@@ -110,8 +115,8 @@ function lengthOf(trials: readonly LoadedTrial[], { method }: SweepSettings): nu
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
   const planned = planSweep(file, options);
-  const { directory, plan, reference } = planned;
-  assertSweepable(directory, plan, options.resume ?? false);
+  const { directory, plan, reference, config } = planned;
+  assertSweepable(planned, options.resume ?? false);
   mkdirSync(directory, { recursive: true });
   const release = claim(join(directory, sweepFiles.claim), (pid) => {
     return new GradusError('SWEEP_ACTIVE', `process ${pid} is sweeping into ${reference}`, {
@@ -120,7 +125,7 @@ export async function sweep(file: string, options: SweepOptions = {}): Promise<S
     });
   });
   const started = new Date().toISOString();
-  const record = { ...plan, started };
+  const record = { ...plan, config, started };
   writeSweep(directory, { ...record, status: 'running' });
   const end = (status: 'completed' | 'stopped' | 'failed') =>
     writeSweep(directory, { ...record, status, ended: new Date().toISOString() });
@@ -145,7 +150,7 @@ export function storedSweep(result: SweepResult) {
 type Ranked = TrialAtRung & { readonly trial: LoadedTrial; readonly step: number };
 
 async function search(planned: PlannedSweep, file: string, options: SweepOptions): Promise<SweepResult> {
-  const { plan, trials, directory, reference, maxSteps } = planned;
+  const { plan, trials, directory, reference } = planned;
   const errors = new Map<string, { readonly code: string; readonly message: string }>();
   let left: readonly LoadedTrial[] = trials;
   let order: readonly Ranked[] = [];
@@ -173,7 +178,7 @@ async function search(planned: PlannedSweep, file: string, options: SweepOptions
   return {
     dir: directory,
     ...others,
-    steps: { made: stepsMade(table), grid: trials.length * plan.seeds.length * maxSteps },
+    steps: { made: stepsMade(table), grid: stepsOfGrid(planned) },
     table,
     best: {
       trial: best.number,

@@ -107,11 +107,13 @@ function relativeToHere(path: string): string {
 }
 
 async function showPlan({ output, argv }: Cli, file: string, options: SweepOptions) {
-  const { planSweep } = await import('../../sweep/sweep.ts');
+  const { planSweep, stepsOfGrid } = await import('../../sweep/sweep.ts');
   const { stepsOf } = await import('../../sweep/rungs.ts');
-  const { plan, reference, maxSteps } = planSweep(file, options);
+  const planned = planSweep(file, options);
+  const { plan, reference } = planned;
   const runs = plan.trials.length * plan.seeds.length;
-  const steps = { made: stepsOf(plan.rungs) * plan.seeds.length, grid: runs * maxSteps };
+  const grid = stepsOfGrid(planned);
+  const steps = { made: Math.min(grid, stepsOf(plan.rungs) * plan.seeds.length), grid };
   const would_run = ['gradus', ...argv.filter((argument) => argument !== '--dry-run')].map(shellWord).join(' ');
   const lines = [
     table([

@@ -40,7 +40,7 @@ export const sweepStatusSchema = outcomeSchema(
   'runs wait',
   'How a sweep ended; exit code 0 completed, 1 failed, stopped or killed, 6 still running when the time ran out.',
   {
-    sweep: z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true }).shape }),
+    sweep: z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape }),
     waited: z.number().describe('seconds'),
     result: sweepSchema.omit({ next: true }).exactOptional().describe('what it found, if it has completed'),
     next: z.array(z.string()).exactOptional().describe('useful next commands, if it has completed'),

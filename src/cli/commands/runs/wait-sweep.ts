@@ -14,7 +14,7 @@ export async function waitForSweep({ output }: Cli, directory: string, timeout: 
     stoppedBy: signal.reason as StopSignal | undefined,
   }));
   const waited = (performance.now() - started) / 1000;
-  const { status, trials: _, ...others } = record;
+  const { status, trials: _, config: __, ...others } = record;
   const result = status === 'completed' ? readSweepResult(directory) : undefined;
   const found = { sweep: { dir: directory, ...others, status }, waited };
   const told = { schema: 'sweep.status/1', command: 'runs wait', ...found };
