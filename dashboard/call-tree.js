@@ -11,7 +11,7 @@ const reasons = {
   other_conversation: 'another conversation',
   rewritten: 'messages before it were rewritten',
   rendered_anew: 'other tools or template variables',
-  forked: 'goes on from a call that another has gone on from',
+  forked: 'goes on where another call has, or begins as one',
 };
 
 /** @param {readonly CallPage[]} calls */

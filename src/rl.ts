@@ -129,9 +129,9 @@ export interface Turn {
 /** Why a call began a branch instead of going on where the newest one ended. */
 export const branchReasons = ['first', 'other_conversation', 'rewritten', 'rendered_anew', 'forked'] as const;
 /**
- * `first`: nothing was called before it. `other_conversation`: its messages have no beginning in common with an earlier call's. `rewritten`: they have, but
- * then differ. `rendered_anew`: the messages go on, but other tools or template variables change the tokens before them. `forked`: it goes on from a turn
- * that another call has gone on from.
+ * `first`: nothing was called before it. `other_conversation`: it has nothing to do with earlier calls. `rewritten`: it goes on from answers of earlier calls, but
+ * messages before them are not those that were read. `rendered_anew`: the messages go on, but other tools or template variables change the tokens before them.
+ * `forked`: it goes on from a turn that another call has gone on from, or begins as another does.
  */
 export type BranchReason = (typeof branchReasons)[number];
 

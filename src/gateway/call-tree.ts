@@ -84,15 +84,18 @@ export class CallTree<C extends AnsweredCall> {
     return quoted.sort((a, b) => compareTokens(a.tokens, b.tokens))[0]?.message ?? message;
   }
 
+  /** Depends on calls before this one in the conversation alone, not on others that the clock put before it. */
   #reasonOf(messages: readonly Message[]): BranchReason {
     if (this.#calls.length === 0) return 'first';
+    const beginsAlike = (count: number) =>
+      this.#calls.some(({ state }) =>
+        messages.slice(0, count).every((message, i) => this.#isSame(message, state.messages[i])),
+      );
+    if (!messages.some(({ role }) => role === 'assistant'))
+      return beginsAlike(messages.length) ? 'forked' : 'other_conversation';
     const spoken = messages.findIndex(({ role }) => role !== 'system');
-    const beginsAlike = this.#calls.some(
-      ({ state }) =>
-        spoken >= 0 && messages.slice(0, spoken + 1).every((message, i) => this.#isSame(message, state.messages[i])),
-    );
     const quotes = messages.some((message) => this.#calls.some((call) => this.#isSame(message, call.message)));
-    return beginsAlike || quotes ? 'rewritten' : 'other_conversation';
+    return quotes || beginsAlike(spoken + 1) ? 'rewritten' : 'other_conversation';
   }
 
   #isSame(sent: Message, known: Message | undefined): boolean {

@@ -49,6 +49,22 @@ export const chat = task(async ({ example, baseURL, apiKey, model }) => {
   return { text: messages.at(-1).content };
 });
 
+const pause = () => new Promise((done) => setTimeout(done, 20 * Math.random()));
+export const parallel = task(async ({ example, baseURL, apiKey, model }) => {
+  const client = new OpenAI({ baseURL, apiKey });
+  const ask = async (messages) => {
+    await pause();
+    return (await client.chat.completions.create({ model, messages })).choices[0].message;
+  };
+  const asked = { role: 'user', content: example.start };
+  const parts = await Promise.all(['a', 'b', 'c', 'c'].map(async (content) => {
+    const messages = [{ role: 'system', content }, asked];
+    messages.push(await ask(messages), { role: 'user', content: 'go on' });
+    return Promise.all([ask(messages), ask([...messages, { role: 'user', content: 'or not' }])]);
+  }));
+  return { text: parts.flat().map(({ content }) => content).sort().join('') };
+});
+
 export const responses = task(async ({ example, baseURL, apiKey, model }) => {
   const client = new OpenAI({ baseURL, apiKey });
   let last;
@@ -72,8 +88,8 @@ export const messages = task(async ({ example, anthropicBaseURL, apiKey, model }
 `,
 );
 
-async function trained(name: string): Promise<string> {
-  const out = join(folder, name);
+async function trained(name: string, place = name): Promise<string> {
+  const out = join(folder, place);
   await train(
     {
       model,
@@ -81,7 +97,7 @@ async function trained(name: string): Promise<string> {
       prompts_per_step: 2,
       num_generations: 4,
       max_completion_length: 8,
-      max_turns: 4,
+      max_turns: 12,
       max_steps: 2,
       learning_rate: 0.02,
       lora: null,
@@ -122,4 +138,19 @@ test('chat completions, responses and messages give the same numbers, to the las
   }
   assert.match(metrics[0]!, /"agent\/calls":3/);
   assert.deepEqual(metrics.slice(1), [metrics[0], metrics[0]]);
+});
+
+test('calls that interleave by the clock give the same metrics, and each branch is a sequence', async () => {
+  const [first, second] = [await trained('parallel', 'one'), await trained('parallel', 'other')].map((out) =>
+    readFileSync(join(out, 'metrics.jsonl'), 'utf8'),
+  );
+  assert.match(first!, /"agent\/branches":8,"agent\/calls":12/);
+  assert.equal(second, first);
+});
+
+test('a backend without a language model is refused', async () => {
+  const settings = { environment: `${file}:chat`, backend: 'builtin' as const, eval: null };
+  await assert.rejects(train(settings, { out: join(folder, 'builtin'), preflight: false }), {
+    code: 'CONFIG_UNSUPPORTED',
+  });
 });

@@ -1,7 +1,7 @@
 // One rollout of an agent, as the gateway sees it: its calls, its limits, and what is recorded of it.
 import { streamSeed } from '../common/random.ts';
 import { ApiError } from '../model-api/openai/api-error.ts';
-import type { Turn, TurnCall } from '../rl.ts';
+import { compareTokens, type Turn, type TurnCall } from '../rl.ts';
 import { CallTree } from './call-tree.ts';
 import { ended, OpenCall } from './open-call.ts';
 import { ResponseStore } from './response-store.ts';
@@ -110,9 +110,11 @@ export class Rollout implements RolloutOfCalls {
     this.#requests.clear();
   }
 
-  /** Whether the configuration's limit cut off the last answer. */
+  /** Whether the configuration's limit cut off the end of the longest conversation: which answer is the last may be up to the clock. */
   get isCut(): boolean {
-    return this.tree.calls.at(-1)?.isCut ?? false;
+    const lengthOf = ({ tokens }: RecordedAnswer) => tokens.promptIds.length + tokens.completionIds.length;
+    const ends = this.tree.calls.toSorted((a, b) => lengthOf(a) - lengthOf(b) || compareTokens(a.tokens, b.tokens));
+    return ends.at(-1)?.isCut ?? false;
   }
 
   turns(): Turn[] {
