@@ -189,7 +189,7 @@ static inline void store_tiles(float *into, int64_t stride) {
 }
 
 static void multiply(Factors first, Factors second, Target t) {
-  if (t.rows == BLOCK && t.columns == BLOCK) {
+  if (t.rows == BLOCK && t.columns == BLOCK && !t.batch_invariant) {
     if (t.base) load_tiles(t.base, t.stride);
     else clear_tiles();
     add_product(first);
@@ -198,8 +198,9 @@ static void multiply(Factors first, Factors second, Target t) {
     return;
   }
   float edge[BLOCK * BLOCK] __attribute__((aligned(64)));
+  const int in_halves = t.rows <= 16 && !t.batch_invariant;
   clear_tiles();
-  if (t.rows > 16) {
+  if (!in_halves) {
     add_product(first);
     add_product(second);
     store_tiles(edge, BLOCK);
@@ -213,7 +214,7 @@ static void multiply(Factors first, Factors second, Target t) {
       const __mmask16 mask = tail_mask(t.columns - half);
       const int64_t place = row * t.stride + half;
       __m512 sum = _mm512_load_ps(edge + row * BLOCK + half);
-      if (t.rows <= 16) sum = _mm512_add_ps(sum, _mm512_load_ps(edge + (16 + row) * BLOCK + half));
+      if (in_halves) sum = _mm512_add_ps(sum, _mm512_load_ps(edge + (16 + row) * BLOCK + half));
       if (t.base) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, t.base + place));
       _mm512_mask_storeu_ps(t.into + place, mask, sum);
     }

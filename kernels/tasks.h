@@ -29,9 +29,9 @@ static void multiply_down(const Pass *pass, int64_t row, const Packed *strip) {
   for (int64_t column = 0; column < lora_a->columns; column += BLOCK) {
     float *into = lora_a->result + row * lora_a->columns + column;
     const Packed *panel = pass->lora_a_panels + column / BLOCK * pass->blocks * pass->thin_block;
-    multiply(
-        (Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
-        (Target){pass->start > 0 ? into : 0, into, lora_a->columns, least(BLOCK, pass->product->rows - row), least(BLOCK, lora_a->columns - column)});
+    multiply((Factors){strip, panel, pass->depth, pass->left_block, pass->thin_block}, (Factors){0},
+             (Target){pass->start > 0 ? into : 0, into, lora_a->columns, least(BLOCK, pass->product->rows - row),
+                      least(BLOCK, lora_a->columns - column), pass->product->batch_invariant});
   }
 }
 
@@ -94,7 +94,8 @@ static void multiply_task(void *data, size_t index) {
       multiply(
           (Factors){strip, panels + panel * panel_size, pass->depth, pass->left_block, pass->right_block},
           (Factors){strip + pass->blocks * pass->left_block, lora_b_panels + panel * lora_b_size, lora_b_depth, pass->left_block, pass->thin_block},
-          (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row), least(BLOCK, p->columns - column)});
+          (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row), least(BLOCK, p->columns - column),
+                   p->batch_invariant});
     }
   }
   stop_unit();

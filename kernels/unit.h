@@ -11,6 +11,7 @@ typedef struct {
   const float *base; // what products are added to, or null
   float *into;
   int64_t stride, rows, columns;
+  int batch_invariant; // see Product
 } Target;
 
 /**

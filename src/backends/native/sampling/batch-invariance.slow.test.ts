@@ -89,16 +89,7 @@ const wide = writeRandomModel(join(temporaryFolder('batch-invariance'), 'wide'),
   eos_token_id: 2,
 });
 
-const families = [
-  'tiny-gemma3',
-  'tiny-qwen2',
-  'tiny-qwen3-untied',
-  'tiny-olmo2',
-  'tiny-granite',
-  'tiny-smollm3',
-  'tiny-lfm2',
-  'tiny-qwen3-5',
-];
+const families = ['tiny-gemma3', 'tiny-qwen2', 'tiny-qwen3-untied', 'tiny-olmo2', 'tiny-granite', 'tiny-smollm3'];
 
 for (const [index, { unit, library: kernels, skip }] of kernelLibraries().entries())
   describe(`batch-invariant with the operators of ${unit}`, { skip }, () => {
@@ -177,6 +168,10 @@ test('narrow models, too, read prompts at once', { skip: best!.skip }, async (t)
 describe('batch-invariant with ONNX Runtime’s operators', () => {
   for (const rolloutDtype of ['float32', 'int8', 'int4'] as const)
     test(`an adapter, ${rolloutDtype}`, () => compare({ modelPath: wide, rolloutDtype }, 4, 10));
+  for (const family of ['tiny-lfm2', 'tiny-qwen3-5'])
+    test(`${family}, whose layers have states, with our operators besides`, { skip: best!.skip }, () =>
+      compare({ modelPath: fixturePath(family), kernels: best!.library, rolloutDtype: 'float32' }, 6, 6),
+    );
   test('a family with windows', () =>
     compare({ modelPath: fixturePath('tiny-gemma3'), rolloutDtype: 'float32' }, 5, 10));
 });
