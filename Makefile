@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package test-platforms test test-engines test-tinker check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup demo package test-platforms test test-engines test-tinker test-verifiers check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -34,6 +34,11 @@ test-engines: setup
 test-tinker: setup
 	python/tinker-setup.sh
 	node --test src/backends/tinker/tinker.contract.engine.test.ts
+
+# Environments of verifiers, played by it: 600 MB more, so that test-engines skips them until this was run once.
+test-verifiers: setup
+	python/verifiers-setup.sh
+	node --test src/user-code/environments/verifiers-environment.engine.test.ts
 
 check: setup
 	$(run) check

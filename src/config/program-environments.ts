@@ -1,7 +1,7 @@
 // Programs that play episodes, as configurations write them: `environment: { command: […], … }`.
 import { isObject } from '../errors.ts';
 import type { ConfigText } from './config-text.ts';
-import { COMMAND } from './references.ts';
+import { COMMAND, playsByItself } from './references.ts';
 import type { Config } from './schema.ts';
 import { valueAt } from './values.ts';
 
@@ -30,7 +30,7 @@ export function placedPrograms(
     const { folder = '.', ...rest } = isObject(own) ? own : {};
     return { ...rest, folder: typeof folder === 'string' ? absolute(folder) : folder };
   };
-  if (environment === COMMAND) return placed(settings);
-  const programs = isObject(environment) ? Object.entries(environment).filter(([, path]) => path === COMMAND) : [];
+  if (typeof environment === 'string') return playsByItself(environment) ? placed(settings) : settings;
+  const programs = Object.entries(environment ?? {}).filter(([, path]) => playsByItself(path));
   return { ...settings, ...Object.fromEntries(programs.map(([name]) => [name, placed(settings[name])])) };
 }

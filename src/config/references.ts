@@ -23,9 +23,19 @@ export function isProgramReference(reference: string): boolean {
 /** The environment whose episodes a program plays, in any language: its settings have the command. */
 export const COMMAND = 'command';
 
+/** The name of an environment of verifiers, from `verifiers:NAME`; `undefined` if a reference is to none. */
+export function verifiersName(reference: string): string | undefined {
+  return reference.startsWith('verifiers:') ? reference.slice('verifiers:'.length) : undefined;
+}
+
+/** Whether an environment is no code of the user's that we load, but plays by itself in a folder of its settings. */
+export function playsByItself(reference: string): boolean {
+  return reference === COMMAND || verifiersName(reference) !== undefined;
+}
+
 /** Whether a reference names code that is in no file of the user's, as far as we know. */
 export function namesNoFile(reference: string): boolean {
-  return isProgramReference(reference) || reference === COMMAND;
+  return isProgramReference(reference) || playsByItself(reference);
 }
 
 /** The path of the user's chat template; `null` if none or one of the model's own is used. */

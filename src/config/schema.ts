@@ -189,7 +189,7 @@ const keys = {
       .nullable()
       .default(null)
       .describe(
-        'FILE:NAME of an environment of your own, {command: [...]} of an agent in any language, or several by name',
+        'FILE:NAME of an environment of your own, {command: [...]} of an agent in any language, verifiers:NAME, or several by name',
       ),
     environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
     environment_column: z

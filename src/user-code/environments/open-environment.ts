@@ -1,6 +1,6 @@
 // Opens the environment of a configuration: in a Node process of its own, in a Python process, or as a program that plays by itself.
 import { existingNames } from '../../common/nearest.ts';
-import { COMMAND, isProgramReference, isPython } from '../../config/references.ts';
+import { COMMAND, isProgramReference, isPython, verifiersName } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { type ProgramValues, programValue } from '../../data/program-values.ts';
 import type { Environment } from '../../environment.ts';
@@ -59,6 +59,11 @@ function openerOf({ handlers }: PolicyCalls, values?: ProgramValues) {
       const { createEnvironment } = await import('./load-environment.ts');
       const { programEnvironment } = await import('./program-environment.ts');
       return createEnvironment(programEnvironment, named);
+    }
+    const verifiers = verifiersName(reference);
+    if (verifiers !== undefined) {
+      const { openVerifiersEnvironment } = await import('./verifiers-environment.ts');
+      return openVerifiersEnvironment(verifiers, settings);
     }
     if (isPython(reference)) {
       const { loadPythonEnvironment } = await import('./python-environment.ts');
