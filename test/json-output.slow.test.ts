@@ -320,6 +320,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['schema train', 0, 'schema.result/1'],
     ['schema trian', 2, 'error/1'],
   ],
+  mcp: [
+    ['mcp --list', 0, 'mcp.result/1'],
+    ['mcp', 2, 'error/1'],
+  ],
   version: [
     ['version', 0, 'version.result/1'],
     ['version --verbose', 2, 'error/1'],

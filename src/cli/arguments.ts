@@ -58,3 +58,19 @@ export function sampleSizes(text: string): number[] {
   if (Math.max(...sizes) <= MOST_SAMPLES) return sizes;
   throw new InvalidArgumentError(`expected at most ${MOST_SAMPLES}.`);
 }
+
+/** The JSON Schema of what each parser reads, for callers that have values instead of texts. A parser without a row reads a text. */
+export const optionSchemas: ReadonlyMap<
+  (text: string, before: never) => unknown,
+  Readonly<Record<string, unknown>>
+> = new Map<(text: string, before: never) => unknown, Readonly<Record<string, unknown>>>([
+  [collect, { type: 'array', items: { type: 'string' } }],
+  [positiveInteger, { type: 'integer', minimum: 1 }],
+  [wholeNumber, { type: 'integer', minimum: 0 }],
+  [nonNegativeNumber, { type: 'number', minimum: 0 }],
+  [portNumber, { type: 'integer', minimum: 0, maximum: 2 ** 16 - 1 }],
+  [fraction, { type: 'number', minimum: 0, maximum: 1 }],
+  [probability, { type: 'number', exclusiveMinimum: 0, maximum: 1 }],
+  [completionCount, { type: 'integer', minimum: 1, maximum: MOST_COMPLETIONS }],
+  [sampleSizes, { type: 'array', items: { type: 'integer', minimum: 1, maximum: MOST_SAMPLES } }],
+]);

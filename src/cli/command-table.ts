@@ -7,6 +7,8 @@ interface CommandRow {
   readonly make: (cli: Cli) => Promise<Command>;
   /** By the name in the object's `schema`. Adding a key keeps the number of a schema; removing or changing one raises it. */
   readonly prints: Readonly<Record<string, () => Promise<z.ZodType>>>;
+  /** The whole names of commands here that go on until they are stopped. */
+  readonly serving?: readonly string[];
 }
 
 /** In the order of the help. */
@@ -44,6 +46,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   serve: {
+    serving: ['serve'],
     make: async (cli) => (await import('./commands/serve.ts')).serveCommand(cli),
     prints: {
       'serve.result/1': async () => (await import('./schemas/serve.ts')).serveSchema,
@@ -73,6 +76,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   dashboard: {
+    serving: ['dashboard'],
     make: async (cli) => (await import('./commands/dashboard.ts')).dashboardCommand(cli),
     prints: {
       'dashboard.result/1': async () => (await import('./schemas/dashboard.ts')).dashboardSchema,
@@ -121,6 +125,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   rewards: {
+    serving: ['rewards serve'],
     make: async (cli) => (await import('./commands/rewards.ts')).rewardsCommand(cli),
     prints: {
       'rewards.list.result/1': async () => (await import('./schemas/rewards-list.ts')).rewardsListSchema,
@@ -175,6 +180,18 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     make: async (cli) => (await import('./commands/schema.ts')).schemaCommand(cli, loadSchemas),
     prints: {
       'schema.result/1': async () => (await import('./schemas/schema.ts')).schemaSchema,
+    },
+  },
+  mcp: {
+    serving: ['mcp'],
+    make: async (cli) =>
+      (await import('./commands/mcp.ts')).mcpCommand(cli, {
+        program: () => Promise.all(Object.values(commands).map(({ make }) => make(cli))),
+        schemas: loadSchemas,
+        serving: new Set(Object.values(commands).flatMap(({ serving = [] }) => serving)),
+      }),
+    prints: {
+      'mcp.result/1': async () => (await import('./schemas/mcp.ts')).mcpSchema,
     },
   },
   version: {

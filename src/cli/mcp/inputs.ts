@@ -1,0 +1,117 @@
+// What a tool takes: the arguments and options of its command as a JSON Schema, and a command line made of such values.
+import type { Argument, Command, Option } from 'commander';
+import { assertKnownNames } from '../../common/nearest.ts';
+import { GradusError } from '../../errors.ts';
+import { optionSchemas } from '../arguments.ts';
+
+/** Clients give up after 60 s. */
+export const MOST_SECONDS = 50;
+
+export type ToolInput = Readonly<Record<string, unknown>>;
+
+export interface InputSchema {
+  readonly type: 'object';
+  readonly properties: Record<string, Record<string, unknown>>;
+  readonly required: string[];
+  readonly additionalProperties: false;
+}
+
+/** Options about stdout, which a tool does not have. */
+const outputs: ReadonlySet<string> = new Set(['--json', '--events']);
+
+/** Options that tools set to something else if nobody says otherwise: only so do they answer before the client gives up. */
+const presets: Readonly<Record<string, boolean | number>> = { '--detach': true, '--timeout': MOST_SECONDS };
+
+function optionsOf(command: Command): Option[] {
+  return command.options.filter(({ long }) => !outputs.has(long ?? ''));
+}
+
+export function inputSchema(command: Command): InputSchema {
+  const ofArguments = command.registeredArguments.map(
+    (argument) => [keyOfArgument(argument), argumentSchema(argument)] as const,
+  );
+  const ofOptions = optionsOf(command).map((option) => [keyOf(option), optionSchema(option)] as const);
+  const needed = command.registeredArguments.filter(({ required }) => required).map(keyOfArgument);
+  const mandatory = optionsOf(command).filter((option) => option.mandatory);
+  return {
+    type: 'object',
+    properties: Object.fromEntries([...ofArguments, ...ofOptions]),
+    required: [...needed, ...mandatory.map(keyOf)],
+    additionalProperties: false,
+  };
+}
+
+/** The command line for these values, without the names of program and command. Throws `OPTION_INVALID`. */
+export function commandLine(command: Command, input: ToolInput): string[] {
+  assertKnownNames(input, Object.keys(inputSchema(command).properties), { code: 'OPTION_INVALID' });
+  const options = optionsOf(command).flatMap((option) => {
+    const preset = presets[option.long ?? ''];
+    const value = input[keyOf(option)] ?? preset;
+    return typeof preset === 'number' ? words(option, Math.min(Number(value), preset)) : words(option, value);
+  });
+  const positional = command.registeredArguments.flatMap((argument) => {
+    const key = keyOfArgument(argument);
+    return input[key] === undefined ? [] : listOf(key, input[key]);
+  });
+  return [...options, '--json', ...(positional.length > 0 ? ['--', ...positional] : [])];
+}
+
+function words(option: Option, value: unknown): string[] {
+  if (value === undefined || value === null) return [];
+  const key = keyOf(option);
+  const takesValue = option.required || option.optional;
+  if (!takesValue || (option.optional && typeof value === 'boolean')) {
+    if (typeof value !== 'boolean') throw wrong(key, 'true or false', value);
+    return value ? [option.long!] : [];
+  }
+  const list = listOf(key, value);
+  // An option with one value takes a list as 1,4,8.
+  return isRepeatable(option) ? list.map((item) => `${option.long}=${item}`) : [`${option.long}=${list.join(',')}`];
+}
+
+function listOf(key: string, value: unknown): string[] {
+  return [value].flat().map((item: unknown) => {
+    if (typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean') return String(item);
+    throw wrong(key, 'a text or a list of texts', item);
+  });
+}
+
+function wrong(key: string, expected: string, value: unknown): GradusError {
+  return new GradusError('OPTION_INVALID', `${key}: expected ${expected}, got ${JSON.stringify(value)}`, {
+    hint: 'as the input schema of the tool says',
+    path: key,
+  });
+}
+
+/** `--max-time` is `max_time`, `--no-preflight` is `no_preflight`. */
+function keyOf({ long, flags }: Option): string {
+  return (long ?? flags).replace(/^--/, '').replaceAll('-', '_');
+}
+
+/** `<run|config>` is `run_or_config`. */
+function keyOfArgument(argument: Argument): string {
+  return argument.name().replaceAll('|', '_or_').replaceAll('-', '_');
+}
+
+function argumentSchema({ description, variadic, argChoices }: Argument): Record<string, unknown> {
+  const item = { type: 'string', ...(argChoices && { enum: argChoices }) };
+  return { ...(variadic ? { type: 'array', items: item } : item), description };
+}
+
+function optionSchema(option: Option): Record<string, unknown> {
+  const { description, argChoices, long = '' } = option;
+  const known = optionSchemas.get(option.parseArg as never);
+  const item = known ?? { type: 'string', ...(argChoices && { enum: argChoices }) };
+  const preset = presets[long] ?? (option.negate || isRepeatable(option) ? undefined : option.defaultValue);
+  return {
+    ...(option.required || option.optional ? item : { type: 'boolean' }),
+    ...(option.variadic && { type: 'array', items: item }),
+    ...(typeof presets[long] === 'number' && { maximum: presets[long] }),
+    ...(preset !== undefined && { default: preset }),
+    description,
+  };
+}
+
+function isRepeatable(option: Option): boolean {
+  return option.variadic || Array.isArray(option.defaultValue);
+}

@@ -1,0 +1,197 @@
+// gradus mcp, driven by the protocol's own client: a whole session over stdio, and calls in this process.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { tinyConfig } from '../../../test/tiny-model.ts';
+import { main } from '../main.ts';
+import { serveMcp } from './mcp-server.ts';
+
+const folder = temporaryFolder('mcp');
+writeFileSync(
+  join(folder, 'tiny.yaml'),
+  stringify({ ...tinyConfig(folder), max_steps: 3, eval: { limit: 4, every_steps: 3 } }),
+);
+writeFileSync(join(folder, 'wrong.yaml'), stringify({ ...tinyConfig(folder), learning_rte: 1 }));
+writeFileSync(join(folder, 'rented.yaml'), stringify({ ...tinyConfig(folder), backend: 'trl', compute: 'modal' }));
+
+const launcher = join(import.meta.dirname, '..', '..', '..', 'bin', 'gradus');
+const client = new Client({ name: 'test', version: '1' });
+before(() =>
+  client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [launcher, 'mcp', '--directory', folder],
+      env: { ...process.env, HF_HUB_OFFLINE: '1' } as Record<string, string>,
+      stderr: 'ignore',
+    }),
+  ),
+);
+after(() => client.close());
+
+interface Outcome {
+  readonly ok: boolean;
+  readonly schema: string;
+  readonly error?: { readonly code: string; readonly hint?: string };
+  readonly run?: { readonly id: string; readonly status: string; readonly step: number };
+}
+
+/** The object that a tool answers. The client itself checks that it follows the tool's schema. */
+async function call(name: string, input: object = {}, onprogress?: (told: { progress: number }) => void) {
+  const request = { name, arguments: { ...input } };
+  const result = await client.callTool(request, onprogress ? { onprogress } : {});
+  const [content] = result.content;
+  assert.ok(content?.type === 'text');
+  assert.deepEqual(JSON.parse(content.text), result.structuredContent);
+  return { ...(result.structuredContent as Outcome), isError: result.isError };
+}
+
+test('tools have the names, inputs and outputs of the commands', async () => {
+  const { tools } = await client.listTools();
+  const names = tools.map(({ name }) => name);
+  for (const name of ['train', 'eval', 'sweep', 'runs_wait', 'agent_docs']) assert.ok(names.includes(name), name);
+  for (const name of ['mcp', 'serve', 'dashboard', 'rewards_serve']) assert.ok(!names.includes(name), name);
+  const train = tools.find(({ name }) => name === 'train')!;
+  const properties = train.inputSchema.properties as Record<string, object>;
+  assert.deepEqual(train.inputSchema.required, ['config']);
+  assert.deepEqual(properties.set, {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'override a key of the configuration; the value is YAML (repeatable)',
+  });
+  assert.equal(train.annotations?.destructiveHint, true);
+  const outputsOf = (name: string) => {
+    const { anyOf } = tools.find((tool) => tool.name === name)!.outputSchema as { anyOf?: { title: string }[] };
+    return anyOf!.map(({ title }) => title);
+  };
+  assert.deepEqual(outputsOf('train'), ['train.detached/1', 'train.plan/1', 'train.result/1', 'error/1']);
+  assert.ok(outputsOf('runs_wait').includes('sweep.status/1'));
+  const bytes = JSON.stringify(tools.map(({ outputSchema: _, ...shown }) => shown)).length;
+  assert.ok(bytes < 32_000, `${bytes} bytes of names, descriptions and inputs`);
+});
+
+test('an agent trains, waits with progress, compares and reads the files', async () => {
+  const checked = await call('data_check', { config: 'tiny.yaml' });
+  assert.equal(checked.ok, true);
+  const started = await call('train', { config: 'tiny.yaml', name: 'first', set: ['learning_rate=1e-3'] });
+  assert.deepEqual([started.ok, started.schema, started.run?.id], [true, 'train.detached/1', 'first']);
+  const told: number[] = [];
+  const over = await call('runs_wait', { run: 'first' }, ({ progress }) => told.push(progress));
+  assert.deepEqual([over.ok, over.run?.status, over.run?.step], [true, 'completed', 3], JSON.stringify(over));
+  assert.deepEqual(
+    told,
+    [...told].sort((a, b) => a - b),
+  );
+  // Nothing is overwritten without the option that says so.
+  const again = await call('train', { config: 'tiny.yaml', name: 'first' });
+  assert.deepEqual([again.isError, again.error?.code], [true, 'RUN_EXISTS']);
+  const exported = await call('export', { run: 'first', out: 'exported' });
+  assert.ok(exported.ok && existsSync(join(folder, 'exported')), JSON.stringify(exported));
+
+  const { resources } = await client.listResources();
+  assert.deepEqual(
+    resources.map(({ uri }) => uri),
+    ['gradus://runs/first'],
+  );
+  const read = async (uri: string) => ((await client.readResource({ uri })).contents[0] as { text: string }).text;
+  const { files } = JSON.parse(await read('gradus://runs/first')) as { files: { uri: string }[] };
+  assert.ok(files.some(({ uri }) => uri === 'gradus://runs/first/metrics.jsonl'));
+  assert.equal((await read('gradus://runs/first/metrics.jsonl')).trim().split('\n').length, 3);
+});
+
+test('what lies outside of a run is not read', async () => {
+  writeFileSync(join(folder, 'other.txt'), 'hidden');
+  const run = join(folder, 'runs', 'linked');
+  mkdirSync(run, { recursive: true });
+  writeFileSync(
+    join(run, 'run.json'),
+    JSON.stringify({
+      id: 'linked',
+      backend: 'native',
+      status: 'completed',
+      started: '2020',
+      pid: 1,
+      step: 1,
+      max_steps: 1,
+    }),
+  );
+  symlinkSync(join(folder, 'other.txt'), join(run, 'link'));
+  for (const path of [
+    'linked/link',
+    'linked/..%2f..%2fother.txt',
+    'linked/../../other.txt',
+    '..',
+    '../runs/linked',
+    `${encodeURIComponent(folder)}/other.txt`,
+    'linked/%zz',
+  ]) {
+    await assert.rejects(client.readResource({ uri: `gradus://runs/${path}` }), /no resource|no run/, path);
+  }
+});
+
+test('wrong inputs, configurations and plans that cost are refused with what to do', async () => {
+  const unknown = await call('train', { config: 'tiny.yaml', max_tme: '1h' });
+  assert.deepEqual([unknown.isError, unknown.error?.code], [true, 'OPTION_INVALID']);
+  assert.match(unknown.error!.hint!, /max_time/);
+  const wrong = await call('train', { config: 'wrong.yaml' });
+  assert.equal(wrong.error?.code, 'CONFIG_UNKNOWN_KEY');
+  const rented = await call('train', { config: 'rented.yaml' });
+  assert.deepEqual([rented.schema, rented.error?.code], ['train.plan/1', 'CONFIRMATION_REQUIRED']);
+  // A text that looks like an option is a value.
+  const option = await call('runs_show', { run: '--help' });
+  assert.equal(option.error?.code, 'RUN_NOT_FOUND');
+  await assert.rejects(client.callTool({ name: 'no_such_tool', arguments: {} }), /no tool no_such_tool/);
+});
+
+test('a command that outlives the patience of clients is asked for again', async () => {
+  const toServer = new PassThrough();
+  const toClient = new PassThrough();
+  const controller = new AbortController();
+  const script = join(folder, 'slow.ts');
+  writeFileSync(
+    script,
+    'export const score = async ({ completions }) => { await new Promise((r) => setTimeout(r, 2000)); return completions.map(() => 1); };',
+  );
+  writeFileSync(join(folder, 'cases.jsonl'), '{"completion": "4", "answer": "4"}\n');
+  const line = ['rewards', 'test', `--reward=${script}:score`, `--input=${join(folder, 'cases.jsonl')}`, '--json'];
+  const tool = { name: 'slow', title: 'gradus rewards test', inputSchema: { type: 'object' as const } };
+  const served = serveMcp([{ tool, line: () => line }], {
+    stdin: toServer,
+    stdout: { write: (text) => toClient.write(text) },
+    signal: controller.signal,
+    patience: 500,
+  });
+  const here = new Client({ name: 'test', version: '1' });
+  await here.connect(new StdioServerTransport(toClient, toServer));
+  const asked: unknown[] = [];
+  for (let i = 0; i < 60; i++) {
+    const { structuredContent } = await here.callTool({ name: 'slow', arguments: {} });
+    const { ok, error } = structuredContent as Outcome;
+    asked.push(error?.code ?? ok);
+    if (ok) break;
+  }
+  assert.equal(asked[0], 'STILL_RUNNING');
+  assert.equal(asked.at(-1), true, JSON.stringify(asked));
+  controller.abort();
+  await served;
+});
+
+test('a client of the earlier protocol is served, and the server ends with its input', async () => {
+  const stdin = new PassThrough();
+  let stdout = '';
+  const served = main(['mcp'], { stdin, stdout: { write: (text) => (stdout += text) }, stderr: { write: () => {} } });
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
+  stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+  while (!stdout.includes('\n')) await new Promise((resolve) => setTimeout(resolve, 20));
+  stdin.end();
+  assert.equal(await served, 0);
+  const { result } = z.object({ result: z.looseObject({ protocolVersion: z.string() }) }).parse(JSON.parse(stdout));
+  assert.equal(result.protocolVersion, '2025-06-18');
+});

@@ -1,0 +1,155 @@
+// The server of the Model Context Protocol: commands as tools, run directories as resources, over stdin and stdout.
+import { type Readable, Writable } from 'node:stream';
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
+import { isObject } from '../../errors.ts';
+import { gradusVersion } from '../../package/versions.ts';
+import { findRun, readRun } from '../../runs/read-run.ts';
+import { exitCodeOf } from '../exit-codes.ts';
+import { describeError, type Stream } from '../output.ts';
+import { Calls, type Finished } from './calls.ts';
+import { MOST_SECONDS, type ToolInput } from './inputs.ts';
+import { readRunResource, runResources, runTemplates } from './resources.ts';
+import type { CommandTool } from './tools.ts';
+
+export interface McpOptions {
+  readonly stdin: Readable;
+  readonly stdout: Stream;
+  /** Ends the server. */
+  readonly signal: AbortSignal;
+  /** Milliseconds that a call may take before its caller is told to ask again. */
+  readonly patience?: number;
+}
+
+const INSTRUCTIONS = `Gradus trains language models with GRPO. Each tool is a command of the same name: where a text says \`gradus runs wait NAME --timeout 300\`,
+call runs_wait with {"run": "NAME"}. train, eval and sweep start in the background and return the run; runs_wait waits for it, at most ${MOST_SECONDS} s a call:
+call it again while it answers STILL_RUNNING. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
+error.code, error.hint. The usual order: doctor, init, data_check, preflight, train, runs_wait, runs_diagnose, runs_compare, export; agent_docs has guides.`;
+
+/** Serves until stdin ends or the signal stops it. */
+export async function serveMcp(tools: readonly CommandTool[], options: McpOptions): Promise<void> {
+  const { stdin, stdout, signal, patience = MOST_SECONDS * 1000 } = options;
+  const calls = new Calls();
+  const transport = new StdioServerTransport(stdin, writableTo(stdout));
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  for (const event of ['end', 'close', 'error']) stdin.once(event, () => end());
+  signal.addEventListener('abort', () => end());
+  const handle = serveStdio(() => serverOf(tools, calls, patience), { transport });
+  if (!signal.aborted) await ended;
+  await calls.close();
+  await handle.close();
+}
+
+function writableTo(stream: Stream): Writable {
+  return new Writable({
+    decodeStrings: false,
+    write(chunk, _encoding, done) {
+      stream.write(String(chunk));
+      done();
+    },
+  });
+}
+
+function serverOf(tools: readonly CommandTool[], calls: Calls, patience: number): Server {
+  const info = { name: 'gradus', version: gradusVersion() };
+  const server = new Server(info, { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS });
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ tool }) => tool) }));
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const found = tools.find(({ tool }) => tool.name === params.name);
+    if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${params.name}`);
+    return callTool(found, params.arguments ?? {}, { calls, patience, context });
+  });
+  server.setRequestHandler('resources/list', () => ({ resources: runResources() }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: runTemplates }));
+  server.setRequestHandler('resources/read', ({ params }) => {
+    try {
+      return { contents: readRunResource(params.uri) };
+    } catch (error) {
+      const { message, hint } = describeError(error);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, hint ? `${message} (${hint})` : message);
+    }
+  });
+  return server;
+}
+
+interface CallContext {
+  readonly calls: Calls;
+  readonly patience: number;
+  readonly context: ServerContext;
+}
+
+async function callTool({ tool, line }: CommandTool, input: ToolInput, { calls, patience, context }: CallContext) {
+  const command = tool.title!.replace(/^gradus /, '');
+  const progress = progressOf(context);
+  const timer = setInterval(() => progress.run(input.run), 1000);
+  try {
+    const { signal } = context.mcpReq;
+    const finished = await calls.run(line(input), { patience, signal, onLine: progress.line });
+    return finished ? resultOf(finished, command) : failed(command, stillRunning(patience), 6);
+  } catch (error) {
+    return failed(command, describeError(error), exitCodeOf(error));
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Sends notifications of progress, if the client asked for them: the steps of a run that is waited for, or what the command says meanwhile. */
+function progressOf({ mcpReq }: ServerContext) {
+  const progressToken = mcpReq._meta?.progressToken;
+  let before = 0;
+  const send = (progress: number, more: { total?: number; message: string }) => {
+    if (progressToken === undefined || progress <= before) return;
+    before = progress;
+    const params = { progressToken, progress, ...more };
+    void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  };
+  return {
+    line: (message: string) => send(before + 1, { message }),
+    run(name: unknown) {
+      if (typeof name !== 'string' || progressToken === undefined) return;
+      try {
+        const { step, max_steps, status } = readRun(findRun(name));
+        send(step, { total: max_steps, message: `${status} at step ${step} of ${max_steps}` });
+      } catch {
+        // The command itself says what is wrong with the run.
+      }
+    },
+  };
+}
+
+/** A command that missed a bar, or that still runs, has done what was asked. */
+const fine: readonly (number | null)[] = [0, 5, 6];
+
+function resultOf({ code, stdout, stderr }: Finished, command: string): CallToolResult {
+  const text = stdout.trimEnd();
+  try {
+    const structuredContent: unknown = JSON.parse(text);
+    if (isObject(structuredContent)) {
+      return { content: [{ type: 'text', text }], structuredContent, isError: !fine.includes(code) };
+    }
+  } catch {
+    // A process that was killed prints nothing.
+  }
+  const message = `gradus ${command} ended with ${code ?? 'a signal'}: ${stderr.at(-1) ?? 'it said nothing'}`;
+  return failed(command, { code: 'UNEXPECTED', message }, code || 1);
+}
+
+function stillRunning(patience: number) {
+  return {
+    code: 'STILL_RUNNING',
+    message: `it still runs after ${patience / 1000} s`,
+    hint: 'the same call again waits for its result',
+  };
+}
+
+function failed(command: string, error: object, exit_code: number): CallToolResult {
+  const structuredContent = { ok: false, schema: 'error/1', command, error, exit_code };
+  const content = [{ type: 'text' as const, text: JSON.stringify(structuredContent) }];
+  return { content, structuredContent, isError: !fine.includes(exit_code) };
+}

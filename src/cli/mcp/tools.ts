@@ -1,0 +1,61 @@
+// The tools of the server: one for each command, made from the table of commands and the schemas of what they print.
+import type { Tool } from '@modelcontextprotocol/server';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { isObject } from '../../errors.ts';
+import { jsonSchemaOf } from '../schemas/envelope.ts';
+import { commandLine, inputSchema, type ToolInput } from './inputs.ts';
+
+export interface CommandTool {
+  readonly tool: Tool;
+  /** The command line for an input, without the program's name. Throws `OPTION_INVALID`. */
+  readonly line: (input: ToolInput) => string[];
+}
+
+/** A command that prints no object of its own, or goes on until it is stopped, is no tool. */
+export function commandTools(
+  program: readonly Command[],
+  schemas: Readonly<Record<string, z.ZodType>>,
+  serving: ReadonlySet<string>,
+): CommandTool[] {
+  const printed = Object.entries(schemas).map(([name, schema]) => jsonSchemaOf(name, schema));
+  return leaves(program).flatMap(({ name, command }) => {
+    const outputs = printed.filter((schema) => constantOf(schema, 'command') === name);
+    if (serving.has(name) || outputs.length === 0) return [];
+    const failed = printed.find((schema) => constantOf(schema, 'schema') === 'error/1')!;
+    // The schemas of commands and of zod are of values that TypeScript does not know to be JSON.
+    const tool = {
+      name: name.replaceAll(/[ -]/g, '_'),
+      title: `gradus ${name}`,
+      description: command.description(),
+      inputSchema: inputSchema(command),
+      outputSchema: { type: 'object', anyOf: [...outputs, failed].map(inShort) },
+      // Confirmation is an option of these: nothing is spent or overwritten without it.
+      annotations: { destructiveHint: command.options.some(({ long }) => long === '--yes' || long === '--overwrite') },
+    } as unknown as Tool;
+    return [{ tool, line: (input: ToolInput) => [...name.split(' '), ...commandLine(command, input)] }];
+  });
+}
+
+/** The commands with those in groups, by their whole names. */
+function leaves(commands: readonly Command[], prefix = ''): { name: string; command: Command }[] {
+  return commands.flatMap((command) => {
+    const name = prefix + command.name();
+    return command.commands.length > 0 ? leaves(command.commands, `${name} `) : [{ name, command }];
+  });
+}
+
+function constantOf(schema: Readonly<Record<string, unknown>>, key: string): unknown {
+  const { properties } = schema as { properties?: Readonly<Record<string, { const?: unknown }>> };
+  return properties?.[key]?.const;
+}
+
+/** A schema inside another one does not say its dialect. Nor does it describe its keys here, which the tool `schema` does: that would be most of a client's list. */
+function inShort(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(inShort);
+  if (!isObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(
+    ([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'),
+  );
+  return Object.fromEntries(kept.map(([key, value]) => [key, inShort(value)]));
+}
