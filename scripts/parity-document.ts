@@ -14,6 +14,7 @@ const families = [
   'gemma3_text',
   'smollm3',
   'olmo2',
+  'olmo3',
   'granite',
   'lfm2',
   'qwen3_5_text',

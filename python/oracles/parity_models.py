@@ -81,7 +81,7 @@ torch.manual_seed(seed)
 for family in FAMILIES:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
-for family in ["gemma3_text", "smollm3", "olmo2", "granite", "lfm2", "qwen3_5_text"]:
+for family in ["gemma3_text", "smollm3", "olmo2", "olmo3", "granite", "lfm2", "qwen3_5_text"]:
     write_folder(family, torch.float32, random, wide=True)
 write_with_vision(random)
 for family in ARCHITECTURES:

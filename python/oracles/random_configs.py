@@ -1,7 +1,7 @@
 # Configurations of small models of every family, drawn at random: sizes, biases, ties, windows, heads and their groups, scaled rotary embeddings.
 from transformers import AutoConfig
 
-FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "lfm2", "qwen3_5_text"]
+FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "olmo3", "lfm2", "qwen3_5_text"]
 HYBRIDS = ["lfm2", "qwen3_5_text"]
 
 
@@ -36,6 +36,11 @@ def random_config(family, random, wide):
     if family == "smollm3":
         sizes |= {"num_hidden_layers": 3, "no_rope_layers": [1, 0, choose(0, 1)], "pad_token_id": 0}
         sizes |= {"use_sliding_window": choose(True, False) and not wide, "sliding_window": 5}
+    if family == "olmo3":
+        full = sizes["rope_parameters"] | choose({}, {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12, "beta_fast": 2.0})
+        sizes["rope_parameters"] = {"full_attention": full, "sliding_attention": {"rope_type": "default", "rope_theta": choose(100.0, 5e5)}}
+        sizes |= {"num_hidden_layers": 3, "layer_types": ["sliding_attention", "full_attention", choose("sliding_attention", "full_attention")]}
+        sizes |= {"sliding_window": int(random.integers(2, 9)), "attention_bias": choose(True, False), "pad_token_id": 0}
     if family == "olmo2":
         sizes["pad_token_id"] = 0
     if family == "granite":

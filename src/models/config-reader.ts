@@ -136,7 +136,7 @@ export class ConfigReader {
     const known = [attentionType(true), attentionType(false)];
     const types = this.layerTypes(known, (layer) => attentionType(isSliding(layer)));
     const layers = types.map((type) => type === attentionType(true));
-    const isWide = window >= this.number('max_position_embeddings', Number.POSITIVE_INFINITY);
+    const isWide = this.#json.max_position_embeddings != null && window >= this.number('max_position_embeddings');
     if (!layers.includes(true) || (isWide && !rope)) return undefined;
     return { window, layers, ...(rope && { rope }) };
   }

@@ -146,6 +146,11 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],
     [{ model_type: 'gemma3' }, /gemma3.*images/],
     [{ model_type: 'gemma2' }, /gemma2.*only version 3/],
+    [{ model_type: 'gemma4' }, /gemma4.*embeddings of their own/],
+    [{ model_type: 'mistral3' }, /mistral3.*scales attention by position/],
+    [{ model_type: 'ministral3' }, /ministral3.*scales attention by position/],
+    [{ model_type: 'granitemoehybrid' }, /granitemoehybrid.*feed-forward layers are fused/],
+    [{ model_type: 'phi3' }, /phi3.*projections are fused/],
     [{ ...config('tiny-gemma3'), final_logit_softcapping: 30 }, /final_logit_softcapping 30/],
     [{ ...config('tiny-gemma3'), layer_types: ['full_attention', 'chunked_attention', 'full_attention'] }, /chunked/],
     [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
@@ -202,6 +207,24 @@ test('layers of SmolLM3 that do not rotate are every fourth, or those that a lis
   }
   const { config } = architectureOf({ ...json, use_sliding_window: true, sliding_window: 4, layer_types: undefined });
   assert.deepEqual(config.sliding, { window: 4, layers: [false, true, false] });
+});
+
+test('OLMo 3 has windows in three of four layers, and scales the rotary embeddings of the others alone', () => {
+  const yarn = { rope_type: 'yarn', factor: 8, original_max_position_embeddings: 8192 };
+  const sizes = {
+    hidden_size: 32,
+    num_attention_heads: 2,
+    vocab_size: 40,
+    intermediate_size: 48,
+    num_hidden_layers: 5,
+  };
+  const { config } = architectureOf({ model_type: 'olmo3', ...sizes, rope_theta: 1000, rope_scaling: yarn });
+  assert.deepEqual(config.sliding, {
+    window: 4096,
+    layers: [true, true, true, false, true],
+    rope: { theta: 500_000 },
+  });
+  assert.deepEqual([config.rope.theta, config.rope.scaling?.type], [1000, 'yarn']);
 });
 
 test('Gemma 3 is read from older files too', () => {

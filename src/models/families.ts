@@ -10,6 +10,7 @@ import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
 import { olmo2 } from './olmo2.ts';
+import { olmo3 } from './olmo3.ts';
 import { assertNotQuantized } from './quantization.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
@@ -28,6 +29,7 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
     gemma3_text: gemma3,
     smollm3,
     olmo2,
+    olmo3,
     granite,
     lfm2,
     qwen3_5_text: qwen35,
@@ -36,10 +38,14 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
+  [/^granitemoehybrid$/, 'its feed-forward layers are fused, and most variants have recurrent layers; granite is'],
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_next/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
-  [/^(gemma3|gemma3n.*|gemma4.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
+  [/^(gemma3|gemma3n.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
+  [/^gemma4/, 'its layers have embeddings of their own, and share keys and values'],
+  [/^(mistral3|ministral3?)$/, 'it scales attention by position, and its published weights are FP8 or read images'],
+  [/^phi3|^phi4/, 'its projections are fused, and its heads partly rotated'],
   [/^gemma2?$/, 'of Gemma, only version 3 is'],
   [/vl|vision|mllama|llava/, 'it reads images'],
 ];

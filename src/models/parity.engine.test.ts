@@ -16,8 +16,8 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   const names = makeParityModels(seed, folder);
   assert.equal(
     names.length,
-    10 * 3 + 6 + 1 + 9 * 11,
-    'families in folders of three types, six of them wide, one with vision, and nine in GGUF of eleven',
+    11 * 3 + 7 + 1 + 9 * 11,
+    'families in folders of three types, seven of them wide, one with vision, and nine in GGUF of eleven',
   );
   for (const name of names) {
     await t.test(name, async () => {

@@ -18,7 +18,12 @@ const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
  */
 export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
   const { config } = architectureOf(json);
-  const architecture = architectureOfType(config.modelType)!;
+  const architecture = architectureOfType(config.modelType);
+  if (!architecture)
+    throw new GradusError('EXPORT_IMPOSSIBLE', `models of type ${config.modelType} are not written as GGUF`, {
+      path: 'model_type',
+      hint: `export it as a Hugging Face model: ${option('format', 'merged')}`,
+    });
   assertKnown(config, architecture, json);
   const { sliding } = config;
   const isGemma = architecture === 'gemma3';

@@ -10,6 +10,7 @@ import { fixturePath } from '../../../test/native-models.ts';
 import { GradusError } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
+import { ggufModelMetadata } from './gguf-metadata.ts';
 import { openModelFiles } from './model-files.ts';
 
 type Config = Record<string, unknown>;
@@ -352,3 +353,18 @@ for (const name of ['gguf-llama', 'gguf-qwen2', 'tiny-llama-a']) {
     }
   });
 }
+
+test('a family that is not written as GGUF is refused by name', () => {
+  const sizes = {
+    hidden_size: 32,
+    num_attention_heads: 2,
+    vocab_size: 40,
+    intermediate_size: 48,
+    num_hidden_layers: 4,
+  };
+  assert.throws(() => ggufModelMetadata({ model_type: 'olmo3', ...sizes }), {
+    code: 'EXPORT_IMPOSSIBLE',
+    message: /olmo3/,
+    hint: /merged/,
+  });
+});
