@@ -44,6 +44,31 @@ export const smollm2 = {
   eos_token_id: 2,
 };
 
+/** That of the text part of Qwen/Qwen3.5-0.8B. */
+export const qwen35 = {
+  model_type: 'qwen3_5_text',
+  architectures: ['Qwen3_5ForCausalLM'],
+  hidden_act: 'silu',
+  tie_word_embeddings: true,
+  hidden_size: 1024,
+  intermediate_size: 3584,
+  num_hidden_layers: 24,
+  num_attention_heads: 8,
+  num_key_value_heads: 2,
+  head_dim: 256,
+  vocab_size: 248_320,
+  max_position_embeddings: 32_768,
+  rope_parameters: { rope_type: 'default', rope_theta: 1e7, partial_rotary_factor: 0.25 },
+  rms_norm_eps: 1e-6,
+  linear_num_key_heads: 16,
+  linear_num_value_heads: 16,
+  linear_key_head_dim: 128,
+  linear_value_head_dim: 128,
+  linear_conv_kernel_dim: 4,
+  full_attention_interval: 4,
+  eos_token_id: 2,
+};
+
 const drawn = (count: number, draw: () => number) => bfloat16.encode(Float32Array.from({ length: count }, draw));
 
 /** Writes weights of mean 0 and deviation 0.02 in bfloat16, and a tokenizer of single characters. */

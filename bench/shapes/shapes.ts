@@ -1,9 +1,9 @@
-// GRPO steps with LoRA of a model of Qwen2.5-0.5B's shape whose weights are random: what a step takes, in time and memory, without the model.
+// GRPO steps with LoRA of a model of the shape of Qwen2.5-0.5B or Qwen3.5-0.8B whose weights are random: what a step takes, in time and memory, without the model.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { qwen2, writeRandomModel } from '../random-model.ts';
+import { qwen2, qwen35, writeRandomModel } from '../random-model.ts';
 import { median, watched } from '../watched.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -14,6 +14,8 @@ const { values: flags } = parseArgs({
     prompts: { type: 'string', default: '1' },
     generations: { type: 'string', default: '8' },
     tokens: { type: 'string', default: '64' },
+    shape: { type: 'string', default: 'qwen2.5-0.5b' },
+    dtypes: { type: 'string', default: 'float32,int8,int4' },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'shapes' ? process.argv.slice(3) : [],
@@ -21,17 +23,20 @@ const { values: flags } = parseArgs({
 
 export async function benchmarkShapes(): Promise<void> {
   if (flags.help)
-    return console.log('node bench/main.ts shapes [--steps N] [--prompts N] [--generations N] [--tokens N]');
+    return console.log(
+      'node bench/main.ts shapes [--steps N] [--prompts N] [--generations N] [--tokens N] [--shape qwen2.5-0.5b|qwen3.5-0.8b] [--dtypes a,b]',
+    );
   const folder = mkdtempSync(join(tmpdir(), 'gradus-shapes-'));
   try {
-    const model = writeRandomModel(join(folder, 'qwen2.5-0.5b'), qwen2);
+    const json = flags.shape === 'qwen3.5-0.8b' ? qwen35 : qwen2;
+    const model = writeRandomModel(join(folder, flags.shape), json);
     const { prompts, generations, tokens, steps } = flags;
     const cores = `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores`;
     console.log(
       `${cores}; ${prompts} × ${generations} completions × ${tokens} tokens, medians of ${Number(steps) - 1} steps\n`,
     );
     console.log('| rollouts | s a step | sampling | update | peak GB |\n|---|---|---|---|---|');
-    for (const dtype of ['float32', 'int8', 'int4']) console.log(await measure(folder, model, dtype));
+    for (const dtype of flags.dtypes.split(',')) console.log(await measure(folder, model, dtype));
   } finally {
     rmSync(folder, { recursive: true });
   }

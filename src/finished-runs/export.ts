@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { nameForOthers, obtainModel } from '../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../backends/model-files/gguf-file.ts';
 import { MORE_TEMPLATES } from '../backends/model-files/model-file.ts';
-import { readArchitecture } from '../backends/model-files/model-files.ts';
+import { readArchitecture, weightShapes } from '../backends/model-files/model-files.ts';
+import { partsLeftOut } from '../backends/model-files/text-names.ts';
 import type { GgufDtype } from '../backends/model-files/write-gguf.ts';
 import type { WrittenDtype } from '../backends/model-files/write-merged.ts';
 import { openModelText } from '../backends/open-renderer.ts';
@@ -53,6 +54,8 @@ export interface ExportResult {
   readonly base_model: string;
   /** The names of the files, sorted. */
   readonly files: readonly string[];
+  /** Parts of the base that a complete model lacks: `visual`, its vision tower, and `mtp`, layers that predict further tokens. */
+  readonly left_out: readonly string[];
 }
 
 const optionSchema = z.object({
@@ -119,7 +122,12 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     format,
     base_model: nameForOthers(config.model),
     files: readdirSync(out).sort(),
+    left_out: format === 'peft' || !statSync(modelPath).isDirectory() ? [] : partsLeftOut(await namesIn(modelPath)),
   };
+}
+
+async function namesIn(folder: string): Promise<Iterable<string>> {
+  return (await weightShapes(folder))?.keys() ?? [];
 }
 
 interface Exported {

@@ -11,8 +11,9 @@ import { loraAdapters } from '../../models/lora.ts';
 import { volume } from '../../tensor/shape.ts';
 import { ggufModelMetadata } from './gguf-metadata.ts';
 import { openMergedWeights } from './merged-weights.ts';
-import { openModelFiles } from './model-files.ts';
+import { openModelFiles, weightShapes } from './model-files.ts';
 import { openTensorFile } from './open-tensor-file.ts';
+import { partsLeftOut } from './text-names.ts';
 import { writeGgufModel } from './write-gguf.ts';
 
 const text = fixturePath('tiny-qwen3-5');
@@ -50,6 +51,8 @@ test('the text part of a model that reads images is the text model', async () =>
   const folder = temporaryFolder('hybrid');
   await writeWithVision(folder);
   assert.deepEqual(await valuesOf(folder), await valuesOf(text));
+  assert.deepEqual(partsLeftOut((await weightShapes(folder))!.keys()), ['mtp', 'visual']);
+  assert.deepEqual(partsLeftOut((await weightShapes(text))!.keys()), []);
   const { architecture, close } = await openModelFiles(folder);
   await close();
   const expected = readJson<Record<string, unknown>>(text, 'config.json');

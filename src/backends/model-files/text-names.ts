@@ -14,3 +14,9 @@ export function withTextNames<File extends TensorFile>(file: File): File {
     readBytes: (name, into) => file.readBytes(stored(name), into),
   };
 }
+
+/** Parts of a model that its text model does not need, by the beginnings of their names: the vision tower, and layers that predict further tokens. */
+export function partsLeftOut(names: Iterable<string>): string[] {
+  const parts = [...names].map((name) => /^(?:model\.)?(visual|mtp)\./.exec(name)?.[1]);
+  return [...new Set(parts.filter((part) => part !== undefined))].sort();
+}

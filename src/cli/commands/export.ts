@@ -54,9 +54,10 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
   const { exportRun } = await import('../../finished-runs/export.ts');
   const result = await exportRun(run, { out, ...given({ format, dtype, checkpoint }) });
   const what = result.format === 'peft' ? 'the adapter' : 'the model';
+  const without = result.left_out.length > 0 ? ` (without ${result.left_out.join(' and ')} of its base)` : '';
   output.result(
     storedResult('export.result/1', 'export', result),
-    `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}`,
+    `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}${without}`,
   );
   return undefined;
 }

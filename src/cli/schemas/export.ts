@@ -17,5 +17,10 @@ export const exportSchema = resultSchema(
       ),
     base_model: z.string().describe('an id on the hub, or a path'),
     files: z.array(z.string()).describe('the names of the files in `dir`'),
+    left_out: z
+      .array(z.string())
+      .describe(
+        'parts of the base that a complete model lacks: visual, its vision tower; mtp, layers that predict further tokens',
+      ),
   },
 );
