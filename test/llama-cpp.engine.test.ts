@@ -146,6 +146,8 @@ describe('logits', { skip }, () => {
   const bounds: Readonly<Record<string, number>> = { F32: 1e-4, F16: 1e-2, BF16: 5e-2 };
   /** It looks up GELU in a table of halves. */
   const roundedGelu = 2e-3;
+  /** It bounds the lengths of a delta net's queries and keys from below where transformers adds to their squares. */
+  const otherLengths = 1e-3;
 
   test('of made-up models of every family and type', { skip: missing }, async (t) => {
     const models = join(folder, 'models');
@@ -159,7 +161,7 @@ describe('logits', { skip }, () => {
           (await decodingLogits(path, ids)).map((row, i) => largestDifference(row, expected[i]!)),
         );
         const [family, type] = name.split('-');
-        const least = family === 'gemma3_text' ? roundedGelu : 0;
+        const least = family === 'gemma3_text' ? roundedGelu : family === 'qwen3_5_text' ? otherLengths : 0;
         assert.ok(difference <= Math.max(least, bounds[type!] ?? 0.1), String(difference));
       });
     }

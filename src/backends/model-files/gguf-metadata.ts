@@ -146,6 +146,8 @@ function assertKnown(
     const distance = config.attends.indexOf(true) + 1;
     if (distance === 0 || !isEvery(config.attends, distance, true))
       refuse('layer_types', 'must have attention at equal distances');
+    if (config.deltaRule.keySize !== config.deltaRule.valueSize)
+      refuse('linear_value_head_dim', 'must be linear_key_head_dim');
   } else if (Object.values(config.biases).includes(true) && !withBiases.includes(architecture)) {
     refuse('attention_bias', 'is not part of the format');
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, readJson } from '../../../test/native-models.ts';
+import { writeRandomModel } from '../../../test/random-model.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { safetensorsParts } from '../../formats/safetensors.ts';
 import { loraAdapters } from '../../models/lora.ts';
@@ -84,9 +85,12 @@ test('an adapter of a model that reads images fits its text part, by names and b
 test('what is written as GGUF is read again, with value heads and decays in their other form', async () => {
   const folder = temporaryFolder('hybrid');
   const [path, dtype] = [join(folder, 'model.gguf'), 'float32'] as const;
-  const metadata = ggufModelMetadata(readJson<Record<string, unknown>>(text, 'config.json'));
-  await writeGgufModel({ path, dtype, metadata, modelPath: text, checkpoint: text });
-  const [written, read] = [await valuesOf(text), await valuesOf(path)];
+  const uneven = readJson<Record<string, unknown>>(text, 'config.json');
+  assert.throws(() => ggufModelMetadata(uneven), { code: 'EXPORT_IMPOSSIBLE', message: /linear_value_head_dim/ });
+  const even = { ...uneven, linear_value_head_dim: uneven.linear_key_head_dim };
+  const model = writeRandomModel(join(folder, 'model'), even);
+  await writeGgufModel({ path, dtype, metadata: ggufModelMetadata(even), modelPath: model, checkpoint: model });
+  const [written, read] = [await valuesOf(model), await valuesOf(path)];
   assert.deepEqual([...read.keys()], [...written.keys()]);
   for (const [name, values] of written) assert.ok(largestDifference(read.get(name)!, values) < 1e-6, name);
   await using file = await openTensorFile(path);
