@@ -46,9 +46,10 @@ check: setup
 build: setup
 	$(run) build
 
-# The kernels' tests on arm64 Linux, under emulation.
+# The kernels' tests on arm64 Linux, under emulation, and products on Windows, under Wine.
 test-platforms: setup
 	scripts/test-platforms.sh
+	scripts/test-windows.sh
 
 # The package with kernels for every platform, so that users need no compiler; needs Python 3 for zig's compiler. `npm pack` alone leaves them out.
 package: setup

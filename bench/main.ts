@@ -4,6 +4,7 @@ import { benchmarkAgents } from './agents/agents.ts';
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
 import { benchmarkEngines } from './engines/engines.ts';
 import { benchmarkGeneration } from './generation/generation.ts';
+import { benchmarkGpu } from './gpu/gpu.ts';
 import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkMachine } from './machine/machine.ts';
@@ -38,6 +39,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: 'tokens a second of sampling SmolLM2-135M, against transformers and llama.cpp',
     run: benchmarkGeneration,
   },
+  gpu: { about: 'steps on a GPU through WebGPU, next to the CPU, without a download', run: benchmarkGpu },
   growth: {
     about: 'how a step’s time grows with completions, prompts and threads',
     run: benchmarkGrowth,

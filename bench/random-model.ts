@@ -26,6 +26,15 @@ export const qwen2 = {
   eos_token_id: 2,
 };
 
+/** That of Qwen/Qwen2.5-1.5B-Instruct. */
+export const largerQwen2 = {
+  ...qwen2,
+  hidden_size: 1536,
+  intermediate_size: 8960,
+  num_hidden_layers: 28,
+  num_attention_heads: 12,
+};
+
 /** That of HuggingFaceTB/SmolLM2-135M-Instruct. */
 export const smollm2 = {
   model_type: 'llama',

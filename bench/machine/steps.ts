@@ -1,4 +1,4 @@
-// GRPO steps of a model of SmolLM2-135M's shape, with the sizes of cases a and b of the comparison with TRL: each training in its own process.
+// GRPO steps of a model with random weights, with the sizes of the cases of the comparison with TRL: each training in its own process.
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +10,8 @@ import { median } from '../watched.ts';
 const cases = {
   a: { prompts: 1, generations: 8, tokens: 64, promptTokens: 110 },
   b: { prompts: 4, generations: 8, tokens: 24, promptTokens: 45 },
+  c: { prompts: 2, generations: 16, tokens: 128, promptTokens: 110 },
+  d: { prompts: 1, generations: 8, tokens: 64, promptTokens: 1024 },
 } as const;
 
 export type CaseName = keyof typeof cases;
@@ -42,7 +44,7 @@ export async function measureSteps(
   ];
   const out = join(folder, `${name}-${Object.values(settings).join('-')}`);
   const letters = 'abcdefghijklmnopqrstuvwxyz';
-  const question = (i: number) => `${i} ${letters.repeat(9)}`.slice(0, promptTokens);
+  const question = (i: number) => `${i} ${letters.repeat(40)}`.slice(0, promptTokens);
   const lines = Array.from({ length: prompts * STEPS }, (_, i) => `${JSON.stringify({ question: question(i) })}\n`);
   writeFileSync(data, lines.join(''));
   writeFileSync(rewards, alternating);
@@ -55,6 +57,7 @@ export async function measureSteps(
     prompts_per_step: prompts,
     num_generations: generations,
     max_completion_length: tokens,
+    max_prompt_tokens: promptTokens + 64,
     max_steps: STEPS,
     lora: { r: 16, alpha: 32 },
     eval: null,
