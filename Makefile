@@ -24,6 +24,7 @@ test-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
 	python/unsloth-setup.sh
+	python/openenv-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts

@@ -35,3 +35,20 @@ export interface ToolSpec {
   /** JSON schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
+
+/** A message under the names of OpenAI's chat interface, which chat templates, TRL and most servers read. */
+export function openAiMessage({ role, content, name, reasoningContent, toolCalls, toolCallId }: Message): object {
+  const calls = toolCalls?.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }));
+  return {
+    role,
+    content,
+    ...(name !== undefined && { name }),
+    ...(reasoningContent !== undefined && { reasoning_content: reasoningContent }),
+    ...(calls && { tool_calls: calls }),
+    ...(toolCallId && { tool_call_id: toolCallId }),
+  };
+}

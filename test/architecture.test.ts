@@ -98,6 +98,7 @@ const allowedImports: Record<string, string[]> = {
     'setup',
     'evaluation',
   ],
+  openenv: ['core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
   machine: ['tensor', 'models', 'config', 'hub', 'trackers', 'runtime', 'backends', 'package'],
   training: [

@@ -240,6 +240,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['env check game.ts:game --config {"hihg":3}', 2, 'error/1'],
     ['env check', 2, 'error/1'],
   ],
+  'env serve': [
+    ['env serve game.ts:game --port 0', 0, 'env.serve.result/1'],
+    ['env serve game.ts:game --port 0 --host 0.0.0.0', 0, 'env.serve.result/1'],
+    ['env serve game.ts:absent', 2, 'error/1'],
+    ['env serve game.ts:game --port 99999', 2, 'error/1'],
+  ],
   preflight: [
     ['preflight tiny.yaml', 0, 'preflight.result/1'],
     ['preflight hopeless.yaml', 2, 'preflight.result/1'],
@@ -353,7 +359,7 @@ async function run(line: string, isTTY: boolean): Promise<Answer> {
     write: (text: string) => {
       texts[name] += text;
       // A server answers at once, and ends when asked to.
-      if (/"schema":"(serve|dashboard)\./.test(text)) setImmediate(() => process.emit('SIGTERM', 'SIGTERM'));
+      if (/"schema":"(serve|dashboard|env\.serve)\./.test(text)) setImmediate(() => process.emit('SIGTERM', 'SIGTERM'));
     },
   });
   const code = await main(line.split(' ').filter(Boolean), { stdout: stream('stdout'), stderr: stream('stderr') });

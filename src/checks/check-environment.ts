@@ -5,10 +5,10 @@ import type { Config } from '../config/schema.ts';
 import type { Turns } from '../environment.ts';
 import { shortened } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
+import { puppet } from '../loop/puppet.ts';
 import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Message } from '../message.ts';
 import type { Policy } from '../policy.ts';
-import type { Renderer } from '../rendering.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { type Action, correctness, type Example, exchange, type Reward, type State, type Trajectory } from '../rl.ts';
 import { rolloutOptions } from '../setup/setup.ts';
@@ -127,27 +127,6 @@ async function opened(
   // Whole texts are tokens here, so limits on their number mean nothing.
   const { maxEpisodeTokens: _, ...unlimited } = options;
   return { policy, generator: new AgentRollouts(agent, model, { ...unlimited, maxTokens: Number.MAX_SAFE_INTEGER }) };
-}
-
-/** A policy and a renderer without tokens: a sample stands for the action of the player. */
-function puppet(player: Player): { policy: Policy; renderer: Renderer } {
-  let turn = 0;
-  let read: State | undefined;
-  return {
-    policy: {
-      contextLength: Number.POSITIVE_INFINITY,
-      sample: async (requests) =>
-        requests.map(() => ({ ids: [], logprobs: [], plainLogprobs: [], finishReason: 'stop' })),
-    },
-    renderer: {
-      stopIds: new Set(),
-      render(state) {
-        read = state;
-        return { ids: [] };
-      },
-      parse: () => player(turn++, read!),
-    },
-  };
 }
 
 function said(turn: string | Message): Action {

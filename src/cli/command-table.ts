@@ -162,6 +162,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     make: async (cli) => (await import('./commands/env.ts')).envCommand(cli),
     prints: {
       'env.check.result/1': async () => (await import('./schemas/env-check.ts')).envCheckSchema,
+      'env.serve.result/1': async () => (await import('./schemas/env-serve.ts')).envServeSchema,
     },
   },
   preflight: {

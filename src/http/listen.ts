@@ -1,6 +1,6 @@
 // Starts an HTTP server at an address of this machine.
 import { once } from 'node:events';
-import { createServer, maxHeaderSize, type Server } from 'node:http';
+import { createServer, type IncomingMessage, maxHeaderSize, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
@@ -15,6 +15,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Whether the server keeps the process running. @default true */
   readonly keepsRunning?: boolean;
+  /** Takes over a connection that asks for another protocol. @default such requests are answered as any other */
+  readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
 export interface Listening {
@@ -28,10 +30,11 @@ export interface Listening {
 /** Throws `PORT_TAKEN`, `ADDRESS_INVALID`. */
 export async function listen(
   app: Hono,
-  { host = '127.0.0.1', port, keepsRunning = true }: ListenOptions,
+  { host = '127.0.0.1', port, keepsRunning = true, onUpgrade }: ListenOptions,
 ): Promise<Listening> {
   const server = createServer(getRequestListener(app.fetch));
   server.on('clientError', answerUnread);
+  if (onUpgrade) server.on('upgrade', onUpgrade);
   server.listen(port, host);
   await once(server, 'listening').catch((error) => {
     throw addressError(host, port, error);

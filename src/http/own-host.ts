@@ -9,29 +9,37 @@ const loopback = ['localhost', '127.0.0.1', '[::1]'];
 /** Addresses that stand for all addresses of this machine. */
 const everywhere = ['0.0.0.0', '::'];
 
+/** Throws as `assertOwnPage` does. */
+export function ownHost(host: string): MiddlewareHandler {
+  return async (context, next) => {
+    const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
+    const headers = { host: context.req.header('host'), origin: context.req.header('origin') };
+    assertOwnPage(headers, host, incoming?.socket.localPort);
+    await next();
+  };
+}
+
 /**
  * Throws `HOST_NOT_ALLOWED` unless the Host header is the server's address or a loopback address, with the port of the connection. A server that
  * listens on all addresses accepts any numeric one, since no name was resolved for it. Throws `ORIGIN_NOT_ALLOWED` for the Origin header of
  * another page; programs send none.
+ * @param port of the connection; not compared if it is unknown
  */
-export function ownHost(host: string): MiddlewareHandler {
-  return async (context, next) => {
-    const { incoming } = (context.env ?? {}) as Partial<HttpBindings>;
-    const port = incoming?.socket.localPort;
-    const given = context.req.header('host');
-    if (given === undefined || !isOwn(given.toLowerCase(), host, port)) {
-      throw new GradusError('HOST_NOT_ALLOWED', `the request is for ${given ?? 'no host'}, which is not this server`, {
-        hint: 'open the address that the command printed',
-      });
-    }
-    const origin = context.req.header('origin');
-    if (origin !== undefined && origin.toLowerCase() !== `http://${given.toLowerCase()}`) {
-      throw new GradusError('ORIGIN_NOT_ALLOWED', `the request comes from a page of ${origin}`, {
-        hint: 'without a key, pages of other origins are not answered',
-      });
-    }
-    await next();
-  };
+export function assertOwnPage(
+  { host: given, origin }: { readonly host?: string | undefined; readonly origin?: string | undefined },
+  host: string,
+  port: number | undefined,
+): void {
+  if (given === undefined || !isOwn(given.toLowerCase(), host, port)) {
+    throw new GradusError('HOST_NOT_ALLOWED', `the request is for ${given ?? 'no host'}, which is not this server`, {
+      hint: 'open the address that the command printed',
+    });
+  }
+  if (origin !== undefined && origin.toLowerCase() !== `http://${given.toLowerCase()}`) {
+    throw new GradusError('ORIGIN_NOT_ALLOWED', `the request comes from a page of ${origin}`, {
+      hint: 'without a key, pages of other origins are not answered',
+    });
+  }
 }
 
 /** @param port not compared if it is unknown */

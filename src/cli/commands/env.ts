@@ -1,13 +1,16 @@
-// gradus env: checks an environment before a model plays it.
+// gradus env: checks an environment before a model plays it, and serves it to other trainers.
 import { Command } from 'commander';
 import type { EnvironmentCheck } from '../../checks/check-environment.ts';
 import { threeDigits } from '../../checks/checks.ts';
 import type { PlayerReport } from '../../checks/player-report.ts';
 import { counted } from '../../common/counted.ts';
-import { collect } from '../arguments.ts';
+import { given } from '../../common/given.ts';
+import type { ServeEnvironmentOptions } from '../../openenv/serve-environment.ts';
+import { collect, portNumber } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import { serveUntilStopped } from '../signals.ts';
 
 const EXAMPLES = `Examples:
   gradus env check envs/hotel.ts:HotelEnv
@@ -19,41 +22,78 @@ Plays right answers, which must score 1, empty answers, random text and malforme
 how the episodes end, and any exceptions. The right answers are the environment's gold(example), or the answer column.
 `;
 
-interface CheckFlags {
+const SERVE_EXAMPLES = `Examples:
+  gradus env serve envs/hotel.ts:HotelEnv
+  gradus env serve --config grpo.yaml --port 8001
+
+Speaks OpenEnv's protocol, for TRL and other trainers: WebSocket sessions at /ws. An action is {"message": TEXT} or {"tool": NAME, "arguments": {…}}.
+`;
+
+const OPEN = 'anybody who reaches this machine over the network may play the environment: leave --host out';
+
+interface EnvironmentFlags {
   readonly config?: string;
   readonly set: readonly string[];
   readonly input?: string;
+}
+
+interface CheckFlags extends EnvironmentFlags {
   readonly n: number;
 }
 
+type ServeFlags = EnvironmentFlags & ServeEnvironmentOptions;
+
 export function envCommand(cli: Cli): Command {
   const env = new Command('env').description('work with environments: multi-turn tasks');
-  env
-    .command('check')
+  withEnvironment(env.command('check'))
     .description('play an environment without a model: with right and empty answers, random text, malformed tool calls')
-    .argument('[file:name]', 'the environment; not needed if a configuration names it')
-    .option('--config <settings>', 'its settings as a JSON object, or a configuration file (YAML or JSON)')
-    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
-    .option('--input <file>', 'a data set of problems, if the environment has none')
     .option('--n <rows>', 'number of problems to play', Number, 16)
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
+  withEnvironment(env.command('serve'))
+    .description('let trainers that speak OpenEnv’s protocol play an environment')
+    .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
+    .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8001)', portNumber)
+    .option('--max-sessions <count>', 'how many sessions may be open at once (default: 64)', Number)
+    .option('--json', 'print one JSON object on stdout, as soon as it listens')
+    .addHelpText('before', SERVE_EXAMPLES)
+    .action(cli.action((reference: string | undefined, flags: ServeFlags) => runServer(cli, reference, flags)));
   return env;
 }
 
-async function runCheck({ output }: Cli, reference: string | undefined, { config, set, input, n }: CheckFlags) {
-  const { checkEnvironment } = await import('../../checks/check-environment.ts');
+function withEnvironment(command: Command): Command {
+  return command
+    .argument('[file:name]', 'the environment; not needed if a configuration names it')
+    .option('--config <settings>', 'its settings as a JSON object, or a configuration file (YAML or JSON)')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--input <file>', 'a data set of problems, if the environment has none');
+}
+
+async function configOf(reference: string | undefined, { config, set, input }: EnvironmentFlags) {
   const { environmentConfig } = await import('../../user-code/environments/environment-config.ts');
-  const result = await checkEnvironment(
-    environmentConfig({
-      settings: set,
-      ...(reference !== undefined && { reference }),
-      ...(config !== undefined && { config }),
-      ...(input !== undefined && { dataset: input }),
-    }),
-    n,
+  return environmentConfig({ settings: set, ...given({ reference, config, dataset: input }) });
+}
+
+async function runServer({ output }: Cli, reference: string | undefined, flags: ServeFlags) {
+  const { serveEnvironment } = await import('../../openenv/serve-environment.ts');
+  const config = await configOf(reference, flags);
+  const { host, port, maxSessions } = flags;
+  return serveUntilStopped(
+    () => serveEnvironment(config, given({ host, port, maxSessions })),
+    ({ url, isLocal, problems }) => {
+      const common = { ok: true, schema: 'env.serve.result/1', command: 'env serve' };
+      const socket_url = `${url.replace('http', 'ws')}/ws`;
+      const warning = isLocal ? {} : { warning: OPEN };
+      output.result({ ...common, url, socket_url, problems, ...warning }, `sessions at ${socket_url}; Ctrl-C ends it`);
+      if (!isLocal) output.warningLine(OPEN);
+    },
   );
+}
+
+async function runCheck({ output }: Cli, reference: string | undefined, flags: CheckFlags) {
+  const { checkEnvironment } = await import('../../checks/check-environment.ts');
+  const result = await checkEnvironment(await configOf(reference, flags), flags.n);
   const error = checkError('ENVIRONMENT_CHECK_FAILED', result.checks);
   const envelope = { ok: !error, schema: 'env.check.result/1', command: 'env check' };
   return output.outcome(

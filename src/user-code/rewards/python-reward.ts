@@ -1,7 +1,7 @@
 // Reward functions that users write in Python, run in Python processes.
 import { GradusError, messageOf } from '../../errors.ts';
 import { meanMetrics } from '../../logging.ts';
-import type { Message } from '../../message.ts';
+import { openAiMessage } from '../../message.ts';
 import type { Progress, RemoteReward, RewardData, RewardFault } from '../../scoring.ts';
 import { PythonCode, type PythonCodeOptions } from '../../workers/python-code.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
@@ -52,7 +52,7 @@ export async function loadPythonReward(
 
 function asMessages({ prompts, completions, completionIds, results, columns, progress }: RewardData) {
   return {
-    prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
+    prompts: prompts.map((messages) => messages.map(openAiMessage)),
     completions: completions.map((content) => [{ role: 'assistant', content }]),
     completion_ids: completionIds,
     // Each value that agents returned is one more named argument, like a column.
@@ -78,21 +78,4 @@ const beforeAnyRun: Progress = { step: 0, maxSteps: 1 };
 /** The fields of TRL's trainer state that a run has. */
 function trainerState({ step, maxSteps }: Progress = beforeAnyRun) {
   return { trainer_state: { global_step: step, max_steps: maxSteps } };
-}
-
-/** A message in the format of chat templates and TRL. */
-function huggingFaceMessage({ role, content, name, reasoningContent, toolCalls, toolCallId }: Message): object {
-  const calls = toolCalls?.map((call) => ({
-    id: call.id,
-    type: 'function',
-    function: { name: call.name, arguments: call.arguments },
-  }));
-  return {
-    role,
-    content,
-    ...(name !== undefined && { name }),
-    ...(reasoningContent !== undefined && { reasoning_content: reasoningContent }),
-    ...(calls && { tool_calls: calls }),
-    ...(toolCallId && { tool_call_id: toolCallId }),
-  };
 }

@@ -1,0 +1,57 @@
+// An episode that somebody leads from outside: it waits in each turn until it is told what the policy does.
+import type { Config } from '../config/schema.ts';
+import { puppet } from '../loop/puppet.ts';
+import { RolloutGenerator } from '../loop/rollout-generator.ts';
+import type { Action, Example, Reward, State, Trajectory } from '../rl.ts';
+import { rolloutOptions } from '../setup/setup.ts';
+import type { Task } from '../setup/task.ts';
+
+/** Where an episode stands: it waits for an action, or it is over. */
+export type Moment = { readonly state: State } | { readonly trajectory: Trajectory; readonly reward: Reward };
+
+export class LedEpisode {
+  readonly #ended: Promise<Moment>;
+  #asked = Promise.withResolvers<Moment>();
+  #decided = Promise.withResolvers<Action | undefined>();
+  #isClosed = false;
+
+  /** Starts the episode. Its turns and the time of its environment are limited as in training; tokens are not, since it sees none. */
+  constructor(task: Task, config: Config, example: Example) {
+    const { policy, renderer } = puppet((_, state) => {
+      if (this.#isClosed) return undefined;
+      this.#asked.resolve({ state });
+      return this.#decided.promise;
+    });
+    const { maxEpisodeTokens: _, ...limits } = rolloutOptions(config);
+    const options = { ...limits, failFast: false, retries: 0 };
+    const generator = new RolloutGenerator(task.environment, renderer, options);
+    const score = async (trajectory: Trajectory): Promise<Moment> => {
+      const [reward] = await task.rewardModel.score(example, [trajectory]);
+      return { trajectory, reward: reward! };
+    };
+    const played = generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
+    this.#ended = played.then(([trajectories]) => score(trajectories![0]!));
+    // It may fail after its client has gone.
+    this.#ended.catch(() => {});
+  }
+
+  /** The moment at which it next waits, or its end. Rejects with the errors of rewards that end a training, too. */
+  next(): Promise<Moment> {
+    return Promise.race([this.#asked.promise, this.#ended]);
+  }
+
+  /** Does what is decided, and waits for what comes of it. */
+  act(action: Action): Promise<Moment> {
+    const decided = this.#decided;
+    this.#asked = Promise.withResolvers();
+    this.#decided = Promise.withResolvers();
+    decided.resolve(action);
+    return this.next();
+  }
+
+  /** Ends it as cancelled, so that its environment is released. */
+  close(): void {
+    this.#isClosed = true;
+    this.#decided.resolve(undefined);
+  }
+}

@@ -1,0 +1,185 @@
+// An environment served over OpenEnv's protocol: sessions, walls, and what clients are told that do wrong.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { WebSocket } from 'ws';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { environmentConfig } from '../user-code/environments/environment-config.ts';
+import { type EnvironmentServing, serveEnvironment } from './serve-environment.ts';
+
+const folder = temporaryFolder('openenv');
+const entry = join(import.meta.dirname, '../index.ts');
+
+writeFileSync(
+  join(folder, 'envs.ts'),
+  `import { agentEnvironment, multiTurn, tool, toolEnvironment, z } from ${JSON.stringify(entry)};
+const rows = Array.from({ length: 5 }, (_, i) => ({ question: String(i) + '+1', answer: String(i + 1) }));
+const buildDataset = () => ({ train: rows });
+const prompt = ({ question }) => [{ role: 'user', content: question }];
+export const sums = toolEnvironment({
+  prompt,
+  tools: [tool({ name: 'add', description: 'adds', parameters: z.strictObject({ a: z.number(), b: z.number() }), execute: ({ a, b }) => a + b })],
+  scores: { solved: ({ example, messages }) => Number(messages.at(-1).content === example.answer) },
+  buildDataset,
+});
+export const throws = multiTurn({ prompt, respond: () => { throw new Error('no such room'); }, scores: { solved: () => 1 }, buildDataset });
+export const agent = agentEnvironment({ run: () => ({ text: '' }), scores: { solved: () => 1 }, buildDataset });
+`,
+);
+
+function open(name: string, changes: readonly string[] = [], maxSessions?: number): Promise<EnvironmentServing> {
+  const config = environmentConfig({ reference: join(folder, `envs.ts:${name}`), settings: changes });
+  return serveEnvironment(config, { port: 0, ...(maxSessions !== undefined && { maxSessions }) });
+}
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+  readonly tool_calls: readonly { readonly function: object }[];
+}
+
+/** What a server sends: the keys of an observation, a state or an error. */
+interface Answer {
+  readonly type: string;
+  readonly data: {
+    readonly observation: {
+      readonly messages: readonly Message[];
+      readonly tools: readonly { readonly function: { readonly name: string } }[];
+    };
+    readonly reward: number | null;
+    readonly done: boolean;
+    readonly metadata: {
+      readonly index: number;
+      readonly stop_reason?: string;
+      readonly rewards?: object;
+      readonly error?: string;
+    };
+    readonly code?: string;
+  };
+}
+
+/** A client of one session: sends a message, or any text, and waits for its answer. */
+async function connect({ url }: EnvironmentServing, headers: Readonly<Record<string, string>> = {}) {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, { headers });
+  await once(socket, 'open');
+  return {
+    socket,
+    async ask(message: unknown): Promise<Answer> {
+      socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+      const [data] = await once(socket, 'message');
+      return JSON.parse(String(data));
+    },
+  };
+}
+
+let sums: EnvironmentServing;
+before(async () => {
+  sums = await open('sums', ['max_turns=4']);
+});
+after(() => sums.close());
+
+test('an episode is played to its reward', async () => {
+  const { socket, ask } = await connect(sums);
+  const first = await ask({ type: 'reset', data: { index: 2, episode_id: 'mine', unread: undefined } });
+  assert.equal(first.type, 'observation');
+  assert.deepEqual(first.data.observation.messages, [{ role: 'user', content: '2+1' }]);
+  assert.equal(first.data.observation.tools[0]!.function.name, 'add');
+  assert.deepEqual([first.data.reward, first.data.done], [null, false]);
+  const called = await ask({ type: 'step', data: { tool: 'add', arguments: { a: 2, b: 1 }, metadata: {} } });
+  const [, call, answer] = called.data.observation.messages;
+  assert.deepEqual(
+    [call!.tool_calls[0]!.function, answer!.role, answer!.content],
+    [{ name: 'add', arguments: { a: 2, b: 1 } }, 'tool', '3'],
+  );
+  const written = { message: 'I call <tool_call>{"name": "add", "arguments": {"a": 2, "b": 2}}</tool_call>' };
+  const again = await ask({ type: 'step', data: written });
+  assert.equal(again.data.observation.messages.at(-1)!.content, '4');
+  assert.deepEqual((await ask({ type: 'state' })).data, {
+    episode_id: 'mine',
+    step_count: 2,
+    split: 'train',
+    index: 2,
+  });
+  const last = await ask({ type: 'step', data: { message: { content: '3' } } });
+  assert.deepEqual([last.data.reward, last.data.done, last.data.metadata.stop_reason], [1, true, 'completed']);
+  assert.deepEqual(last.data.metadata.rewards, { solved: 1 });
+  socket.send(JSON.stringify({ type: 'close' }));
+  await once(socket, 'close');
+});
+
+test('sessions are apart, and problems come in order, by seed or by index', async () => {
+  const clients = await Promise.all(Array.from({ length: 6 }, () => connect(sums)));
+  const asked = await Promise.all(clients.map(({ ask }) => ask({ type: 'reset', data: {} })));
+  const indices = asked.map(({ data }) => data.metadata.index).sort();
+  assert.equal(new Set(indices).size, 5, 'six resets go through five problems and begin again');
+  const seeded = await clients[0]!.ask({ type: 'reset', data: { seed: 13 } });
+  assert.equal(seeded.data.metadata.index, 3);
+  for (const { socket } of clients) socket.terminate();
+});
+
+test('wrong messages are answered with a code, and the session goes on', async () => {
+  const { socket, ask } = await connect(sums);
+  const codeOf = async (message: unknown) => (await ask(message)).data.code;
+  assert.equal(await codeOf({ type: 'step', data: { message: 'x' } }), 'EXECUTION_ERROR');
+  assert.equal(await codeOf('{"type": "reset"'), 'INVALID_JSON');
+  assert.equal(await codeOf({ type: 'dance' }), 'UNKNOWN_TYPE');
+  assert.equal(await codeOf('null'), 'UNKNOWN_TYPE');
+  assert.equal(await codeOf({ type: 'reset', data: { idx: 1 } }), 'VALIDATION_ERROR');
+  assert.equal(await codeOf({ type: 'reset', data: { index: 5 } }), 'VALIDATION_ERROR');
+  assert.equal(await codeOf({ type: 'reset', data: { split: 'eval' } }), 'VALIDATION_ERROR');
+  assert.equal((await ask({ type: 'reset' })).type, 'observation');
+  for (const data of [{}, { message: 1 }, { message: 'a', tool: 'add' }, { message: { role: 'user', content: '' } }]) {
+    assert.equal(await codeOf({ type: 'step', data }), 'VALIDATION_ERROR');
+  }
+  for (const message of ['a', 'b', 'c'])
+    await ask({ type: 'step', data: { message: `<tool_call>${message}</tool_call>` } });
+  const cut = await ask({ type: 'step', data: { message: '<tool_call>d</tool_call>' } });
+  assert.equal(cut.data.metadata.stop_reason, 'max_turns');
+  assert.equal(await codeOf({ type: 'step', data: { message: '' } }), 'EXECUTION_ERROR');
+  socket.terminate();
+});
+
+test('an environment that throws ends its episode without a reward', async () => {
+  const server = await open('throws', ['max_turns=3']);
+  const { ask } = await connect(server);
+  await ask({ type: 'reset' });
+  const { data } = await ask({ type: 'step', data: { message: 'hello' } });
+  assert.deepEqual([data.reward, data.done, data.metadata.stop_reason], [null, true, 'error']);
+  assert.match(data.metadata.error!, /no such room/);
+  assert.equal((await ask({ type: 'reset' })).type, 'observation');
+  await server.close();
+});
+
+test('more sessions than there may be are told so, and messages have a limit', async () => {
+  const server = await open('sums', [], 1);
+  const { socket } = await connect(server);
+  const late = new WebSocket(`${server.url.replace('http', 'ws')}/ws`);
+  const [told] = await once(late, 'message');
+  assert.equal(JSON.parse(String(told)).data.code, 'CAPACITY_REACHED');
+  await once(late, 'close');
+  socket.send('x'.repeat(5 * 1024 * 1024));
+  const [code] = await once(socket, 'close');
+  assert.equal(code, 1009);
+  const { ask } = await connect(server);
+  assert.equal((await ask({ type: 'reset' })).type, 'observation', 'the place of a session that ended is free');
+  await server.close();
+});
+
+test('web pages of others do not play', async () => {
+  await assert.rejects(connect(sums, { origin: 'https://evil.example' }), /403/);
+  await assert.rejects(connect(sums, { host: 'rebound.example' }), /403/);
+  const health = await fetch(`${sums.url}/health`);
+  assert.deepEqual(await health.json(), { status: 'healthy' });
+  const { action } = (await (await fetch(`${sums.url}/schema`)).json()) as { action: { anyOf: unknown[] } };
+  assert.equal(action.anyOf.length, 2);
+  const asked = request(`${sums.url}/health`, { headers: { host: 'rebound.example' } }).end();
+  const [answer] = await once(asked, 'response');
+  assert.equal(answer.statusCode, 403);
+});
+
+test('an agent plays by itself, and is not served', async () => {
+  await assert.rejects(open('agent'), { code: 'ENVIRONMENT_NOT_SERVED' });
+});
