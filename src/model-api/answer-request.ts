@@ -1,6 +1,8 @@
 // Answers one request: reads it, checks it, and sends what its route makes of it, whole or as a stream of events. Errors are told as its clients read them.
+
+import { setTimeout as after } from 'node:timers/promises';
 import type { Context } from 'hono';
-import { streamSSE } from 'hono/streaming';
+import { streamSSE, stream as streamText } from 'hono/streaming';
 import { GradusError, messageOf } from '../errors.ts';
 import { errorBody } from './anthropic/error-body.ts';
 import { ApiError, parsed } from './openai/api-error.ts';
@@ -22,18 +24,25 @@ export async function bodyOf(c: Context): Promise<unknown> {
   }
 }
 
-/** Throws an `ApiError` for a request that cannot be answered. Once a stream has begun, failures are its last event. */
+/** After so many milliseconds without a word an answer begins with nothing: clients give up on servers that stay silent for minutes. */
+const LONGEST_SILENCE = 30_000;
+
+/**
+ * Throws an `ApiError` for a request that cannot be answered. Once an answer has begun, failures are its last event, or its body.
+ * @param silence the most milliseconds in which nothing is sent
+ */
 export async function answer<R extends Streamable>(
   c: Context,
   model: AnsweringModel,
   { schema, whole, pieces, end }: Route<R>,
   body: unknown,
   onError: (error: unknown) => void,
+  silence = LONGEST_SILENCE,
 ): Promise<Response> {
   assertFewValues(body);
   const request = parsed(schema, body);
   const { signal } = c.req.raw;
-  if (!request.stream) return c.json(await whole(model, request, signal));
+  if (!request.stream) return answerWhole(c, whole(model, request, signal), onError, silence);
   const chunks = new Buffered<Chunk>();
   pieces(model, request, signal, (chunk) => chunks.push(chunk)).then(
     () => chunks.end(),
@@ -41,12 +50,15 @@ export async function answer<R extends Streamable>(
   );
   const reader = chunks[Symbol.asyncIterator]();
   // Until something has been sent, the status can still report an error.
-  const first = await reader.next();
+  const first = reader.next();
+  await within(first, silence);
   return streamSSE(c, async (stream) => {
     const send = (chunk: Chunk) =>
       stream.writeSSE({ data: JSON.stringify(chunk), ...(chunk.type !== undefined && { event: chunk.type }) });
     try {
-      for (let next = first; !next.done; next = await reader.next()) await send(next.value);
+      // A comment, which clients pass over.
+      const heard = (next: typeof first) => spoken(next, silence, () => stream.write(': waiting\n\n'));
+      for (let next = await heard(first); !next.done; next = await heard(reader.next())) await send(next.value);
       if (end !== undefined) await stream.writeSSE({ data: end });
     } catch (error) {
       if (signal.aborted) return;
@@ -57,6 +69,42 @@ export async function answer<R extends Streamable>(
       });
     }
   });
+}
+
+/** Sends an answer in one piece. Spaces before JSON mean nothing. */
+async function answerWhole(
+  c: Context,
+  answer: Promise<object>,
+  onError: (error: unknown) => void,
+  silence: number,
+): Promise<Response> {
+  if (await within(answer, silence)) return c.json(await answer);
+  c.header('content-type', 'application/json');
+  return streamText(c, async (stream) => {
+    try {
+      await stream.write(JSON.stringify(await spoken(answer, silence, () => stream.write(' '))));
+    } catch (error) {
+      if (c.req.raw.signal.aborted) return;
+      onError(error);
+      await stream.write(JSON.stringify(bodyFor(c, new ApiError(500, 'internal_error', messageOf(error)))));
+    }
+  });
+}
+
+/** The value of a promise; `speak` is called whenever it has kept silent for so many milliseconds. */
+async function spoken<T>(value: Promise<T>, silence: number, speak: () => Promise<unknown>): Promise<T> {
+  while (!(await within(value, silence))) await speak();
+  return value;
+}
+
+/** Whether a promise is fulfilled in time. Throws what it is rejected with. */
+async function within(value: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const stop = new AbortController();
+  try {
+    return await Promise.race([value.then(() => true), after(milliseconds, false, { signal: stop.signal })]);
+  } finally {
+    stop.abort();
+  }
 }
 
 /** The answer to a request that failed. */
