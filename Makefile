@@ -29,6 +29,7 @@ test-engines: setup
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
 	-node scripts/fetch-chromium.ts
+	-scripts/fetch-mastra.sh
 	$(run) test:engines
 
 # Backend tinker against a real server, skyrl-tx on the CPU: 2.3 GB more, so that test-engines skips it until this was run once.

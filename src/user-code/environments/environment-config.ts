@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { call, option } from '../../common/words.ts';
 import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
+import { namesNoFile } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 
@@ -20,7 +21,7 @@ export interface EnvironmentArguments {
 /** Throws `USAGE` if there is no environment, and the errors of loading a configuration. */
 export function environmentConfig({ reference, config, settings = [], dataset }: EnvironmentArguments): Config {
   const own = {
-    ...(reference !== undefined && { environment: resolve(reference) }),
+    ...(reference !== undefined && { environment: namesNoFile(reference) ? reference : resolve(reference) }),
     ...(dataset !== undefined && { dataset: resolve(dataset) }),
   };
   if (config !== undefined && !config.trimStart().startsWith('{')) {
