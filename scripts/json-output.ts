@@ -19,7 +19,8 @@ const introduction = `# What the command prints under \`--json\`
 With \`--json\` stdout holds exactly one JSON object on one line, whether the command succeeds or fails; everything for people is
 on stderr. \`ok\` says whether the command did what was asked, \`command\` names it, and
 \`schema\` names the object's schema: \`gradus schema NAME\` prints it as JSON Schema. A failure has \`ok: false\`, an
-\`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. Later versions may add keys. A version that
+\`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. If a configuration is wrong,
+\`error.problems\` lists all that is wrong with it, with \`path\`, \`line\`, \`hint\` and \`rename_to\`, the key that was meant. Later versions may add keys. A version that
 removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`.
 
 With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.

@@ -20,6 +20,21 @@ export interface ErrorDetails {
   /** @default 'invalid' */
   readonly kind?: ErrorKind;
   readonly cause?: unknown;
+  /** Everything that is wrong, this error first, where more than the first fault was looked for. */
+  readonly problems?: readonly Problem[];
+}
+
+/** One of several faults of a configuration. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  /** The key. */
+  readonly path?: string;
+  /** The line of the file that gives it. */
+  readonly line?: number;
+  /** The key that was meant. */
+  readonly rename_to?: string;
 }
 
 /** An error with a stable `code` (upper case, underscores), a message and a hint, without known secrets. Line breaks in the message become spaces. */
@@ -29,6 +44,7 @@ export class GradusError extends Error {
   readonly hint: string | undefined;
   readonly path: string | undefined;
   readonly kind: ErrorKind;
+  readonly problems: readonly Problem[];
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(
@@ -39,6 +55,7 @@ export class GradusError extends Error {
     this.hint = details.hint === undefined ? undefined : inShort(redacted(details.hint), MOST_HINT);
     this.path = details.path === undefined ? undefined : inShort(details.path);
     this.kind = details.kind ?? 'invalid';
+    this.problems = details.problems ?? [];
   }
 }
 

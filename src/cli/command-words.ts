@@ -22,6 +22,7 @@ const commands: Readonly<Record<Deed, string>> = {
   listRewards: 'rewards list',
   testRewards: 'rewards test',
   serveRewards: 'rewards serve',
+  listKeys: 'config-schema',
   listPresets: 'presets',
   sweep: 'sweep',
   tag: 'runs tag',

@@ -1,6 +1,6 @@
 // The output of commands, without known secrets: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
 import { redacted, redactedValue } from '../common/redaction.ts';
-import { codeOf, GradusError, messageOf } from '../errors.ts';
+import { codeOf, GradusError, messageOf, type Problem } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
@@ -101,13 +101,15 @@ export class Output {
   failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
     if (this.mode !== 'text')
       this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');
-    const { message, hint } = failure.error;
+    const { message, hint, problems = [] } = failure.error;
+    // The error about an unknown key tells of all.
+    for (const problem of problems.slice(1)) if (problem.code !== 'CONFIG_UNKNOWN_KEY') this.errorLine(problem);
     const dir = this.#run?.dir;
     const isNamed = dir === undefined || message.includes(dir);
     this.errorLine({ message: isNamed ? message : `${dir}: ${message}`, ...(hint !== undefined && { hint }) });
   }
 
-  errorLine({ message, hint }: { message: string; hint?: string }): void {
+  errorLine({ message, hint }: Pick<Problem, 'message' | 'hint'>): void {
     const label = this.color ? '\u001b[31merror:\u001b[39m' : 'error:';
     // Hints may hold names of files and values of others, which can hold anything.
     this.note(`${label} ${withoutControls(`${message}${hint ? ` (${this.suggested(hint)})` : ''}`)}`);
@@ -135,6 +137,7 @@ export interface DescribedError {
   readonly message: string;
   readonly hint?: string;
   readonly path?: string;
+  readonly problems?: readonly Problem[];
 }
 
 /** Describes any error by a code, one line and a hint. */
@@ -152,5 +155,6 @@ export function describeError(error: unknown): DescribedError {
     ...(typeof hint === 'string' && { hint }),
     ...(code === 'UNEXPECTED' && { hint: 'set GRADUS_DEBUG=1 to see where it happened' }),
     ...(error instanceof GradusError && error.path !== undefined && { path: error.path }),
+    ...(error instanceof GradusError && error.problems.length > 0 && { problems: error.problems }),
   };
 }

@@ -19,6 +19,14 @@ for (const [name, expected] of [
   test(`nearest to ${JSON.stringify(name)} is ${expected}`, () => assert.equal(nearest(name, names), expected));
 }
 
+test('a name that begins another is near, unless it begins several', () => {
+  const keys = ['taskset', 'taskset_config', 'eval_split', 'eval_fraction', 'lora'];
+  assert.deepEqual(
+    ['task', 'tas', 'eval', 'tasksets', 'dataset_'].map((name) => nearest(name, keys)),
+    ['taskset', undefined, undefined, 'taskset', undefined],
+  );
+});
+
 test('a hint lists the names and the one that was probably meant', () => {
   assert.equal(existingNames('anser', names), 'there is: question, answer, id; did you mean "answer"?');
   assert.equal(existingNames('solution', names), 'there is: question, answer, id');

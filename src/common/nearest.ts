@@ -2,7 +2,7 @@
 import { GradusError } from '../errors.ts';
 
 /**
- * The candidate with the fewest edits from `name`, ignoring case; `undefined` if it has more than `mostEdits`.
+ * The candidate with the fewest edits from `name`, ignoring case; else the only one that begins with it; `undefined` if there is none with at most `mostEdits`.
  * @param mostEdits default: a third of the letters
  */
 export function nearest(
@@ -12,14 +12,27 @@ export function nearest(
 ): string | undefined {
   let best: string | undefined;
   let fewest = mostEdits + 1;
-  for (const candidate of candidates) {
+  const all = [...candidates];
+  for (const candidate of all) {
     const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) {
       fewest = edits;
       best = candidate;
     }
   }
-  return best;
+  return best ?? onlyContinuation(name, all);
+}
+
+/** Letters that are enough to mean a longer name. */
+const FEWEST_LETTERS = 4;
+
+/** `taskset` for `task`; `undefined` if several names go on from this one. */
+function onlyContinuation(name: string, candidates: readonly string[]): string | undefined {
+  if (name.length < FEWEST_LETTERS) return undefined;
+  const longer = candidates.filter((candidate) => candidate.toLowerCase().startsWith(name.toLowerCase()));
+  // `taskset` begins `taskset_config`.
+  const [first] = longer.toSorted((a, b) => a.length - b.length);
+  return first !== undefined && longer.every((candidate) => candidate.startsWith(first)) ? first : undefined;
 }
 
 /** The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (Damerau 1964, each place edited once). */

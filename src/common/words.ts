@@ -20,6 +20,7 @@ export type Deed =
   | 'checkEnvironment'
   | 'listRewards'
   | 'testRewards'
+  | 'listKeys'
   | 'listPresets'
   | 'sweep'
   | 'tag'
@@ -102,6 +103,7 @@ const functions: Readonly<Record<Deed, string | { readonly said: (subject: strin
   listRewards: said('docs/rewards.md'),
   testRewards: said('a test of the reward'),
   serveRewards: said('gradus_rewards.py'),
+  listKeys: said('docs/agent/hyper-parameters.md'),
   listPresets: said('docs/agent/hyper-parameters.md'),
   sweep: 'sweep',
   tag: said('labels.json of the run'),

@@ -211,37 +211,36 @@ const required: readonly Requirement[] = [
   },
 ];
 
-/** Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`. */
-export function assertConsistent(config: Config, placeOf: (path: readonly string[]) => string): void {
+/** Each contradiction as `CONFIG_CONFLICT`, and what every run needs as `CONFIG_MISSING`. */
+export function* inconsistencies(config: Config, placeOf: (path: readonly string[]) => string): Generator<GradusError> {
   // A key that only repeats its default counts as not given, so that a resolved configuration can be run again.
   const isGiven = (key: Key) => !isDeepStrictEqual(config[key], configDefaults[key]);
-  const conflict = (key: Key, fault: string, hint: string) => {
-    throw new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });
-  };
+  const conflict = (key: Key, fault: string, hint: string) =>
+    new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });
 
   for (const keys of exclusive) {
     const [first, second] = keys.filter(isGiven);
-    if (first && second) conflict(second, `and ${first} exclude one another`, `leave one of ${keys.join(', ')}`);
+    if (first && second) yield conflict(second, `and ${first} exclude one another`, `leave one of ${keys.join(', ')}`);
   }
   for (const [key, others] of Object.entries(needs) as [Key, readonly Key[]][]) {
     if (!isGiven(key) || others.some(isGiven)) continue;
     const other = others.join(' or ');
-    conflict(key, `has no effect without ${other}`, `remove ${key} or add ${other}`);
+    yield conflict(key, `has no effect without ${other}`, `remove ${key} or add ${other}`);
   }
   for (const { keys, what, hint, unless } of required) {
     if (keys.some((key) => isGiven(key)) || unless?.(config)) continue;
-    throw new GradusError('CONFIG_MISSING', `${placeOf([])}: ${keys.join(' or ')} is missing: ${what}`, {
+    yield new GradusError('CONFIG_MISSING', `${placeOf([])}: ${keys.join(' or ')} is missing: ${what}`, {
       hint: textOf(hint),
       path: keys[0]!,
     });
   }
   for (const [key, losses] of Object.entries(lossesWith) as [Key, readonly LossType[]][]) {
     if (!isGiven(key) || losses.includes(config.loss_type)) continue;
-    conflict(key, `has no effect with loss_type ${config.loss_type}`, `it is for ${losses.join(', ')}`);
+    yield conflict(key, `has no effect with loss_type ${config.loss_type}`, `it is for ${losses.join(', ')}`);
   }
-  for (const { key, fault, hint, holds } of contradictions) if (holds(config)) conflict(key, fault, textOf(hint));
+  for (const { key, fault, hint, holds } of contradictions) if (holds(config)) yield conflict(key, fault, textOf(hint));
   const ceiling = 1 + (config.epsilon_high ?? config.epsilon);
   if (config.delta !== null && config.delta <= ceiling) {
-    conflict('delta', `must be more than 1 + epsilon_high = ${ceiling}`, 'raise delta or leave it out');
+    yield conflict('delta', `must be more than 1 + epsilon_high = ${ceiling}`, 'raise delta or leave it out');
   }
 }

@@ -35,7 +35,7 @@ for (const [of, least] of [
     const untold = names[of]!.filter((name) => {
       const hint = hintTo(name);
       // A list of all keys is no help, nor is a key that is merely spelt alike.
-      return hint?.startsWith('the keys here are') || (hint?.startsWith('did you mean') && !hint.endsWith(`.${name}?`));
+      return hint?.startsWith('of the keys here') || (hint?.startsWith('did you mean') && !hint.endsWith(`.${name}?`));
     });
     assert.deepEqual(untold, []);
   });

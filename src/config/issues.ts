@@ -1,8 +1,8 @@
 // Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
-import { named, nearest } from '../common/nearest.ts';
+import { named, nearest, nearestNames } from '../common/nearest.ts';
 import { closestIssue, expectation, type Issue, short } from '../common/schema-check.ts';
-import { type Text, textOf } from '../common/words.ts';
+import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
 import { foreignNames, foreignValues } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
@@ -16,13 +16,38 @@ export interface IssueContext {
   readonly placeOf: (path: KeyPath) => string;
 }
 
-/** All unknown keys as `CONFIG_UNKNOWN_KEY`; if there are none, the first issue as `CONFIG_MISSING` or `CONFIG_INVALID`. */
-export function configError(issues: readonly Issue[], context: IssueContext): GradusError {
-  const unknown = issues
-    .map(closestIssue)
-    .flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : []));
-  if (unknown.length > 0) return unknownKeys(unknown, context);
-  const issue = closestIssue(issues[0]!);
+/** What is wrong with a key. */
+export interface Fault {
+  readonly error: GradusError;
+  /** Of the first unknown key: the error that tells of all of them. */
+  readonly together?: GradusError;
+  readonly path: KeyPath;
+  /** The key that an unknown one stands for. */
+  readonly renameTo?: string | undefined;
+}
+
+/** The faults of a configuration that its schema finds: unknown keys first. */
+export function schemaFaults(issues: readonly Issue[], context: IssueContext): readonly [Fault, ...Fault[]] {
+  const closest = issues.map(closestIssue);
+  const unknown = closest
+    .flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : []))
+    .flatMap((path) => insideSection(path, context.value));
+  const [first, ...others] = [
+    ...unknown.slice(0, MOST_HINTS).map((path, i) => ({
+      error: unknownKeys([path], context),
+      ...(i === 0 && { together: unknownKeys(unknown, context) }),
+      path,
+      renameTo: renameOf(path),
+    })),
+    ...closest
+      .filter(({ code }) => code !== 'unrecognized_keys')
+      .map((issue) => ({ error: valueError(issue, context), path: issue.path })),
+  ];
+  return [first!, ...others];
+}
+
+/** `CONFIG_MISSING` or `CONFIG_INVALID`. */
+function valueError(issue: Issue, context: IssueContext): GradusError {
   const path = dotted(issue.path);
   const got = valueAt(context.value, issue.path);
   if (got === undefined && issue.path.length > 0) {
@@ -86,14 +111,13 @@ const LONGEST_NAME = 120;
 const MOST_HINTS = 1000;
 
 /** One error for all unknown keys, so that a configuration of another system can be corrected in one go. */
-function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
-  const unknown = paths.flatMap((path) => insideSection(path, context.value));
+function unknownKeys(unknown: readonly KeyPath[], context: IssueContext): GradusError {
   const [first, ...others] = unknown;
   const name = shortened(dotted(first!), LONGEST_NAME);
   const what = `${context.placeOf(first!)}: unknown key ${name}`;
   if (others.length === 0) {
     return new GradusError('CONFIG_UNKNOWN_KEY', what, {
-      hint: meaning(first!) ?? `the keys ${siblingNames(first!)}`,
+      hint: meaning(first!) ?? siblingNames(first!),
       path: name,
     });
   }
@@ -129,11 +153,17 @@ function siblingsOf(path: KeyPath): string[] {
   return Object.keys(propertiesOf(schemaAt(path.slice(0, -1))));
 }
 
+/** So many names are worth reading; of more, the nearest are named. */
+const FEW_NAMES = 12;
+
 /** The keys that exist where an unknown one was given, or where its section was given if that is unknown too. */
 function siblingNames(path: KeyPath): string {
   const parent = path.slice(0, -1);
-  if (siblingsOf(path).length === 0 && parent.length > 0) return siblingNames(parent);
-  return `${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblingsOf(path).join(', ')}`;
+  const names = siblingsOf(path);
+  if (names.length === 0 && parent.length > 0) return siblingNames(parent);
+  const where = parent.length > 0 ? `of ${dotted(parent)}` : 'here';
+  if (names.length <= FEW_NAMES) return `the keys ${where} are ${names.join(', ')}`;
+  return `of the keys ${where}, ${nearestNames(String(path.at(-1)), names)}; ${call('listKeys')} has all`;
 }
 
 /** Whether a key is in a section that our schema does not have. */
@@ -206,13 +236,28 @@ function meaning(path: KeyPath): string | undefined {
   }
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
   if (isInForeignSection(path)) return undefined;
-  const siblings = siblingsOf(path);
-  const isAtTop = parent.length === 0 || (parent[0] === 'stages' && parent.length === 2);
-  const meant = nearest(key, siblings) ?? (isAtTop ? keysInSections(key)[0] : undefined);
+  const meant = nearKey(path);
   if (meant === undefined && parent.findLast((part) => typeof part === 'string') === 'reward') {
     return `settings of a reward stand in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
   }
-  return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
+  return meant && `did you mean ${meant}?`;
+}
+
+/** The key that an unknown one is a misspelling or the beginning of, or that it is without its section. */
+function nearKey(path: KeyPath): string | undefined {
+  const key = String(path.at(-1));
+  const parent = path.slice(0, -1);
+  const isAtTop = parent.length === 0 || (parent[0] === 'stages' && parent.length === 2);
+  const near = nearest(key, siblingsOf(path));
+  if (near !== undefined) return dotted([...parent, near]);
+  return isAtTop ? keysInSections(key)[0] : undefined;
+}
+
+/** The key that an unknown one stands for; `undefined` if it takes a sentence to say what to do, or nothing resembles it. */
+function renameOf(path: KeyPath): string | undefined {
+  const ours = foreignName(path);
+  if (ours !== undefined) return ours.includes(' ') ? undefined : ours;
+  return isInForeignSection(path) ? undefined : nearKey(path);
 }
 
 interface JsonSchema {

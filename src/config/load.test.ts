@@ -110,8 +110,8 @@ describe('an unknown key is an error that names our key', () => {
     'every_steps: 3': /did you mean eval\.every_steps\?/,
     'reward: {name: contains, ignore_case: true}':
       /^settings of a reward stand in its config: .*config: \{ignore_case: /,
-    'completely_different: 1': /the keys here are .*learning_rate/,
-    'elsewhere: {deep: {down: 1}}': /the keys here are .*learning_rate/,
+    'completely_different: 1': /^of the keys here, nearest are .*; .* has all$/,
+    'elsewhere: {deep: {down: 1}}': /^of the keys here, nearest are .*; .* has all$/,
     'group_size: 8': /called num_generations/,
     'lr: 1': /called learning_rate/,
     'steps: 1': /called max_steps/,
@@ -637,4 +637,48 @@ test('stop texts are not empty, and variables of a chat template are its own', (
   refused({ chat_template_kwargs: { bos_token: '<s>' } }, 'chat_template_kwargs', /bos_token is set by the renderer/);
   const plain = { chat_template: 'none', chat_template_kwargs: { enable_thinking: false } };
   refused(plain, 'chat_template_kwargs', /chat_template: none has none/, 'CONFIG_CONFLICT');
+});
+
+test('all that is wrong with a configuration is told at once, with lines and the keys that were meant', () => {
+  const text =
+    'model: tiny\ntask: arithmetic\nreward: numeric_match\nlearning_rate: fast\nlora: {rank: 8, dropuot: 0}\nmax_steps: 0\n';
+  const wrong = refusal(text);
+  assert.equal(wrong.code, 'CONFIG_UNKNOWN_KEY');
+  assert.deepEqual(
+    wrong.problems.map(({ code, path, line, rename_to }) => [code, path, line, rename_to]),
+    [
+      ['CONFIG_UNKNOWN_KEY', 'lora.rank', 5, 'lora.r'],
+      ['CONFIG_UNKNOWN_KEY', 'lora.dropuot', 5, 'lora.dropout'],
+      ['CONFIG_UNKNOWN_KEY', 'task', 2, 'taskset'],
+      ['CONFIG_INVALID', 'learning_rate', 4, undefined],
+      ['CONFIG_INVALID', 'max_steps', 6, undefined],
+    ],
+  );
+  assert.equal(wrong.path, wrong.problems[0]!.path);
+});
+
+test('keys that are valid by themselves are checked beside unknown ones, as what was meant', () => {
+  // With its taskset the run has problems; nothing says that they are missing.
+  const { problems } = refusal(
+    'model: tiny\ntask: arithmetic\nreward: numeric_match\nmax_turns: 3\nstop_when: soon\ncurriculum: {}\n',
+  );
+  assert.deepEqual(
+    problems.map(({ code, path }) => [code, path]),
+    [
+      ['CONFIG_UNKNOWN_KEY', 'task'],
+      ['CONFIG_CONFLICT', 'max_turns'],
+      ['CONFIG_CONFLICT', 'curriculum'],
+      ['STOP_CONDITION_INVALID', 'stop_when'],
+    ],
+  );
+  const { problems: conflicts } = refusal('model: tiny\nmax_turns: 3\nloss_type: cispo\n');
+  assert.deepEqual(
+    conflicts.map(({ path }) => path),
+    ['max_turns', 'dataset', 'reward', 'loss_type'],
+  );
+});
+
+test('a hint about an unknown key is short, however many keys there are', () => {
+  const { hint } = refusal(withLine('completely_different: 1'));
+  assert.ok(hint!.length < 300, hint);
 });

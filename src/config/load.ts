@@ -7,19 +7,17 @@ import { call, option } from '../common/words.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
 import { assertNoOtherSystem } from './backend-table.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
-import { assertConsistent } from './consistency.ts';
-import { configError } from './issues.ts';
+import { schemaFaults } from './issues.ts';
 import { keepMachineSecrets } from './machine-secrets.ts';
 import { type PresetName, presetNames } from './preset-names.ts';
 import { merged, presetValues } from './presets.ts';
+import { faultsAcrossKeys, withoutUnknown, withProblems } from './problems.ts';
 import { placedPrograms, withPrograms } from './program-environments.ts';
 import { namesNoFile, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
-import { assertStages, stagesOf, stepsOfStages } from './stages.ts';
-import { parseStopCondition } from './stop-conditions.ts';
-import { assertSupported } from './support.ts';
-import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
+import { stepsOfStages } from './stages.ts';
+import { dotted, isPrefix, type KeyPath, leafPaths, valueAt, withValueAt } from './values.ts';
 
 export type Origin = 'default' | 'file' | 'setting' | `preset ${PresetName}`;
 
@@ -103,16 +101,18 @@ function resolveConfig(
   // If the engine does not exist, other errors do not matter.
   assertNoOtherSystem(valueAt(value, ['backend']), placeOf(['backend']));
   const parsed = configSchema.safeParse(value, uncompiled);
-  if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
-  const config = withLength(parsed.data);
-  assertConsistent(config, placeOf);
-  for (const condition of config.stop_when) parseStopCondition(condition, `${placeOf(['stop_when'])}: `);
-  assertStages(config, placeOf);
-  if (!anyBackend) assertSupported(config, placeOf);
-  for (const stage of config.stages.length > 0 ? stagesOf(config) : []) {
-    const placeInStage = (path: readonly PropertyKey[]) => placeOf(['stages', stage.index, ...path]);
-    assertConsistent(stage.config, placeInStage);
-    if (!anyBackend) assertSupported(stage.config, placeInStage);
+  const faults = parsed.success ? [] : schemaFaults(parsed.error.issues, { value, placeOf });
+  // Beside unknown keys, the others are checked as they would be with the keys that were meant.
+  const mended = parsed.success ? parsed.data : withoutUnknown(value, faults);
+  const config = mended && withLength(mended);
+  const more = config === undefined ? [] : [...faultsAcrossKeys(config, placeOf, anyBackend)];
+  const errors = [
+    ...faults,
+    ...more.map((error) => ({ error, path: error.path?.split('.') ?? [], renameTo: undefined })),
+  ];
+  if (errors.length > 0 || config === undefined) {
+    const lineOf = (path: KeyPath) => (isSet(path) ? undefined : source.lineOf(path));
+    throw withProblems(errors, lineOf);
   }
 
   const originOf = (path: string[]): Origin => {

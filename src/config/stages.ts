@@ -128,35 +128,40 @@ function sharedSchedule(stages: Config['stages'], index: number): { first: numbe
   return { first, last };
 }
 
-/** Throws `CONFIG_CONFLICT` for keys of a stage that have no effect in it. */
-export function assertStages({ stages, environment }: Config, placeOf: (path: readonly PropertyKey[]) => string): void {
+/** `CONFIG_CONFLICT` for each key of a stage that has no effect in it, `CONFIG_MISSING` for a stage without a length. */
+export function* faultsOfStages(
+  { stages, environment }: Config,
+  placeOf: (path: readonly PropertyKey[]) => string,
+): Generator<GradusError> {
   for (const [i, stage] of stages.entries()) {
     const conflict = (key: string, fault: string, hint: string) => {
       const path = ['stages', i, key];
-      throw new GradusError('CONFIG_CONFLICT', `${placeOf(path)}: stages.${i}.${key} ${fault}`, {
+      return new GradusError('CONFIG_CONFLICT', `${placeOf(path)}: stages.${i}.${key} ${fault}`, {
         hint,
         path: path.join('.'),
       });
     };
     const { method, name, steps, num_train_epochs } = stage;
     if (steps === null && num_train_epochs === null) {
-      throw new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: its length`, {
+      yield new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: its length`, {
         hint: `add stages.${i}.steps: NUMBER, or num_train_epochs where its data have rows`,
         path: `stages.${i}.steps`,
       });
     }
     if (steps !== null && num_train_epochs !== null) {
-      conflict('num_train_epochs', 'and steps exclude one another', 'leave one of them out');
+      yield conflict('num_train_epochs', 'and steps exclude one another', 'leave one of them out');
     }
     if (i === 0 && stage.keep_optimizer)
-      conflict('keep_optimizer', 'has no effect: there is no stage before', 'remove it');
-    if (stages.findIndex((other) => other.name === name) < i) conflict('name', `${name} is taken`, 'choose another');
+      yield conflict('keep_optimizer', 'has no effect: there is no stage before', 'remove it');
+    if (stages.findIndex((other) => other.name === name) < i)
+      yield conflict('name', `${name} is taken`, 'choose another');
     if (method === 'grpo' && stage.completion_template !== null) {
-      conflict('completion_template', 'has no effect with method grpo', 'remove it, or set method: sft');
+      yield conflict('completion_template', 'has no effect with method grpo', 'remove it, or set method: sft');
     }
     if (method !== 'sft') continue;
-    if (environment !== null) conflict('method', 'sft needs right answers, which episodes have not', 'use method grpo');
+    if (environment !== null)
+      yield conflict('method', 'sft needs right answers, which episodes have not', 'use method grpo');
     const unread = stageKeys.find((key) => key in stage && !supervisedKeys.includes(key));
-    if (unread) conflict(unread, 'has no effect with method sft', 'remove it');
+    if (unread) yield conflict(unread, 'has no effect with method sft', 'remove it');
   }
 }

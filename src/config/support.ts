@@ -18,6 +18,11 @@ function actsOn(backend: BackendName, key: string): boolean {
 
 /** Throws `CONFIG_UNSUPPORTED` for the first key that nothing acts on with this backend. */
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
+  for (const error of unsupported(config, placeOf)) throw error;
+}
+
+/** `CONFIG_UNSUPPORTED` for each key that nothing acts on with this backend. */
+export function* unsupported(config: Config, placeOf: (path: readonly string[]) => string): Generator<GradusError> {
   const { backend } = config;
   const refuses: Readonly<Record<string, Limitation>> = backendTable[backend].refuses;
   const ignored = Object.keys(config).filter((key) => !(key in refuses) && !actsOn(backend, key));
@@ -26,7 +31,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
     const value = config[key];
     const accepted: readonly unknown[] = [configDefaults[key], ...works];
     if (accepts?.(config, configDefaults) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
-    throw new GradusError(
+    yield new GradusError(
       'CONFIG_UNSUPPORTED',
       `${placeOf([key])}: ${key}: ${short(value)}: backend ${backend} ${textOf(why)}`,
       {

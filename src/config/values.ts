@@ -25,6 +25,16 @@ export function withValueAt(value: unknown, path: readonly string[], to: unknown
   return { ...object, [key]: withValueAt(valueAt(object, [key]), rest, to) };
 }
 
+/** A copy without the key at a path. */
+export function withoutValueAt(value: unknown, path: KeyPath): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  if (Array.isArray(value)) return value.map((item, i) => (i === Number(key) ? withoutValueAt(item, rest) : item));
+  if (!isObject(value)) return value;
+  const { [String(key)]: inner, ...others } = value;
+  return rest.length === 0 ? others : { ...others, [String(key)]: withoutValueAt(inner, rest) };
+}
+
 /** The paths of all values that are not objects; lists and empty objects count as values. */
 export function leafPaths(value: Readonly<Record<string, unknown>>): string[][] {
   return Object.entries(value).flatMap(([key, child]) =>

@@ -8,12 +8,12 @@ import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
   gradus mcp                                   for an MCP client to start, which speaks over stdin and stdout
-  gradus mcp --directory my-task               with the configurations and runs of this folder
+  gradus mcp --folder my-task               with the configurations and runs of this folder
   gradus mcp --list --json                     the tools that it has
 `;
 
 interface McpFlags {
-  readonly directory?: string;
+  readonly folder?: string;
   readonly list?: boolean;
 }
 
@@ -28,14 +28,14 @@ interface Source {
 export function mcpCommand(cli: Cli, source: Source): Command {
   return new Command('mcp')
     .description('serve the commands as tools, and run directories as resources, to an MCP client over stdio')
-    .option('--directory <dir>', 'the folder that paths and runs are relative to (default: the current one)')
+    .option('--folder <dir>', 'the folder that paths and runs are relative to (default: the current one)')
     .option('--list', 'print the tools instead of serving them')
     .option('--json', 'print one JSON object on stdout; with --list')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: McpFlags) => runServer(cli, flags, source)));
 }
 
-async function runServer({ output, stdin }: Cli, { directory, list }: McpFlags, source: Source) {
+async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, source: Source) {
   const { commandTools } = await import('../mcp/tools.ts');
   const tools = commandTools(await source.program(), await source.schemas(), source.serving);
   if (list) {
@@ -48,17 +48,17 @@ async function runServer({ output, stdin }: Cli, { directory, list }: McpFlags, 
       hint: 'leave --json out, or add --list',
     });
   }
-  if (directory !== undefined) enter(directory);
+  if (folder !== undefined) enter(folder);
   const { serveMcp } = await import('../mcp/mcp-server.ts');
   await withStopSignals((signal) => serveMcp(tools, { stdin: stdin(), stdout: output.stdout, signal }));
   return undefined;
 }
 
-function enter(directory: string): void {
+function enter(folder: string): void {
   try {
-    process.chdir(directory);
+    process.chdir(folder);
   } catch (cause) {
-    throw new GradusError('USAGE', `--directory ${directory}: ${messageOf(cause)}`, {
+    throw new GradusError('USAGE', `--folder ${folder}: ${messageOf(cause)}`, {
       hint: 'give a folder that exists',
       cause,
     });

@@ -28,7 +28,7 @@ before(() =>
   client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [launcher, 'mcp', '--directory', folder],
+      args: [launcher, 'mcp', '--folder', folder],
       env: { ...process.env, HF_HUB_OFFLINE: '1' } as Record<string, string>,
       stderr: 'ignore',
     }),

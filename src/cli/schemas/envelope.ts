@@ -7,6 +7,19 @@ export const failure = z.strictObject({
   message: z.string(),
   hint: z.string().exactOptional(),
   path: z.string().exactOptional().describe('the key of the configuration, or the file'),
+  problems: z
+    .array(
+      z.strictObject({
+        code: z.string(),
+        message: z.string(),
+        hint: z.string().exactOptional(),
+        path: z.string().exactOptional(),
+        line: z.int().exactOptional().describe('of the file, counted from 1'),
+        rename_to: z.string().exactOptional().describe('the key that was meant'),
+      }),
+    )
+    .exactOptional()
+    .describe('all that is wrong with a configuration; the error is the first of them'),
 });
 
 /** The result of a command that succeeded; its failures follow `error/1`. */
