@@ -1,16 +1,19 @@
 // The error class for everything that a user can meet: a stable code, one line, and a hint about what to do. cli/exit-codes.ts has the exit codes.
 import { redacted } from './common/redaction.ts';
 
-/** The kind of error, which determines the exit code of the command. */
-export type ErrorKind =
+export const errorKinds = [
   /** The run or the machine failed. */
-  | 'failed'
+  'failed',
   /** The usage, the configuration or the data are wrong, or a check failed. */
-  | 'invalid'
+  'invalid',
   /** Something is not installed or available: an engine, a package, a device. */
-  | 'not_ready'
+  'not_ready',
   /** Credentials are missing or were refused. */
-  | 'credentials';
+  'credentials',
+] as const;
+
+/** The kind of error, which determines the exit code of the command. */
+export type ErrorKind = (typeof errorKinds)[number];
 
 export interface ErrorDetails {
   /** What the user can do about it, in one line. */

@@ -16,7 +16,7 @@ export const exitCodes = [
 
 export type ExitCode = (typeof exitCodes)[number]['code'];
 
-const ofKind: Readonly<Record<ErrorKind, ExitCode>> = { failed: 1, invalid: 2, not_ready: 3, credentials: 4 };
+export const ofKind: Readonly<Record<ErrorKind, ExitCode>> = { failed: 1, invalid: 2, not_ready: 3, credentials: 4 };
 
 export const ofSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitCode>;
 

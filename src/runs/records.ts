@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { call, describedAs, option, verb } from '../common/words.ts';
+import { errorKinds } from '../errors.ts';
 import { type Message, roles, type ToolCall } from '../message.ts';
 import { agentApis, branchReasons, type Example, type GroupFate, type GroupReason, stopReasons } from '../rl.ts';
 import { runStatuses } from './run-status.ts';
@@ -122,7 +123,14 @@ export const runRecord = z.strictObject({
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),
   trackers: z.record(z.string(), trackedPlace).exactOptional().describe('where trackers show the run, by their names'),
-  error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string().exactOptional() }).exactOptional(),
+  error: z
+    .strictObject({
+      code: z.string(),
+      message: z.string(),
+      hint: z.string().exactOptional(),
+      kind: z.enum(errorKinds).exactOptional().describe('on which the exit code depends'),
+    })
+    .exactOptional(),
 });
 export type RunRecord = Recorded<typeof runRecord>;
 

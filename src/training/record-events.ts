@@ -56,7 +56,8 @@ function withBatchIn(path: string, { code, message, hint, kind }: NotFiniteError
 }
 
 /** An error in the format of run.json. */
-export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
-  const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
-  return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };
+export function failureOf(error: unknown): NonNullable<RunRecord['error']> {
+  if (!(error instanceof GradusError)) return { code: 'UNEXPECTED', message: messageOf(error) };
+  const { code, hint, kind } = error;
+  return { code, message: messageOf(error), ...(hint !== undefined && { hint }), kind };
 }

@@ -6,7 +6,7 @@ import type { Pace, RunRecord } from '../../../runs/records.ts';
 import type { TrainResult } from '../../../training/result-schema.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
-import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
+import { exitCodeOfRun, ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { DescribedError } from '../../output.ts';
 import { withStopSignals } from '../../signals.ts';
@@ -17,7 +17,7 @@ const EXAMPLES = `Examples:
   gradus runs wait latest
   gradus runs wait sweeps/grpo --timeout 50    a sweep
   gradus runs wait latest --eval               an evaluation in the background
-  gradus runs wait small --timeout 300 --json  exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running
+  gradus runs wait small --timeout 300 --json  exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar, 6 still running
 `;
 
 interface WaitFlags {
@@ -29,7 +29,7 @@ interface WaitFlags {
 export function waitCommand(cli: Cli): Command {
   return new Command('wait')
     .description(
-      'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running',
+      'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar, 6 still running',
     )
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
@@ -67,7 +67,8 @@ async function wait(cli: Cli, name: string, { timeout, eval: evaluation }: WaitF
     ? stillRunning(record, directory, waited, time)
     : (failureOf(record, directory, isConfigured(directory)) ?? result?.error);
   const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
-  const whenOver = record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : 1;
+  const whenOver =
+    record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : ofKind[record.error?.kind ?? 'failed'];
   return output.outcome(
     {
       ok: error === undefined,
@@ -90,9 +91,9 @@ function failureOf(record: RunRecord, directory: string, hasConfig: boolean): De
   const where = `at step ${step} of ${max_steps}`;
   // A run that ended before it wrote its configuration cannot be resumed.
   const hint = hasConfig ? resuming(directory) : 'it had not begun: start it again';
-  const failure: DescribedError = error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` };
+  const { code, message, hint: help } = error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` };
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
-    failed: { ...failure, hint: failure.hint === undefined ? hint : `${failure.hint}; ${hint}` },
+    failed: { code, message, hint: help === undefined ? hint : `${help}; ${hint}` },
     stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint },
     interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint },
   };
