@@ -143,6 +143,11 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['max_seq_length', 'max_seq_len', 'max_length'],
   ),
   ...aliases(
+    'overlong_prompts says what happens to prompts that are longer than max_prompt_tokens: error, drop or truncate_left',
+    'truncation',
+    'filter_overlong_prompts',
+  ),
+  ...aliases(
     () => `it is an option of the command: ${call('train', undefined, { out: 'DIR' })}`,
     'output_dir',
     'run_dir',
@@ -365,6 +370,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
 /** Key of ours → its values in other systems → what to write here. */
 export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
   scale_rewards: { true: 'group', false: 'none' },
+  kl_estimator: { low_var_kl: 'k3' },
   max_steps: { 0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it` },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
   'native.device': {

@@ -132,6 +132,8 @@ describe('an unknown key is an error that names our key', () => {
     'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
     'generation_kwargs: {stop: [x]}': /^settings of sampling are keys: .*, stop/,
+    'data: {truncation: left, filter_overlong_prompts: true}':
+      /^data\.truncation, data\.filter_overlong_prompts: overlong_prompts says .*truncate_left$/,
     'output_dir: out': /out: DIR/,
     'run_name: first': /name: NAME/,
     'resume_from_checkpoint: true': /resume: true/,
@@ -431,6 +433,7 @@ describe('for a value of another system, or one where a list is expected, the hi
   for (const [line, hint] of Object.entries({
     'scale_rewards: false': 'write scale_rewards: none',
     'scale_rewards: true': 'write scale_rewards: group',
+    'kl_estimator: low_var_kl': 'write kl_estimator: k3',
     'lr_scheduler_type: constant_with_warmup': 'write lr_scheduler_type: constant, with warmup_ratio',
     'trackers: wandb': 'write trackers: [wandb]',
     'trackers: none': 'write trackers: [jsonl]',
