@@ -55,7 +55,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     after(state, index, completionIds, called) {
       const behindCalls = called.messages[index]!.toolCalls && textBehindCalls(called, index, textOf, toolsOf());
       const rest = behindCalls ?? textBehindTurn(state, index, textOf);
-      assertSystemStays(state, index, rest);
+      assertSystemStays(state, index, rest, textOf);
       const ended = stopIds.has(completionIds.at(-1)!);
       const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
       return prompt(rest.slice(end?.length ?? 0), state);
@@ -136,12 +136,16 @@ function standInFor({ messages }: State): string {
   return standIn;
 }
 
-/** Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template has moved the system message behind the sampled turn at `index`, where the model would read it again. */
-function assertSystemStays({ messages }: State, index: number, rest: string): void {
-  const [first] = messages;
-  const instructions = first?.role === 'system' ? first.content.trim() : '';
-  const isRepeated = messages.slice(index + 1).some(({ content }) => content.includes(instructions));
-  if (instructions === '' || isRepeated || !rest.includes(instructions)) return;
+/**
+ * Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template has moved the system message behind the sampled turn at `index`, where the model would read it again.
+ * What merely contains the same words does not count: a text that nothing else contains takes the place of the message.
+ */
+function assertSystemStays(state: State, index: number, rest: string, textOf: (state: State) => string): void {
+  const [first, ...others] = state.messages;
+  if (first?.role !== 'system' || first.content.trim() === '' || !rest.includes(first.content.trim())) return;
+  const standIn = standInFor(state).repeat(2);
+  const marked = { ...state, messages: [{ ...first, content: standIn }, ...others] };
+  if (!textBehindTurn(marked, index, textOf).includes(standIn)) return;
   throw new GradusError(
     'CHAT_TEMPLATE_MOVES_SYSTEM',
     'the chat template writes the system message before the last question, wherever that is',

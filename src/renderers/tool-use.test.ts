@@ -134,6 +134,19 @@ describe('templates that do other things', () => {
     assert.match(text, /^<user>To call a tool[\s\S]*add \{\}: Adds\n\nHow much\?<\/s>$/);
   });
 
+  test('a system message whose words the template writes itself has not moved', () => {
+    const { tokenizer, renderer } = open(
+      '{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}<assistant>',
+      [],
+    );
+    const { message: said } = renderer.parse([...tokenizer.encode('Yes'), tokenizer.idOf('</s>')!]);
+    for (const content of ['a', 'user', '<assistant>', 'Sure?']) {
+      const messages: Message[] = [{ role: 'system', content }, message('Is it?'), said, message('Sure?')];
+      const { ids } = renderer.render({ messages });
+      assert.match(tokenizer.decode(ids), /<user>Sure\?<\/s><assistant>$/);
+    }
+  });
+
   test('a template that moves the system message behind sampled turns is refused', () => {
     const source = `{% if messages[0].role == 'system' %}{% set system = messages[0].content %}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}{% for m in rest %}{% if m.role == 'user' %}[INST]{% if loop.last and system is defined %}{{ system }}\n\n{% endif %}{{ m.content }}[/INST]{% else %}{{ m.content }}</s>{% endif %}{% endfor %}`;
     const { tokenizer, renderer } = open(source, []);
