@@ -2,9 +2,18 @@
 import { faultMessage } from '../common/fault-message.ts';
 import { isPromiseLike, type MaybePromise } from '../common/maybe-promise.ts';
 import { isMeasurable } from '../common/statistics.ts';
-import { isObject, kindOf, stackOf } from '../errors.ts';
+import { isObject, kindOf, shortened, stackOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { RewardData, RewardFault, RewardFunction, RewardOutcome, RewardScores } from '../scoring.ts';
+
+/** How a reward is called and what it returns. */
+export const REWARD_SHAPE = '({ completions, columns }) => one number or null a completion';
+
+/** A sentence about the columns that a reward is given, each a list with a value for every completion. */
+export function columnsGiven(columns: RewardData['columns']): string {
+  const names = Object.keys(columns);
+  return names.length === 0 ? 'and there are no columns' : `and the columns are ${shortened(names.join(', '), 200)}`;
+}
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
@@ -15,14 +24,14 @@ export function callReward(score: RewardFunction, judged: RewardData): MaybeProm
   const logged: Record<string, number>[] = [];
   const log = (name: string, value: number) => {
     if (!isMeasurable(value))
-      throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number up to 1e100`);
+      throw new RangeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number up to 1e100`);
     logged.push({ [name]: value });
   };
   const outcomeOf = (answer: unknown): RewardOutcome => ({
     scores: checkedScores(answer, judged.completions.length),
     metrics: meanMetrics(logged),
   });
-  const failed = (error: unknown): RewardOutcome => ({ fault: faultOf(error) });
+  const failed = (error: unknown): RewardOutcome => ({ fault: faultOf(error, judged) });
   try {
     const answer: unknown = score(Object.freeze({ ...judged, log }));
     return isPromiseLike(answer) ? Promise.resolve(answer).then(outcomeOf).catch(failed) : outcomeOf(answer);
@@ -31,12 +40,14 @@ export function callReward(score: RewardFunction, judged: RewardData): MaybeProm
   }
 }
 
-/** The error, with the lines of its stack outside of Gradus. */
-function faultOf(error: unknown): RewardFault {
+/** The error, with the lines of its stack outside of Gradus. One of types mostly comes from another idea of what a reward is given and returns. */
+function faultOf(error: unknown, { columns }: RewardData): RewardFault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
   const stack = frames.slice(0, Math.max(own, 0));
-  return { message: faultMessage(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
+  const said = faultMessage(error);
+  const message = error instanceof TypeError ? `${said}; a reward is ${REWARD_SHAPE}, ${columnsGiven(columns)}` : said;
+  return { message, ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 
 /** Checks what user code returned. Throws a TypeError that says what is wrong with it. */

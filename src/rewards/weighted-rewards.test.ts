@@ -159,6 +159,27 @@ for (const [what, score, message] of hostile) {
   });
 }
 
+test('an error of types says how a reward is called and what columns there are; another error says what it says', async () => {
+  const shape = '; a reward is ({ completions, columns }) => one number or null a completion, and the columns are ';
+  const said = async (score: unknown) => (await scoreWith(score as RewardFunction))[0]!.errors!.mine!;
+  for (const score of [
+    (_prompts: unknown, completions: string[]) => completions.map(() => 1),
+    (completions: string[]) => completions.map(() => 1),
+    ({ completions, answer }: { completions: string[]; answer: string[] }) =>
+      completions.map((_, i) => answer[i]!.length),
+    () => 1,
+    () => [1, 1, 1],
+  ]) {
+    const message = await said(score);
+    assert.ok(message.includes(shape), message);
+    assert.match(message, /the columns are .*answer/);
+  }
+  const other = await said(() => {
+    throw new RangeError('no');
+  });
+  assert.ok(!other.includes(shape), other);
+});
+
 test('a score whose square is infinite is an error of its completion, too', async () => {
   const [large, larger] = await scoreWith(() => [1e100, -1e101]);
   assert.equal(large!.score, 1e100);

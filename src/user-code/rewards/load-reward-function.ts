@@ -1,10 +1,11 @@
 // Imports reward functions that users write in TypeScript or JavaScript into this process.
+import { REWARD_SHAPE } from '../../rewards/reward-call.ts';
 import type { RewardFunction } from '../../scoring.ts';
 import { loadExport, loadFailed, type UserExport } from '../user-module.ts';
 
 const wanted: UserExport = { what: 'reward', code: 'REWARD_LOAD_FAILED', names: ['reward', 'default'] };
 
-const SHAPE = 'a reward is a function: ({ completions, columns }) => one number or null a completion';
+const SHAPE = `a reward is a function: ${REWARD_SHAPE}`;
 
 /**
  * Imports `path/to/file.ts:name`. Without a name, the function is the export `reward` or the default export. Throws `REWARD_LOAD_FAILED` if

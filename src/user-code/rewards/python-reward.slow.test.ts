@@ -64,6 +64,15 @@ test('an argument that no column fills is an error that names the columns and ho
   assert.match(String(await scores(one, '2')), /it takes prompt, but lists of them: prompts/);
 });
 
+test('an error of types says how a function is called and what columns there are', async () => {
+  const shape =
+    /; a reward is def NAME\(prompts, completions, completion_ids, \*\*columns\) -> .*, and the columns are answer, prompt$/;
+  const number = await load('def fn(completions, **kwargs):\n    return 1.0');
+  assert.match(String(await scores(number, '2')), shape);
+  const mixed = await load('def fn(completions, answer):\n    return [answer + 1 for _ in completions]');
+  assert.match(String(await scores(mixed, '2')), shape);
+});
+
 test('a function gets the progress of the run as trainer_state; outside of runs, the state before the first step', async () => {
   const score = await load(
     'def fn(completions, trainer_state, **kwargs):\n    return [trainer_state.global_step / trainer_state.max_steps]',

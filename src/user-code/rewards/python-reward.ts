@@ -44,7 +44,12 @@ export async function loadPythonReward(
         return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
       } catch (error) {
         const wasKilled = error instanceof GradusError && error.code === 'WORKER_DIED' && isKill(error.cause);
-        return { fault: { message: explained(messageOf(error), conversational), ...(wasKilled && { wasKilled }) } };
+        return {
+          fault: {
+            message: explained(messageOf(error), conversational, judged.columns),
+            ...(wasKilled && { wasKilled }),
+          },
+        };
       }
     },
   };
