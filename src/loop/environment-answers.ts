@@ -71,10 +71,32 @@ export function checkedMetrics(answer: unknown): Readonly<Record<string, number>
   return checkedNumbers('metrics', answer, isMeasurable) as Readonly<Record<string, number>>;
 }
 
+/** Characters of a result as JSON: each escape has six, so that a program can write 1 MiB of anything. */
+const MOST_RESULT = 8 * 2 ** 20;
+
+/** JSON would make null of other numbers, which says that there is none. */
+function finite(_: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`it holds ${value}`);
+  return value;
+}
+
 /** What an agent returned, as its record will have it. Throws `AGENT_RESULT_INVALID`. */
 export function checkedResult(result: unknown): unknown {
+  const json = jsonOf(result ?? null);
+  if (json.length > MOST_RESULT) {
+    const [size, most] = [json.length, MOST_RESULT].map((length) => `${(length / 2 ** 20).toFixed(1)} MiB`);
+    throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned has ${size}, more than ${most}`, {
+      hint: 'return what scores and rewards need; it is kept with every rollout',
+    });
+  }
+  return JSON.parse(json);
+}
+
+function jsonOf(result: unknown): string {
   try {
-    return JSON.parse(JSON.stringify(result ?? null));
+    const json = JSON.stringify(result, finite);
+    if (json === undefined) throw new TypeError(`it is a ${typeof result}`);
+    return json;
   } catch (cause) {
     throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned is not JSON: ${messageOf(cause)}`, {
       hint: 'return texts, numbers, lists and plain objects',

@@ -93,6 +93,12 @@ for (const [name, [command, message]] of Object.entries(failures)) {
 test('a score that is not reported is an error', async () => {
   const { trajectory } = await play(shell(`${CALL}; echo '{"text": "x"}'`), { scores: ['right'] });
   assert.match(trajectory.error!.message, /reported no score right/);
+  const wrong = async (score: string) => {
+    const played = await play(shell(`${CALL}; echo '{"scores": {"right": ${score}}}'`), { scores: ['right'] });
+    return played.trajectory.error!.message;
+  };
+  assert.match(await wrong('true'), /the score right that the program reported is no number: true/);
+  assert.match(await wrong('1e400'), /not JSON: it holds Infinity/);
 });
 
 test('memory that a program and its children take together is limited', {

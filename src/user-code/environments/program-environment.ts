@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { configurable } from '../../common/configurable.ts';
 import { agentEnvironment } from '../../envs/agent-environment.ts';
-import { GradusError, isObject } from '../../errors.ts';
+import { GradusError, isObject, shortened } from '../../errors.ts';
 import { playInProgram } from './agent-program.ts';
 
 const settings = z.strictObject({
@@ -27,7 +27,11 @@ export const programEnvironment = configurable(
 function reported(result: unknown, name: string): number | null {
   const score = isObject(result) && isObject(result.scores) ? result.scores[name] : undefined;
   if (score === null || typeof score === 'number') return score;
-  throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `the program reported no score ${name}`, {
+  const fault =
+    score === undefined
+      ? `the program reported no score ${name}`
+      : `the score ${name} that the program reported is no number: ${shortened(JSON.stringify(score), 60)}`;
+  throw new GradusError('ENVIRONMENT_WRONG_ANSWER', fault, {
     hint: 'let the last line of its stdout be {"text": …, "scores": {NAME: NUMBER}}',
   });
 }
