@@ -4,7 +4,7 @@ import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { streamSeed } from '../common/random.ts';
 import { TimeLimitError, withinTime } from '../common/time-limits.ts';
-import { GradusError, stackOf } from '../errors.ts';
+import { GradusError, messageOf, stackOf } from '../errors.ts';
 import { checkedMetrics, checkedResult, checkedScore } from '../loop/environment-answers.ts';
 import {
   episodeFailed,
@@ -149,14 +149,22 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   ): Promise<Trajectory | undefined> {
     const { stepTimeout = STEP_TIMEOUT, episodeTimeout = EPISODE_TIMEOUT } = this.#options;
     const abort = new AbortController();
-    const ending = Promise.withResolvers<Ending>();
+    const ending = Promise.withResolvers<Outcome>();
     const end = (reason: Ending) => {
-      ending.resolve(reason);
+      ending.resolve({ ended: reason });
       abort.abort(new Error(`the rollout has ended: ${reason}`));
     };
     const time = new RunningTime(episodeTimeout, () => end('timeout'));
     let wrapUp: ReturnType<typeof setTimeout> | undefined;
-    const trains: Trains = (call) => this.#agent.trains?.({ ...call, example }) ?? true;
+    const trains: Trains = async (call) => {
+      try {
+        return await withinTime(async () => this.#agent.trains?.({ ...call, example }) ?? true, stepTimeout, 'train');
+      } catch (error) {
+        // The agent would be told in an answer, and may pass over it.
+        ending.resolve({ error });
+        throw error;
+      }
+    };
     const rollout = new Rollout(
       settings,
       { seed, trains },
@@ -174,7 +182,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     time.start();
     const outcome = await Promise.race([
       this.#run({ ...connection, example, signal: abort.signal }, attempt),
-      ending.promise.then((ended) => ({ ended })),
+      ending.promise,
     ]);
     time.end();
     signal.removeEventListener('abort', cancel);
@@ -245,9 +253,10 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown } | { re
 
 function endOf(
   outcome: Outcome,
-  { refused, isCut }: Rollout,
+  rollout: Rollout,
   { turns, episodeTimeout }: { readonly turns: readonly Turn[]; readonly episodeTimeout: number },
 ): Pick<Trajectory, 'stopReason' | 'error'> {
+  const { refused, isCut } = rollout;
   if ('ended' in outcome) {
     if (outcome.ended !== 'timeout') return { stopReason: outcome.ended };
     const limit = `${episodeTimeout / 1000} s`;
@@ -255,7 +264,7 @@ function endOf(
   }
   // An agent that a limit refused a call throws, and so do libraries on their own.
   if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);
-  if (turns.length === 0) return failed(noCall());
+  if (turns.length === 0) return failed(noAnswer(rollout));
   if (refused === 'max_turns') return { stopReason: refused };
   return { stopReason: isCut ? 'max_tokens' : 'completed' };
 }
@@ -268,7 +277,13 @@ function failed(error: unknown): Pick<Trajectory, 'stopReason' | 'error'> {
   };
 }
 
-function noCall(): GradusError {
+function noAnswer({ fault, counts }: Rollout): GradusError {
+  if (fault !== undefined || counts.abandoned > 0) {
+    const why = fault === undefined ? 'it broke off its calls' : `its last call was refused: ${messageOf(fault)}`;
+    return new GradusError('AGENT_GOT_NO_ANSWER', `the agent ended without an answer of the model: ${why}`, {
+      hint: 'let it throw when a call fails, and read answers to their end',
+    });
+  }
   return new GradusError('AGENT_MADE_NO_CALL', 'the agent ended without a call of the model', {
     hint: 'let it call the address and the key that run is given',
   });

@@ -1,13 +1,16 @@
 // Calls of agents at their edges: limits, retries, clients that go, forms of answers, other rollouts' keys, and calls after the end.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { playAgent } from '../../test/play-agent.ts';
 import { scriptedModel } from '../../test/scripted-model.ts';
 import type { AgentConnection, AgentTask } from '../agent.ts';
 import { agentEnvironment } from '../envs/agent-environment.ts';
 import { trainingSequences } from '../loop/training-sequence.ts';
-import type { SampleRequest } from '../policy.ts';
+import type { Policy, SampleRequest } from '../policy.ts';
 import { AgentRollouts } from './agent-rollouts.ts';
 
 interface Answer {
@@ -247,6 +250,80 @@ test('an agent that calls nothing, throws, or returns what is no JSON is an erro
     )[1]!,
     /not JSON/,
   );
+});
+
+test('an agent that passes over refused calls is told why none was answered', async () => {
+  const asksWrongly = async (task: AgentTask) => {
+    await ask(task, 'hello', { n: -1 });
+    return done;
+  };
+  const refused = await playAgent({ run: asksWrongly }, seeded);
+  assert.match(refused.trajectory.error!.message, /without an answer of the model: its last call was refused: n: /);
+  const run = async (task: AgentTask) => {
+    const { status } = await ask(task, 'hello');
+    return { status };
+  };
+  const train = () => {
+    throw new Error('no such title');
+  };
+  const { trajectory } = await playAgent({ run, train }, seeded);
+  assert.deepEqual([trajectory.stopReason, trajectory.turns.length], ['error', 0]);
+  assert.match(trajectory.error!.message, /no such title/);
+  const hangs = await playAgent({ run, train: () => new Promise<never>(() => {}) }, seeded, { stepTimeout: 50 });
+  assert.match(hangs.trajectory.error!.message, /train took longer than 0.05 s/);
+});
+
+test('a result that has megabytes is refused', async () => {
+  const run = async (task: AgentTask) => {
+    await ask(task, 'hello');
+    return { text: 'x'.repeat(2 ** 23) };
+  };
+  const { trajectory } = await playAgent({ run }, seeded);
+  assert.match(trajectory.error!.message, /has 8.0 MiB, more than 8.0 MiB/);
+});
+
+test('requests that were refused are not kept', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  const held = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  let grown = 0;
+  const run = async (task: AgentTask) => {
+    await ask(task, 'hello');
+    const before = held();
+    for (let i = 0; i < 8; i++) await ask(task, `${i} ${'x'.repeat(8 * 2 ** 20)}`, { n: -1 });
+    grown = held() - before;
+    return done;
+  };
+  await playAgent({ run }, seeded);
+  assert.ok(grown < 30 * 2 ** 20, `${grown} bytes`);
+});
+
+test('calls under way end when the agent returns, those that ask the same, too', async () => {
+  const model = scriptedModel(seeded);
+  const begun = Promise.withResolvers<void>();
+  let end = 'none';
+  const policy: Policy = {
+    ...model.policy,
+    async sample(requests, options) {
+      begun.resolve();
+      const stop = options.signal!;
+      if (stop.aborted) return model.policy.sample(requests, options);
+      end = await Promise.race([once(stop, 'abort').then(() => 'aborted'), sleep(3000, 'too late')]);
+      return model.policy.sample(requests, options);
+    },
+  };
+  const run = async (task: AgentTask) => {
+    for (let i = 0; i < 2; i++) ask(task, 'the same').catch(() => {});
+    await begun.promise;
+    // Both have arrived.
+    await sleep(100);
+    return done;
+  };
+  await playAgent({ run }, { ...model, policy });
+  assert.equal(end, 'aborted');
 });
 
 test('500 connections at once are answered or refused, one by one', async () => {

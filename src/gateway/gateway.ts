@@ -113,6 +113,7 @@ export class Gateway {
       const model = callModel({ served: servedModel(rollout), call, isNew, settings: rollout.settings });
       return await answer(c, model, route, body, report);
     } catch (error) {
+      rollout.fault = error;
       call.fail(error);
       throw error;
     }
@@ -201,7 +202,10 @@ function servedModel({ settings: { policy, renderer, tokenizer, limit, sampler }
 /** Calls `leave` when an answer is at its end: with true if its client could read all of it. */
 function onceClosed(c: Context, leave: (couldRead: boolean) => void): void {
   const { outgoing } = c.env as { readonly outgoing: ServerResponse };
-  outgoing.once('close', () => leave(outgoing.writableFinished));
+  const close = () => leave(outgoing.writableFinished);
+  // It may have gone while its request was read.
+  if (outgoing.closed) close();
+  else outgoing.once('close', close);
 }
 
 function bodyIn(text: string): unknown {

@@ -1,4 +1,5 @@
 // One rollout of an agent, as the gateway sees it: its calls, its limits, and what is recorded of it.
+import { createHash } from 'node:crypto';
 import { streamSeed } from '../common/random.ts';
 import { ApiError } from '../model-api/openai/api-error.ts';
 import { compareTokens, type Turn, type TurnCall } from '../rl.ts';
@@ -22,6 +23,8 @@ export class Rollout implements RolloutOfCalls {
   readonly responses = new ResponseStore();
   /** The limit for which a call was refused, first of all. */
   refused: Refusal | undefined;
+  /** Why the last call that was refused was. */
+  fault: unknown;
   readonly counts = { retried: 0, abandoned: 0 };
   /** Called when the first call begins to wait for the model, and when none waits any more. */
   readonly #onWaiting: (waits: boolean) => void;
@@ -33,6 +36,8 @@ export class Rollout implements RolloutOfCalls {
   readonly #streams = new Map<number, Set<number>>();
   /** The latest call for each request, byte for byte. */
   readonly #requests = new Map<string, OpenCall>();
+  /** The calls under way. */
+  readonly #open = new Set<OpenCall>();
 
   constructor(
     settings: RolloutSettings,
@@ -52,13 +57,24 @@ export class Rollout implements RolloutOfCalls {
    */
   callOf(request: string, api: TurnCall['api'], isRetry: boolean): { call: OpenCall; isNew: boolean } {
     if (this.#ended) throw ended();
-    const known = this.#requests.get(request);
+    // Not the request itself, which may have megabytes.
+    const key = createHash('sha256').update(request).digest('base64');
+    const known = this.#requests.get(key);
     if (known?.mayRepeat(isRetry)) {
       this.counts.retried++;
       return { call: known, isNew: false };
     }
     const call = new OpenCall(this, api);
-    this.#requests.set(request, call);
+    this.#requests.set(key, call);
+    this.#open.add(call);
+    call.served.then(
+      () => this.#open.delete(call),
+      () => {
+        this.#open.delete(call);
+        // It is not repeated, so that nothing of it is kept.
+        if (this.#requests.get(key) === call) this.#requests.delete(key);
+      },
+    );
     return { call, isNew: true };
   }
 
@@ -106,7 +122,7 @@ export class Rollout implements RolloutOfCalls {
   /** Answers no more calls, and ends those under way. */
   end(): void {
     this.#ended = true;
-    for (const call of this.#requests.values()) call.abort();
+    for (const call of this.#open) call.abort();
     this.#requests.clear();
   }
 
