@@ -306,7 +306,7 @@ describe('usage', () => {
       'merge latest': /^here it is gradus export RUN --merge$/,
       'llm --train': /^here it is gradus train CONFIG$/,
       'runs diagnos latest': /^Did you mean diagnose\?$/,
-      nonsense: /^there is: train, eval, /,
+      nonsense: /^there is: train, sweep, eval, /,
       'eval a.yaml --split test': /eval_split: gradus eval CONFIG --set eval_split=test/,
     };
     for (const [line, hint] of Object.entries(hints)) {
@@ -525,13 +525,16 @@ test('the demo ends with accuracy before and after', async () => {
   assert.match(stderr, new RegExp(`next: ${result.next[0]}\n`));
 });
 
-test('lists show accuracy before and after; many runs are compared one a line, few side by side', async () => {
+test('lists show the best and last accuracy; many runs are compared one a line, few side by side', async () => {
   const names = ['demo', ...['one', 'two', 'three'].map((name) => `several/${name}`)];
   for (const name of names.slice(1))
     cpSync(join(folder, 'runs', 'demo'), join(folder, 'runs', name), { recursive: true });
   const { stdout: list } = await run(['runs', 'list']);
-  assert.match(list, /^run +status +step +model +reward +accuracy +learning +alerts +started \(UTC\)$/m);
-  assert.match(list, /^demo +completed .* \d\.\d\d → \d\.\d\d +\w+ .*\d{4}-\d\d-\d\d \d\d:\d\d$/m);
+  assert.match(
+    list,
+    /^run +status +step +model +reward +held-out best +last +learning +time +tokens +alerts +started \(UTC\)/m,
+  );
+  assert.match(list, /^demo +completed .* \d\.\d\d at \d +\d\.\d\d +\w+ .*\d{4}-\d\d-\d\d \d\d:\d\d *$/m);
   const paths = names.map((name) => join('runs', name));
   assert.match(
     (await run(['runs', 'compare', ...paths])).stdout,
