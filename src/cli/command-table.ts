@@ -100,6 +100,12 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       'gpu-train.result/1': async () => (await import('./schemas/gpu-train.ts')).gpuTrainSchema,
     },
   },
+  plan: {
+    make: async (cli) => (await import('./commands/plan.ts')).planCommand(cli),
+    prints: {
+      'plan.result/1': async () => (await import('./schemas/plan.ts')).planSchema,
+    },
+  },
   handoff: {
     make: async (cli) => (await import('./commands/handoff.ts')).handoffCommand(cli),
     prints: {

@@ -2,6 +2,7 @@
 import type { ModelConfig, ParameterSpec } from '../models/model-config.ts';
 import { volume } from '../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';
+import { BFLOAT16, modelStates, statesBytes } from './model-states.ts';
 import type { GpuEstimate } from './result-schema.ts';
 
 export interface GpuWorkload {
@@ -21,7 +22,7 @@ export interface GpuWorkload {
 const GIBIBYTE = 2 ** 30;
 
 /** The memory of GPUs, in bytes, by their names in configurations. */
-const gpus: Readonly<Record<string, number>> = {
+export const gpus: Readonly<Record<string, number>> = {
   T4: 16 * GIBIBYTE,
   L4: 24 * GIBIBYTE,
   A10G: 24 * GIBIBYTE,
@@ -48,7 +49,7 @@ export function gpuEstimate(
   const fixed = CONTEXT + fixedBytes(parameters, workload);
   const perCompletion = completionBytes(config, parameters, workload);
   const room = (memory - CONTEXT) / (1 + UNUSED) + CONTEXT - fixed;
-  const needed = CONTEXT + (1 + UNUSED) * (fixed - CONTEXT + workload.generations * perCompletion);
+  const needed = peak(fixed - CONTEXT + workload.generations * perCompletion);
   return {
     gpu,
     memory,
@@ -58,6 +59,11 @@ export function gpuEstimate(
   };
 }
 
+/** What the whole process takes on the GPU for its tensors to take so many bytes. */
+export function peak(bytes: number): number {
+  return CONTEXT + (1 + UNUSED) * bytes;
+}
+
 /**
  * The bytes of weights and optimiser. Trained parameters are in float32, with their gradient and Adam's two moments. The model itself is in bfloat16
  * if adapters are trained, else in float32, even if only a part of it is trained.
@@ -65,20 +71,35 @@ export function gpuEstimate(
 function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters, reference }: GpuWorkload): number {
   const total = parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
   // Adapters need no second copy: without them the model is its own reference.
-  return adapters ? 16 * trainable + 2 * total : 12 * trainable + 4 * total * (reference ? 2 : 1);
+  const alike = adapters ? 0 : total * (reference ? 2 : 1) - trainable;
+  const base = adapters ? BFLOAT16 * total : 0;
+  return statesBytes(modelStates('replicated', 1, { trained: trainable, alike, base }));
+}
+
+/** The bytes of one completion, the larger of two phases. */
+function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec[], workload: GpuWorkload): number {
+  return Math.max(samplingBytes(config, workload), learningBytes(config, parameters, workload));
+}
+
+type Tokens = Pick<GpuWorkload, 'promptTokens' | 'completionTokens'>;
+
+/** The bytes of one completion while it is sampled: its keys and values in bfloat16. */
+export function samplingBytes(config: ModelConfig, { promptTokens, completionTokens }: Tokens): number {
+  const { layers, keyValueHeads, headSize } = config;
+  return 2 * layers * 2 * keyValueHeads * headSize * (promptTokens + completionTokens);
 }
 
 /**
- * The bytes of one completion, the larger of two phases. While it is sampled, it needs its keys and values in bfloat16. While it is trained on with
- * gradient checkpointing, it needs the inputs of all layers in bfloat16, all activations of one layer, and for each completion token three rows as
- * wide as the vocabulary in float32: the logits, their softmax and their gradient.
+ * The bytes of one completion while it is trained on with gradient checkpointing: the inputs of all layers in bfloat16, all activations of one layer,
+ * and for each completion token three rows as wide as the vocabulary in float32: the logits, their softmax and their gradient.
  */
-function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec[], workload: GpuWorkload): number {
-  const { layers, hiddenSize, keyValueHeads, headSize, vocabularySize } = config;
-  const { promptTokens, completionTokens } = workload;
+export function learningBytes(
+  { layers, hiddenSize, vocabularySize }: ModelConfig,
+  parameters: readonly ParameterSpec[],
+  { promptTokens, completionTokens }: Tokens,
+): number {
   const tokens = promptTokens + completionTokens;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
-  const sampling = 2 * layers * 2 * keyValueHeads * headSize * tokens;
-  const learning = 2 * layers * hiddenSize * tokens + 2 * 2 * 2 * (outputs / layers) * tokens;
-  return Math.max(sampling, learning + 3 * 4 * vocabularySize * completionTokens);
+  const layer = 2 * 2 * 2 * (outputs / layers) * tokens;
+  return 2 * layers * hiddenSize * tokens + layer + 3 * 4 * vocabularySize * completionTokens;
 }

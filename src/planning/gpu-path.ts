@@ -1,16 +1,17 @@
 // The ways to train a configuration on a GPU (`gradus gpu-train`): for each, what would run where, what is missing, and estimates of memory, time
 // and cost. Nothing is started, installed or spent.
+import { given } from '../common/given.ts';
 import { call } from '../common/words.ts';
 import { type LoadedConfig, loadConfigFile } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { assertSupported } from '../config/support.ts';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError } from '../errors.ts';
 import { type HandoffSystem, handoffTargets } from '../handoff/handoff-targets.ts';
 import { notReady, requirements } from '../machine/doctor.ts';
 import type { CheckSubject, Finding } from '../machine/finding.ts';
 import { type CheckId, findOut } from '../machine/machine-checks.ts';
-import { assertRentable, runCost } from '../modal/rental.ts';
+import { runCost } from '../modal/rental.ts';
 import { planTraining } from './plan.ts';
+import { refusalAt } from './refusal.ts';
 import type { GpuPathResult, GpuPlace, Plan } from './result-schema.ts';
 
 type PlaceId = keyof typeof places;
@@ -112,7 +113,9 @@ function describePlace(id: PlaceId, config: Config, file: string, found: Readonl
     const { ok, detail, fix } = found.get(check)!;
     return ok ? [] : [{ id: check, detail, ...(fix !== undefined && { fix }) }];
   });
-  const refused = refusal(place, config, file);
+  const { backend, compute } = place.settings as Pick<Config, 'backend' | 'compute'>;
+  const { rented, handedOff } = place;
+  const refused = refusalAt({ backend, compute, ...given({ rented, handedOff }) }, config, file);
   const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
   return {
     id,
@@ -133,22 +136,6 @@ function callFor({ handedOff, rented }: Place, file: string, settings: readonly 
 
 function dataOf({ dataset, taskset, environment }: Config): string {
   return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
-}
-
-/** The error with which the backend, the rental or the hand-off would refuse the configuration, if any. */
-function refusal({ settings, rented, handedOff }: Place, config: Config, file: string): string | undefined {
-  const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
-  try {
-    if (handedOff) {
-      handoffTargets[handedOff].assertHandsOver({ ...config, compute });
-      return undefined;
-    }
-    assertSupported({ ...config, backend, compute }, () => file);
-    if (rented) assertRentable(config);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
 }
 
 /** The place that the configuration chooses; `trl-local` if it does not choose a GPU. */

@@ -21,10 +21,13 @@ import { assertMetricExists } from '../setup/setup.ts';
 import { openings, openStageTask, openTask } from '../setup/task.ts';
 import { assertGoals, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
+import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
 
 export interface PlanOptions extends RunPlace {
   /** Conditions on the results, which are only parsed. */
   readonly require?: readonly string[];
+  /** The GPUs of `scaling`. @default those that `modal.gpu` and `trl.num_processes` name */
+  readonly gpus?: Gpus | undefined;
 }
 
 /** The number of problems whose prompts are measured with an environment, since starting its episodes may take a while. */
@@ -53,6 +56,8 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const stages = stagesOf(counted, steps);
   const exists = existsSync(dir);
   const gpu = gpuNeed(config, model, workloadOf(config, lengths.max));
+  const gpus = options.gpus ?? configuredGpus(config);
+  const scaling = gpus && scalingOf(gpus, config, model, lengths.max);
   const per_step = stepPlan(config, lengths);
   const rental = rentalOf(config, basename(dir), {
     steps,
@@ -76,6 +81,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     per_step,
     ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
+    ...(scaling && { scaling }),
     note: noteOf(exists && !options.resume && !options.overwrite),
   };
 }

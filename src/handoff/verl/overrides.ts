@@ -5,6 +5,11 @@ import { verlMapping } from './mapping.ts';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
+/** The most tokens of a micro-batch on a GPU. @param longest tokens of the longest prompt and a full completion */
+export function microBatchTokens(longest: number): number {
+  return Math.max(16_384, 2 * longest);
+}
+
 /** Settings of verl that no key decides, and that are the same in every hand-off, except for the length of sequences. */
 function fixedOverrides({ config, promptTokens }: Given): Record<string, Override> {
   const longest = promptTokens + config.max_completion_length;
@@ -13,7 +18,7 @@ function fixedOverrides({ config, promptTokens }: Given): Record<string, Overrid
     [`${ROLLOUT}.tensor_model_parallel_size`]: 1,
     // Micro-batches are sized by tokens, which changes no result and needs no setting for each machine.
     [`${ACTOR}.use_dynamic_bsz`]: true,
-    [`${ACTOR}.ppo_max_token_len_per_gpu`]: Math.max(16_384, 2 * longest),
+    [`${ACTOR}.ppo_max_token_len_per_gpu`]: microBatchTokens(longest),
     'trainer.project_name': 'gradus',
   };
 }
