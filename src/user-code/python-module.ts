@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
+import { placeHint } from './missing-file.ts';
 
 /** Splits `path/to/file.py:name` into an absolute path and a name. */
 export function parsePython(reference: string, defaultName: string): { readonly path: string; readonly name: string } {
@@ -13,7 +14,7 @@ export function parsePython(reference: string, defaultName: string): { readonly 
 export async function loadPythonModule(path: string, code: string, load: () => Promise<unknown>): Promise<unknown> {
   const failed = (fault: string, hint?: string) =>
     new GradusError(code, `cannot load ${path}: ${fault}`, { hint, path });
-  if (!existsSync(path)) throw failed('the file is missing', `paths are relative to ${process.cwd()}`);
+  if (!existsSync(path)) throw failed('the file is missing', placeHint(path));
   return load().catch((error) => {
     throw error.kind === 'not_ready' ? error : failed(messageOf(error), error.hint);
   });

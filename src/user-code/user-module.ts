@@ -7,6 +7,7 @@ import { existingNames } from '../common/nearest.ts';
 import { splitReference } from '../config/references.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { allowInstalledTypeScript } from './installed-typescript.ts';
+import { placeHint } from './missing-file.ts';
 import { goByModuleSyntax } from './module-syntax.ts';
 import { entriesWith, offerRunningPackage } from './running-package.ts';
 
@@ -42,7 +43,7 @@ export async function loadExport(reference: string, wanted: UserExport, folder =
     const meant = existsSync(resolve(folder, module)) ? `${module}:${asked ?? 'name'}` : `${wanted.what}s/mine.ts:name`;
     throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${meant}`);
   }
-  if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
+  if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', placeHint(file, folder));
   const exported = await importFile(file, wanted);
   const names = Object.keys(exported);
   const name = asked ?? wanted.names.find((candidate) => names.includes(candidate)) ?? wanted.names[0]!;
