@@ -130,6 +130,19 @@ test('prompts, answers and filters reach inside columns, too', async () => {
   await assert.rejects(load({ dataset: file, prompt_column: 'turns.0.text' }), isError('COLUMN_MISSING'));
 });
 
+test('an answer_column that no row has is an error whatever the reward', async () => {
+  await assert.rejects(load({ answer_column: 'solutoin' }), {
+    code: 'COLUMN_MISSING',
+    message: /has no column "solutoin"$/,
+    hint: /did you mean "solution".*set answer_column/,
+  });
+  await assert.rejects(load({ answer_column: 'gold', eval: {} }), { code: 'COLUMN_MISSING' });
+  // A reward that compares with answers asks for them in every row; others may do without in some.
+  const some = saveList([{ problem: 'a', gold: 'b' }, { problem: 'c' }]);
+  assert.equal((await load({ dataset: some, answer_column: 'gold' })).train.length, 2);
+  assert.equal((await load({})).train.length, 40, 'the default, which no row has');
+});
+
 test('turns in ShareGPT form are an error that says which column to name', async () => {
   const list = saveList([{ problem: [{ from: 'human', value: 'Hi' }] }]);
   await assert.rejects(load({ dataset: list }), {

@@ -4,7 +4,7 @@ import { createAt } from '../common/configurable.ts';
 import { existingNames, named } from '../common/nearest.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { mean } from '../common/statistics.ts';
-import type { Config } from '../config/schema.ts';
+import { type Config, configDefaults } from '../config/schema.ts';
 import { rowKeys, stagesOf } from '../config/stages.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../data-loader.ts';
 import type { Environment } from '../environment.ts';
@@ -54,7 +54,8 @@ export async function loadProblems(
     : dataset !== null
       ? await readProblems(dataset, config, values)
       : await problemsOfEnvironment(environment, config);
-  const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
+  const read = environment ? environmentColumns(config) : promptColumns(config);
+  const needed = [...new Set([...read, ...columns, ...namedAnswers(problems, config)])];
   for (const rows of [problems.train, problems.eval]) {
     assertColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data', (column) =>
       columnRemedy(column, config),
@@ -62,6 +63,12 @@ export async function loadProblems(
     assertEnvironments(rows, config);
   }
   return problems;
+}
+
+/** The column that `answer_column` names in place of the default, if no row has it. Rewards that need it ask for it in all rows. */
+function namedAnswers({ train, eval: heldOut }: Problems, { answer_column: column }: Config): string[] {
+  const isThere = [train, heldOut].some((rows) => rows.some((row) => Object.hasOwn(row, column)));
+  return isThere || column === configDefaults.answer_column ? [] : [column];
 }
 
 /** The keys with which a configuration reads another column instead of one that is missing. */
