@@ -221,7 +221,9 @@ describe('prompts that are too long', () => {
     });
   }
   test('max_prompt_tokens counts as well', async () => {
-    assert.equal((await found('prompt_length', sums, { max_prompt_tokens: 3 })).level, 'error');
+    const { level, hint } = await found('prompt_length', sums, { max_prompt_tokens: 3 });
+    assert.equal(level, 'error');
+    assert.match(hint!, /; or raise max_prompt_tokens$/);
   });
   test('no room at all', async () => {
     assert.match((await found('prompt_length', sums, { max_completion_length: 64 })).detail, /no room/);

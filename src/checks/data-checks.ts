@@ -5,6 +5,7 @@ import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import type { LengthDistribution } from '../data/length-distribution.ts';
 import type { Problems } from '../data/problems.ts';
+import { moreRoom } from '../data/prompt-lengths.ts';
 import { extractionsOf, promptColumns } from '../data/row-prompt.ts';
 import { shortened } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -288,23 +289,20 @@ function withoutPunctuation(text: string): string {
     .trim();
 }
 
-export function promptLengthCheck(
-  { max, prompts }: LengthDistribution,
-  room: number,
-  { overlong_prompts }: Config,
-): Check {
+export function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, config: Config): Check {
   const id = 'prompt_length';
   if (room < 1) {
     const detail = 'max_completion_length leaves no room for a prompt in the context';
     return failed(id, 'error', detail, 'lower max_completion_length');
   }
   if (max <= room) return passed(id, `the longest of ${counted(prompts, 'prompt')} has ${max} tokens, ${room} fit`);
+  const { overlong_prompts } = config;
   const fate = { error: 'training refuses them', drop: 'they are left out', truncate_left: 'their beginning is cut' };
   return failed(
     id,
     overlong_prompts === 'error' ? 'error' : 'warning',
     `the longest prompt has ${max} tokens, ${room} fit: ${fate[overlong_prompts]}`,
-    'overlong_prompts: drop leaves such rows out, truncate_left cuts their beginning; or lower max_completion_length',
+    `overlong_prompts: drop leaves such rows out, truncate_left cuts their beginning; or ${moreRoom(config, room)}`,
   );
 }
 

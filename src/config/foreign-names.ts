@@ -83,6 +83,30 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('seed', 'random_seed', 'data_seed'),
   ...aliases('trackers', 'report_to', 'logger', 'loggers', 'log_with'),
   ...aliases('eval.every_steps', 'eval_steps', 'eval_every', 'eval_every_steps', 'test_freq'),
+  ...aliases(
+    'eval.every_steps',
+    'eval.steps',
+    'eval.every',
+    'eval.interval',
+    'eval.freq',
+    'eval.frequency',
+    'eval.eval_steps',
+  ),
+  ...aliases('eval.limit', 'eval.samples', 'eval.max_samples', 'eval.num_samples', 'eval.size'),
+  ...aliases(
+    'eval.limit is how many problems are asked, eval.k how many completions each of them gets',
+    'eval.n',
+    'eval.num',
+  ),
+  ...aliases(
+    'save.every_steps',
+    'save.steps',
+    'save.every',
+    'save.interval',
+    'save.freq',
+    'save.frequency',
+    'save.save_steps',
+  ),
   ...aliases('eval.on_start', 'eval_on_start', 'val_before_train'),
   ...aliases('eval.limit', 'eval_limit', 'max_eval_samples'),
   ...aliases('save.every_steps', 'save_steps', 'save_freq', 'save_every', 'checkpoint_every'),
@@ -367,8 +391,17 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ),
 };
 
+/** Section → the key in it that a number in its place means. */
+export const mainKeys: Readonly<Record<string, string>> = { lora: 'r', eval: 'every_steps', save: 'every_steps' };
+
 /** Key of ours → its values in other systems → what to write here. */
 export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text>>>> = {
+  lora: {
+    true: '{r: 16, alpha: 32}, or leave it out: adapters are trained unless it is null',
+    false: 'null, which trains the whole model',
+  },
+  eval: { true: '{every_steps: STEPS}', false: 'null, which evaluates nothing' },
+  save: { true: '{every_steps: STEPS}' },
   scale_rewards: { true: 'group', false: 'none' },
   kl_estimator: { low_var_kl: 'k3' },
   max_steps: { 0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it` },

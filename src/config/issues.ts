@@ -4,7 +4,7 @@ import { named, nearest, nearestNames } from '../common/nearest.ts';
 import { closestIssue, expectation, type Issue, short } from '../common/schema-check.ts';
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
-import { foreignNames, foreignValues } from './foreign-names.ts';
+import { foreignNames, foreignValues, mainKeys } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, leafPaths, valueAt } from './values.ts';
@@ -52,7 +52,7 @@ function valueError(issue: Issue, context: IssueContext): GradusError {
   const got = valueAt(context.value, issue.path);
   if (got === undefined && issue.path.length > 0) {
     return new GradusError('CONFIG_MISSING', `${context.placeOf([])}: ${path} is missing`, {
-      hint: `add ${path}: VALUE`,
+      hint: rewardsByName(issue.path, context.value) ?? `add ${path}: VALUE`,
       path,
     });
   }
@@ -64,10 +64,27 @@ function valueError(issue: Issue, context: IssueContext): GradusError {
       hint:
         path === ''
           ? 'write keys and values, for example model: PATH'
-          : (remedy(issue, path, got) ?? describe(issue.path)),
+          : (rewardsByName(issue.path, context.value) ?? remedy(issue, path, got) ?? describe(issue.path)),
       path,
     },
   );
+}
+
+/** How to write rewards whose names were given as keys, such as `reward: {numeric_match: 1}`. */
+function rewardsByName(path: KeyPath, root: unknown): string | undefined {
+  const at = path.lastIndexOf('reward');
+  const entryPath = path.at(-1) === 'name' ? path.slice(0, -1) : path;
+  const entry = valueAt(root, entryPath);
+  if (at < 0 || entryPath.length > at + 2 || !isObject(entry) || entry.name !== undefined) return undefined;
+  const known = Object.keys(propertiesOf(schemaAt([...path.slice(0, at + 1), 0])));
+  const rewards = Object.entries(entry)
+    .filter(([name]) => !known.includes(name))
+    .map(([name, value]) => {
+      const more =
+        typeof value === 'number' ? `, weight: ${value}` : isObject(value) ? `, config: ${short(value)}` : '';
+      return `{name: ${name}${more}}`;
+    });
+  return rewards.length === 0 ? undefined : `write reward: [${rewards.join(', ')}]`;
 }
 
 /** What to write instead of another system's value, or of one value where a list is expected. */
@@ -76,8 +93,19 @@ function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   const key = path.replace(/\.\d+$/, '');
   const ours = said(named(foreignValues, key) ?? {}, String(got));
   if (ours !== undefined) return `write ${key}: ${ours}`;
+  const main = typeof got === 'number' ? named(mainKeys, key) : undefined;
+  if (main !== undefined) return `write ${key}: {${main}: ${got}}`;
+  if (isQuoted(issue, got)) return `write ${path}: ${got.trim()}, without quotes`;
   const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
   return isOne ? `write ${path}: [${isPlain(got) ? got : short(got)}]` : undefined;
+}
+
+/** Whether a number, or true or false, was given as a text. */
+function isQuoted(issue: Issue, got: unknown): got is string {
+  if (typeof got !== 'string') return false;
+  const wanted = expectation(issue);
+  if (/\btrue or false\b/.test(wanted) && /^(true|false)$/.test(got.trim())) return true;
+  return /\bnumber\b/.test(wanted) && got.trim() !== '' && Number.isFinite(Number(got));
 }
 
 /** What a table says about a name; undefined if it has no such row. */

@@ -131,6 +131,11 @@ describe('an unknown key is an error that names our key', () => {
     'repetition_penalty: 1.1': /the reward repetition_penalty/,
     'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
+    'eval: {steps: 10, n: 50}':
+      /^eval\.steps: here it is called eval\.every_steps; eval\.n: eval\.limit is how many problems.*eval\.k/,
+    'eval: {max_samples: 10}': /called eval\.limit/,
+    'save: {steps: 10}': /called save\.every_steps/,
+    'reward: {name: numeric_match, accuracy: 0.1}': /^settings of a reward stand in its config/,
     'generation_kwargs: {stop: [x]}': /^settings of sampling are keys: .*, stop/,
     'data: {truncation: left, filter_overlong_prompts: true}':
       /^data\.truncation, data\.filter_overlong_prompts: overlong_prompts says .*truncate_left$/,
@@ -435,6 +440,21 @@ describe('for a value of another system, or one where a list is expected, the hi
     'scale_rewards: true': 'write scale_rewards: group',
     'kl_estimator: low_var_kl': 'write kl_estimator: k3',
     'lr_scheduler_type: constant_with_warmup': 'write lr_scheduler_type: constant, with warmup_ratio',
+    'lora: true': 'write lora: {r: 16, alpha: 32}, or leave it out: adapters are trained unless it is null',
+    'lora: false': 'write lora: null, which trains the whole model',
+    'lora: 8': 'write lora: {r: 8}',
+    'eval: true': 'write eval: {every_steps: STEPS}',
+    'eval: 25': 'write eval: {every_steps: 25}',
+    'learning_rate: "1e-5"': 'write learning_rate: 1e-5, without quotes',
+    "max_steps: '100'": 'write max_steps: 100, without quotes',
+    'max_prompt_tokens: "512"': 'write max_prompt_tokens: 512, without quotes',
+    'mask_truncated_completions: "true"': 'write mask_truncated_completions: true, without quotes',
+    'reward: [{name: a, weight: "0.5"}]': 'write reward.0.weight: 0.5, without quotes',
+    'reward: {numeric_match: 1}': 'write reward: [{name: numeric_match, weight: 1}]',
+    'reward: {numeric_match: 1, think_format: 0.2}':
+      'write reward: [{name: numeric_match, weight: 1}, {name: think_format, weight: 0.2}]',
+    'reward: [{rewards.ts:score: 0.5}]': 'write reward: [{name: rewards.ts:score, weight: 0.5}]',
+    'reward: [{numeric_match: {tolerance: 1}}]': 'write reward: [{name: numeric_match, config: {"tolerance":1}}]',
     'trackers: wandb': 'write trackers: [wandb]',
     'trackers: none': 'write trackers: [jsonl]',
     'native: {device: cuda}':

@@ -53,11 +53,16 @@ export function fitPrompts(
     const asked = JSON.stringify(bothEnds(prompt(row).at(-1)!.content));
     const message = `a problem to ${split} has a prompt of ${lengthOf(row)} tokens, ${limit} fit: ${asked}`;
     throw new GradusError('PROMPT_TOO_LONG', message, {
-      hint: 'set overlong_prompts to drop or truncate_left, or lower max_completion_length',
+      hint: `set overlong_prompts to drop or truncate_left, or ${moreRoom(config, limit)}`,
       path: 'overlong_prompts',
     });
   }
   return { problems, renderer };
+}
+
+/** What would let longer prompts fit: the limit is the configuration's own, or what the context leaves beside a completion. */
+export function moreRoom({ max_prompt_tokens }: Config, limit: number): string {
+  return limit === max_prompt_tokens ? 'raise max_prompt_tokens' : 'lower max_completion_length';
 }
 
 /** Both ends of a prompt, so that people find it in their files. Its line is not known, since rows are filtered and drawn. */

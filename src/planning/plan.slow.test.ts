@@ -80,7 +80,14 @@ test('a plan says that the run exists already', async () => {
 });
 
 test('what training would refuse, a plan refuses', async () => {
-  await assert.rejects(plan([`prompt_template='${'x'.repeat(60)}{question}'`]), { code: 'PROMPT_TOO_LONG' });
+  await assert.rejects(plan([`prompt_template='${'x'.repeat(60)}{question}'`]), {
+    code: 'PROMPT_TOO_LONG',
+    hint: /or lower max_completion_length$/,
+  });
+  await assert.rejects(plan(['max_prompt_tokens=2']), {
+    code: 'PROMPT_TOO_LONG',
+    hint: /or raise max_prompt_tokens$/,
+  });
   await assert.rejects(plan(['chat_template=auto']), { code: 'CHAT_TEMPLATE_MISSING' });
   await assert.rejects(plan(['lora={target_modules: [nothing]}']), { code: 'LORA_TARGET_UNKNOWN' });
 });
