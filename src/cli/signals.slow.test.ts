@@ -70,3 +70,27 @@ describe('a process too busy to notice a signal is ended by it within seconds', 
     });
   }
 });
+
+test('work that ends while the watching thread loads its library is not the end of the process', async () => {
+  // A second thread is in the watcher's place, and takes its time.
+  const early = `
+  import { Worker } from 'node:worker_threads';
+  import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+  import { watcherStates as states } from ${JSON.stringify(join(import.meta.dirname, 'watcher-states.ts'))};
+  const slow = "const { workerData: state } = require('node:worker_threads');" +
+    "setTimeout(() => { Atomics.store(state, 0, " + states.loaded + "); Atomics.notify(state, 0); }, 300);";
+  await withStopSignals(async () => {
+    Atomics.compareExchange = (state) => {
+      Atomics.store(state, 0, states.loading);
+      new Worker(slow, { eval: true, execArgv: [], workerData: state }).unref();
+      return states.loading;
+    };
+  });
+  console.log('went on');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', early], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  const text = (await child.stdout.toArray()).join('');
+  assert.deepEqual([text, (await ended)[0]], ['went on\n', 0]);
+});

@@ -50,7 +50,8 @@ function startWatcher(): { end(): Promise<void> } | undefined {
   return {
     async end() {
       const before = Atomics.compareExchange(state, 0, states.waiting, states.ended);
-      // It must not be ended while it loads its library.
+      // It must not be ended while it loads its library. Waiting alone would not keep this process alive.
+      watcher.ref();
       if (before === states.loading) await Atomics.waitAsync(state, 0, states.loading, MOST_LOADING).value;
       await watcher.terminate();
     },
