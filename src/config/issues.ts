@@ -240,6 +240,12 @@ export function keyNamed(name: string): string | undefined {
   return said(foreignNames, name) ?? (inSections.length === 1 ? inSections[0] : undefined);
 }
 
+/** Whether a key is a number that need not be whole. */
+export function takesFractions(key: string): boolean {
+  const isReal = ({ type, anyOf = [] }: JsonSchema): boolean => type === 'number' || anyOf.some(isReal);
+  return isReal(schemaAt(key.split('.')));
+}
+
 /** The keys of this name in sections, but not in the entries of lists. */
 function keysInSections(name: string): string[] {
   return configKeys().filter(

@@ -135,7 +135,11 @@ const range = z
     min: z.number(),
     max: z.number(),
     scale: z.enum(['linear', 'log']).default('linear'),
-    integer: z.boolean().default(false).describe('draw whole numbers'),
+    integer: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .describe('draw whole numbers; null: where both ends are whole, unless the key also takes fractions'),
   })
   .refine(({ min, max }) => min < max, 'expected min to be below max')
   .refine(({ min, scale }) => scale === 'linear' || min > 0, 'expected a logarithmic range to begin above 0');

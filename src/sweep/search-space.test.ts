@@ -53,6 +53,15 @@ test('draws are within their ranges, differ from one another, and depend on the 
   assert.deepEqual([...new Set(drawn.map(({ prompts_per_step }) => prompts_per_step))].toSorted(), [1, 2, 3, 4]);
 });
 
+test('a range of whole numbers has fractions where the key does, unless it says', () => {
+  const drawn = (key: string, range: object) =>
+    settingsOf({ over: { [key]: range }, method: 'random', trials: 4 }).map((settings) => Number(settings[key]));
+  const isWhole = (values: readonly number[]) => values.every(Number.isInteger);
+  assert.ok(!isWhole(drawn('beta', { min: 0, max: 1 })));
+  assert.ok(isWhole(drawn('prompts_per_step', { min: 1, max: 8 })));
+  assert.ok(isWhole(drawn('beta', { min: 1, max: 8, integer: true })));
+});
+
 test('draws from lists are distinct, and there are no more than combinations', () => {
   const all = settingsOf({ over: { learning_rate: [0.1, 1], beta: [0, 0.02] }, method: 'random', trials: 50 });
   assert.equal(all.length, 4);
@@ -94,3 +103,11 @@ for (const [sweep, code, said] of [
     );
   });
 }
+
+test('a sweep’s name is that of a folder, as a run’s is', () => {
+  const settings = ['sweep.over={beta: [0, 0.1]}'];
+  for (const name of ['', '.', '..', 'a/b', '../../x', ' a', '--jobs']) {
+    assert.throws(() => planSweep(file, { settings, name }), { code: 'USAGE', path: /name/ }, name);
+  }
+  assert.match(planSweep(file, { settings, name: 'a b' }).directory, /sweeps.a b$/);
+});

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { randomStream, shuffled, streamSeed } from '../common/random.ts';
 import { option } from '../common/words.ts';
+import { takesFractions } from '../config/issues.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
@@ -143,7 +144,7 @@ function drawnFrom(sweep: SweepSettings, trials: number, seed: number): Trial['s
     const settings = Object.fromEntries(
       Object.entries(over).map(([key, values]) => [
         key,
-        Array.isArray(values) ? values[integer(values.length)] : between(values, uniform()),
+        Array.isArray(values) ? values[integer(values.length)] : between(key, values, uniform()),
       ]),
     );
     if (!drawn.some((other) => isDeepStrictEqual(other, settings))) drawn.push(settings);
@@ -154,7 +155,8 @@ function drawnFrom(sweep: SweepSettings, trials: number, seed: number): Trial['s
 type Range = Exclude<SweepSettings['over'][string], unknown[]>;
 
 /** Three digits are enough of a hyper-parameter, and can be read. */
-function between({ min, max, scale, integer }: Range, position: number): number {
+function between(key: string, { min, max, scale, integer: asked }: Range, position: number): number {
+  const integer = asked ?? (Number.isInteger(min) && Number.isInteger(max) && !takesFractions(key));
   if (integer && scale === 'linear') return min + Math.floor(position * (max - min + 1));
   const value = scale === 'log' ? min * (max / min) ** position : min + position * (max - min);
   const rounded = integer ? Math.round(value) : Number(value.toPrecision(3));

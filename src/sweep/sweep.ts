@@ -9,6 +9,7 @@ import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import { assertPossible } from '../goals/metric-names.ts';
 import { claim } from '../runs/claim.ts';
+import { assertFolderName } from '../runs/folder-name.ts';
 import { isRun, readRun } from '../runs/read-run.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
@@ -63,7 +64,7 @@ export interface PlannedSweep {
   readonly config: Config;
 }
 
-/** What a sweep would do. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`. */
+/** What a sweep would do. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for a name that is none. */
 export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
   const loaded = openConfigFile(file, options.settings);
   const { config } = loaded;
@@ -77,6 +78,8 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   }
   if (config.compute !== 'local')
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
+  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
+  if (options.name !== undefined) assertFolderName(options.name, root);
   assertPossible(sweep.metric, config, { by: 'sweep.metric', at: 'any step' });
   const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
   const plan: SweepPlan = {
@@ -86,7 +89,6 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     trials: trials.map(({ number, settings }) => ({ number, settings })),
     rungs: rungsOf(sweep, trials.length, longest(trials)),
   };
-  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   const reference = out ?? join(root, name);
   return { directory: resolve(reference), reference, plan, trials, config: { ...config, sweep: null } };
 }

@@ -6,6 +6,7 @@ import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import { assertRequirable, type Requirement, readRequirements } from '../goals/requirements.ts';
 import { assertStoppable } from '../goals/stopping.ts';
+import { assertFolderName } from '../runs/folder-name.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -61,27 +62,9 @@ export function assertGoals(
   assertStoppable(config, scored);
 }
 
-/** Names that commands could not take: they look like options, or nobody can see or type them. */
-const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
-
 /** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
 function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
-  if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
-    throw new GradusError(
-      'USAGE',
-      `${option('name')} ${JSON.stringify(name)} is not the name of a folder in ${root}/`,
-      {
-        hint: `give a name without slashes, or a path with ${option('out')}`,
-        path: option('name'),
-      },
-    );
-  }
-  if (name !== undefined && unusableName.test(name)) {
-    throw new GradusError('USAGE', `${option('name')} ${JSON.stringify(name)} is a name that commands cannot take`, {
-      hint: 'give a name that begins with no hyphen or space, ends with no space and holds no control characters',
-      path: option('name'),
-    });
-  }
+  if (name !== undefined) assertFolderName(name, root);
   if (out !== undefined) return out;
   const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
   if (own === 'latest') {

@@ -176,8 +176,7 @@ function parseOver(text: string): [key: string, values: unknown] {
     // YAML 1.2 has no 1e-5 without a point, but people and programs write it; ours has it.
     return [key, parseValue(`[${values}]`, `--over ${key}`)];
   }
-  const integer = /^[-+]?\d+$/.test(min) && /^[-+]?\d+$/.test(max);
-  return [key, { min: Number(min), max: Number(max), ...(scale && { scale: 'log' }), ...(integer && { integer }) }];
+  return [key, { min: Number(min), max: Number(max), ...(scale && { scale: 'log' }) }];
 }
 
 function eventLine(event: SweepEvent): string {
