@@ -87,7 +87,7 @@ function rewardsByName(path: KeyPath, root: unknown): string | undefined {
   return rewards.length === 0 ? undefined : `write reward: [${rewards.join(', ')}]`;
 }
 
-/** What to write instead of another system's value, or of one value where a list is expected. */
+/** What to write instead of another system's value, of a duration without its unit, or of one value where a list is expected. */
 function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   // An entry of a list is looked for among the values of the list.
   const key = path.replace(/\.\d+$/, '');
@@ -96,6 +96,10 @@ function remedy(issue: Issue, path: string, got: unknown): string | undefined {
   const main = typeof got === 'number' ? named(mainKeys, key) : undefined;
   if (main !== undefined) return `write ${key}: {${main}: ${got}}`;
   if (isQuoted(issue, got)) return `write ${path}: ${got.trim()}, without quotes`;
+  const inSeconds = `${got}s`;
+  if (typeof got === 'number' && new RegExp(patternOf(schemaAt(issue.path)) ?? '$^').test(inSeconds)) {
+    return `write ${path}: ${inSeconds}`;
+  }
   const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
   return isOne ? `write ${path}: [${isPlain(got) ? got : short(got)}]` : undefined;
 }
@@ -296,6 +300,7 @@ function renameOf(path: KeyPath): string | undefined {
 
 interface JsonSchema {
   readonly type?: string;
+  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly anyOf?: readonly JsonSchema[];
   readonly items?: JsonSchema;
@@ -319,6 +324,11 @@ function schemaAt(path: KeyPath): JsonSchema {
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return Object.assign({}, schema.properties, ...(schema.anyOf ?? []).map(propertiesOf));
+}
+
+/** What the texts that a schema accepts look like. */
+function patternOf(schema: JsonSchema): string | undefined {
+  return schema.pattern ?? schema.anyOf?.map(patternOf).find((pattern) => pattern !== undefined);
 }
 
 /** Whether a schema accepts an object. */

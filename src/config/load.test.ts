@@ -417,6 +417,17 @@ describe('a wrong value is an error with its key, what was expected and what was
   }
 });
 
+test('a number in the place of a duration is taken for seconds', () => {
+  for (const [line, hint] of Object.entries({
+    'max_time: 3600': 'write max_time: 3600s',
+    'rollout: {step_timeout: 30}': 'write rollout.step_timeout: 30s',
+    'tinker: {timeout: 90}': 'write tinker.timeout: 90s',
+  })) {
+    assert.equal(refusal(withLine(line)).hint, hint);
+  }
+  assert.doesNotMatch(refusal(withLine('model: 5')).hint!, /5s/);
+});
+
 test('for a value of several shapes, what is missing is taken from the nearest one', () => {
   const missing = (weight: string) => refusal(withLine(`reward: [{name: a, weight: ${weight}}]`));
   for (const [weight, key] of Object.entries({

@@ -67,6 +67,15 @@ test('filters and orders', () => {
     assert.throws(() => names([filter]), { code: 'FILTER_INVALID' }, filter);
   }
   assert.throws(() => names([], 'bets'), { code: 'FILTER_INVALID', hint: /best/ });
+  assert.throws(() => names([], 'toString'), { code: 'FILTER_INVALID' });
+  for (const filter of ['learning_rat=0.1', 'bets>=0.5', 'toString!=x']) {
+    assert.throws(() => names([filter]), { code: 'FILTER_INVALID', hint: /nearest/ }, filter);
+  }
+  // What only some runs have is a field: here none has an adapter.
+  assert.deepEqual(names(['lora.r=8']), []);
+  const unknown = { code: 'METRIC_UNKNOWN', hint: /eval\/sampled_accuracy/ };
+  assert.throws(() => listRunSummaries({ root, metric: 'eval/sampled_acuracy' }), unknown);
+  assert.deepEqual(listRunSummaries({ root: place('nothing'), metric: 'eval/sampled_acuracy' }).runs, []);
 });
 
 test('tags and notes are kept beside the run', () => {

@@ -2,6 +2,7 @@
 
 import { nearestNames } from '../common/nearest.ts';
 import { option } from '../common/words.ts';
+import { configDefaults } from '../config/schema.ts';
 import { valueAt } from '../config/values.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { checkpointSteps } from '../runs/checkpoints.ts';
@@ -46,9 +47,14 @@ const fields: Readonly<Record<string, (row: Row) => unknown>> = {
   tokens: ({ summary }) => summary.tokens,
 };
 
-/** Throws `FILTER_INVALID` for a filter or an order that is none. */
+/** Throws `FILTER_INVALID` for a filter or an order that is none, `METRIC_UNKNOWN` if runs have been trained and none measured the metric. */
 export function listRunSummaries(options: ListOptions = {}): RunList {
   const { rows, damaged } = listedRows(options);
+  const { metric } = options;
+  const isTrained = rows.some(({ run }) => run.metrics.length > 0);
+  if (metric !== undefined && isTrained && rows.every(({ summary }) => !summary.held_out)) {
+    throw notMeasured(metric, rows);
+  }
   return { runs: sorted(rows, options.sort).map(({ summary }) => summary), damaged };
 }
 
@@ -71,18 +77,7 @@ export function bestRuns(
     const best = values.reduce((high, next) => (sign * next.value > sign * high.value ? next : high));
     return [{ run, ...best }];
   });
-  if (measured.length === 0) {
-    const names = new Set(
-      rows.flatMap(({ run }) => [
-        ...Object.keys(run.evaluations.at(-1)?.metrics ?? {}),
-        ...Object.keys(run.metrics.at(-1) ?? {}),
-      ]),
-    );
-    throw new GradusError('METRIC_UNKNOWN', `no run has measured ${metric}`, {
-      hint: names.size > 0 ? nearestNames(metric, [...names]) : 'there are no runs with metrics',
-      path: metric,
-    });
-  }
+  if (measured.length === 0) throw notMeasured(metric, rows);
   return measured
     .sort((a, b) => sign * (b.value - a.value))
     .map(({ run, step, value }, i) => {
@@ -97,6 +92,19 @@ export function bestRuns(
         ...(hasCheckpoint && { checkpoint: checkpointFolder(directory, step) }),
       };
     });
+}
+
+function notMeasured(metric: string, rows: readonly Row[]): GradusError {
+  const names = new Set(
+    rows.flatMap(({ run }) => [
+      ...Object.keys(run.evaluations.at(-1)?.metrics ?? {}),
+      ...Object.keys(run.metrics.at(-1) ?? {}),
+    ]),
+  );
+  return new GradusError('METRIC_UNKNOWN', `no run has measured ${metric}`, {
+    hint: names.size > 0 ? nearestNames(metric, [...names]) : 'there are no runs with metrics',
+    path: metric,
+  });
 }
 
 function listedRows({ root, filter = [], metric }: ListOptions): {
@@ -118,9 +126,19 @@ function listedRows({ root, filter = [], metric }: ListOptions): {
   return { rows: rows.filter((row) => conditions.every((holds) => holds(row))), damaged };
 }
 
+/** Throws `FILTER_INVALID` for a field that no run can have. What is inside of a key, such as `lora.r`, depends on the run. */
+function assertField(field: string, text: string): void {
+  const [key = ''] = field.split('.');
+  if (Object.hasOwn(fields, field) || Object.hasOwn(configDefaults, key)) return;
+  const names = [...Object.keys(fields), ...Object.keys(configDefaults)];
+  throw new GradusError('FILTER_INVALID', `${option('filter')} ${text}: runs have no field ${field}`, {
+    hint: nearestNames(field, names),
+  });
+}
+
 /** The value of a field, or of a key of the run's configuration. */
 function fieldOf(field: string, row: Row): unknown {
-  return field in fields ? fields[field]!(row) : valueAt(row.run.config, field.split('.'));
+  return Object.hasOwn(fields, field) ? fields[field]!(row) : valueAt(row.run.config, field.split('.'));
 }
 
 function parseFilter(text: string): (row: Row) => boolean {
@@ -131,6 +149,7 @@ function parseFilter(text: string): (row: Row) => boolean {
       option('filter', 'status=completed'),
     );
   }
+  assertField(field, text);
   if (sign === '=') return (row) => matches(fieldOf(field, row), wanted);
   if (sign === '!=') return (row) => !matches(fieldOf(field, row), wanted);
   const limit = Number(wanted);
@@ -159,7 +178,7 @@ function matches(value: unknown, wanted: string): boolean {
 
 function sorted(rows: readonly Row[], sort: string | undefined): readonly Row[] {
   if (sort === undefined) return rows;
-  if (!(sort in fields)) {
+  if (!Object.hasOwn(fields, sort)) {
     throw invalid(`${option('sort')} ${sort}: runs have no such field`, Object.keys(fields).join(', '));
   }
   return [...rows].sort((a, b) => order(fieldOf(sort, a), fieldOf(sort, b)));
