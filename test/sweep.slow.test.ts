@@ -1,6 +1,6 @@
 // Whole sweeps of a table of logits: the same winners for every number of jobs, killed and resumed, and a session without a person from a bar to an export.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse } from 'yaml';
@@ -8,7 +8,9 @@ import { z } from 'zod';
 import { loadSchemas } from '../src/cli/command-table.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { train } from '../src/launch/train.ts';
+import { claim } from '../src/runs/claim.ts';
 import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { detachSweep } from '../src/sweep/detach-sweep.ts';
 import { sweep } from '../src/sweep/sweep.ts';
 import type { SweepResult } from '../src/sweep/sweep-schema.ts';
 import { gradusHere, onlyObject, startGradus } from './gradus.ts';
@@ -149,6 +151,48 @@ test('a trial that fails is last, and the others are ranked', async () => {
   assert.equal(result.table[1]!.runs[0]!.error?.code, 'RUN_EXISTS');
 });
 
+test('what is damaged is said, with what helps a sweep, to those who wait as well', async () => {
+  const out = place('damaged');
+  const settings = ['max_steps=4', 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'];
+  const resume = () => sweep(file, { out, resume: true, preflight: false, settings });
+  const { table } = await sweep(file, { out, preflight: false, settings });
+  const wait = async () => {
+    const { code, stdout } = await gradusHere(['runs', 'wait', out, '--json']);
+    return [code, (onlyObject(stdout) as { error?: { code: string } }).error?.code];
+  };
+  const run = table[1]!.runs[0]!.dir;
+  writeFileSync(join(run, 'run.json'), 'no JSON');
+  await assert.rejects(resume(), { code: 'RUN_DAMAGED', hint: /remove the folder of its run/ });
+  assert.deepEqual(await wait(), [2, 'RUN_DAMAGED']);
+  rmSync(run, { recursive: true });
+  assert.deepEqual((await resume()).table, table);
+  writeFileSync(join(out, 'result.json'), '{');
+  assert.deepEqual(await wait(), [2, 'SWEEP_DAMAGED']);
+  rmSync(join(table[0]!.runs[0]!.dir, 'evals.jsonl'));
+  assert.equal((await resume()).table[1]!.runs[0]!.error?.code, 'METRIC_UNKNOWN');
+  for (const text of ['{', 'null', '[]', '{"status": "running"}']) {
+    writeFileSync(join(out, 'sweep.json'), text);
+    await assert.rejects(resume(), { code: 'SWEEP_DAMAGED', hint: /another folder/ }, text);
+  }
+});
+
+test('two processes that begin in one folder at the same moment do not both sweep', async () => {
+  const out = place('both');
+  const few = ['--over', 'beta=0,1', '--method', 'grid', '--set', 'max_steps=2'];
+  const begin = () => startGradus(['sweep', file, '--out', out, '--no-preflight', '--json', ...few], { cwd: folder });
+  const ends = await Promise.all([begin().finished, begin().finished]);
+  assert.deepEqual(ends.map(({ code }) => code).toSorted(), [0, 2]);
+  const [refused] = ends.filter(({ code }) => code === 2);
+  // It may have come so late that the other was done.
+  assert.match((onlyObject(refused!.stdout).error as { code: string }).code, /^SWEEP_(ACTIVE|EXISTS)$/);
+  rmSync(out, { recursive: true });
+  mkdirSync(out);
+  const release = claim(join(out, 'sweep.lock'), (pid) => new Error(pid) as never);
+  assert.throws(() => detachSweep(file, { out }, []), { code: 'SWEEP_ACTIVE' });
+  assert.deepEqual(readdirSync(out), ['sweep.lock']);
+  release();
+});
+
 describe('a session without a person: sweep, pick, train, evaluate against the bar, export', () => {
   const demo = join(import.meta.dirname, '..', 'demo', 'demo.yaml');
   const settings = [
@@ -176,6 +220,7 @@ describe('a session without a person: sweep, pick, train, evaluate against the b
     const plan = await ask<{ steps: { made: number } }>(0, 'sweep', ...search, '--dry-run');
     assert.equal(plan.steps.made, 3 * 15 + 30);
     await ask(2, 'sweep', ...search, '--metric', 'eval/acuracy', '--dry-run');
+    await ask(2, 'sweep', ...search, '--over', 'learning_rate=1e-2', '--dry-run');
     const stop = 'eval/sampled_reward not improved for 2 evaluations';
     const swept = await ask<SweepResult>(0, 'sweep', ...search, '--set', `stop_when=${stop}`, '--name', 'session');
     assert.notEqual(swept.best.settings.learning_rate, 1e-6);

@@ -16,6 +16,7 @@ import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
+import { failureOf } from '../runs/recorded-error.ts';
 import type { RunRecord } from '../runs/records.ts';
 import { endIfReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
@@ -25,7 +26,7 @@ import { openSetup, type Setup } from '../setup/setup.ts';
 import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
 import type { TimedEvent } from '../training/event-schemas.ts';
 import { assertWritable, openRun } from '../training/open-run.ts';
-import { failureOf, recorded } from '../training/record-events.ts';
+import { recorded } from '../training/record-events.ts';
 import {
   assertGoals,
   type LoadedTraining,

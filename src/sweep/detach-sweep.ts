@@ -1,10 +1,10 @@
 // Starts a sweep in a separate process, which continues when this one ends.
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../package/package-root.ts';
 import { planSweep, type SweepOptions } from './sweep.ts';
-import { assertSweepable, sweepFiles, writeSweep } from './sweep-files.ts';
+import { claimSweep, sweepFiles, writeSweep } from './sweep-files.ts';
 
 const launcher = join(packageRoot, 'bin', 'gradus');
 
@@ -21,14 +21,17 @@ export interface DetachedSweep {
 export function detachSweep(file: string, options: SweepOptions, argv: readonly string[]): DetachedSweep {
   const planned = planSweep(file, options);
   const { directory, reference, plan, config } = planned;
-  assertSweepable(planned, options.resume ?? false);
-  mkdirSync(directory, { recursive: true });
+  const release = claimSweep(planned, options.resume ?? false);
   const log = join(directory, sweepFiles.log);
-  const stderr = openSync(log, options.resume ? 'a' : 'w');
-  const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', 'ignore', stderr] });
-  closeSync(stderr);
-  // The folder is reserved, so that whoever waits finds a sweep.
-  writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, child.pid!);
-  child.unref();
-  return { directory, reference, pid: child.pid!, log };
+  try {
+    const stderr = openSync(log, options.resume ? 'a' : 'w');
+    const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', 'ignore', stderr] });
+    closeSync(stderr);
+    // The folder is reserved, so that whoever waits finds a sweep.
+    writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, child.pid!);
+    child.unref();
+    return { directory, reference, pid: child.pid!, log };
+  } finally {
+    release();
+  }
 }

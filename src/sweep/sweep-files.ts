@@ -10,7 +10,9 @@ import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { option } from '../common/words.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
-import { GradusError } from '../errors.ts';
+import { codeOf, GradusError, messageOf } from '../errors.ts';
+import { claim } from '../runs/claim.ts';
+import { makeFolder } from '../runs/make-folder.ts';
 import { isAlive } from '../runs/processes.ts';
 import { readJson } from '../runs/read-lines.ts';
 import { runRecord } from '../runs/records.ts';
@@ -48,6 +50,7 @@ export const sweepRecord = z.strictObject({
   pid_start: z.string().exactOptional(),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
+  error: runRecord.shape.error,
 });
 export type SweepRecord = Recorded<typeof sweepRecord>;
 
@@ -55,7 +58,7 @@ export type SweepRecord = Recorded<typeof sweepRecord>;
 export function readSweep(directory: string): SweepRecord | undefined {
   const path = join(directory, sweepFiles.record);
   if (!existsSync(path)) return undefined;
-  const parsed = sweepRecord.safeParse(readJson(path));
+  const parsed = sweepRecord.safeParse(readSweepFile(path, `sweep into another folder: ${option('out')}`));
   if (!parsed.success) {
     throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it describes no sweep`, {
       hint: `sweep into another folder: ${option('out')}`,
@@ -67,6 +70,16 @@ export function readSweep(directory: string): SweepRecord | undefined {
   return isGone ? { ...record, status: 'interrupted' } : record;
 }
 
+/** A file of a sweep. Throws `SWEEP_DAMAGED`: what the error of a run's file suggests helps no sweep. */
+export function readSweepFile<T>(path: string, hint: string): T {
+  try {
+    return readJson<T>(path);
+  } catch (error) {
+    if (codeOf(error) !== 'RUN_DAMAGED') throw error;
+    throw new GradusError('SWEEP_DAMAGED', messageOf(error), { hint, path, cause: error });
+  }
+}
+
 interface SweepPlace {
   readonly directory: string;
   readonly plan: SweepPlan;
@@ -74,7 +87,7 @@ interface SweepPlace {
 }
 
 /** Throws `SWEEP_EXISTS`, `SWEEP_ACTIVE`, `SWEEP_NOT_FOUND` and `RESUME_CONFIG_CHANGED`. */
-export function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolean): void {
+function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolean): void {
   const before = readSweep(directory);
   if (before?.status === 'running' && before.pid !== process.pid) {
     throw new GradusError('SWEEP_ACTIVE', `process ${before.pid} is still sweeping into ${directory}`, {
@@ -86,7 +99,7 @@ export function assertSweepable({ directory, plan, config }: SweepPlace, resume:
   if (before?.status === 'running') return;
   if (!resume) {
     const others = existsSync(directory)
-      ? readdirSync(directory).filter((name) => name !== sweepFiles.log && name !== sweepFiles.claim)
+      ? readdirSync(directory).filter((name) => name !== sweepFiles.log && !name.startsWith(sweepFiles.claim))
       : [];
     if (others.length === 0) return;
     throw new GradusError('SWEEP_EXISTS', `${directory} ${before ? 'holds a sweep already' : 'is not empty'}`, {
@@ -115,6 +128,30 @@ export function assertSweepable({ directory, plan, config }: SweepPlace, resume:
     hint: `set them back, or sweep into another folder: ${option('out')}`,
     path: changed[0]!,
   });
+}
+
+/**
+ * Makes the folder and keeps other processes from sweeping into it. Throws the errors of `assertSweepable`.
+ * @returns what ends the claim; sweep.json, which names the process, then keeps others away
+ */
+export function claimSweep(place: SweepPlace & { readonly reference: string }, resume: boolean): () => void {
+  const { directory, reference } = place;
+  assertSweepable(place, resume);
+  makeFolder(directory);
+  const release = claim(join(directory, sweepFiles.claim), (pid) => {
+    return new GradusError('SWEEP_ACTIVE', `process ${pid} is sweeping into ${reference}`, {
+      hint: `choose another ${option('out')}`,
+      path: reference,
+    });
+  });
+  try {
+    // Another process may have begun meanwhile.
+    assertSweepable(place, resume);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
 }
 
 /** @param pid of the process that sweeps @default this one */

@@ -1,16 +1,15 @@
 // The door of this room: tries the settings of a sweep, each in ordinary runs, and ranks them.
-import { mkdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
-import { cancelled, GradusError } from '../errors.ts';
+import { cancelled, codeOf, GradusError, messageOf } from '../errors.ts';
 import { assertPossible } from '../goals/metric-names.ts';
-import { claim } from '../runs/claim.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
 import { isRun, readRun } from '../runs/read-run.ts';
+import { failureOf } from '../runs/recorded-error.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { openConfigFile } from '../setup/config-file.ts';
@@ -18,7 +17,7 @@ import { inOrder } from './in-order.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { rungsOf } from './rungs.ts';
 import { invalid, type LoadedTrial, settingTexts, trialsOf } from './search-space.ts';
-import { assertSweepable, runFolder, type SweepPlan, sweepFiles, writeSweep } from './sweep-files.ts';
+import { claimSweep, runFolder, type SweepPlan, type SweepRecord, sweepFiles, writeSweep } from './sweep-files.ts';
 import type { RankedTrial, SweepResult } from './sweep-schema.ts';
 import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
 
@@ -117,27 +116,21 @@ export function stepsOfGrid({ trials, plan }: PlannedSweep): number {
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
   const planned = planSweep(file, options);
-  const { directory, plan, reference, config } = planned;
-  assertSweepable(planned, options.resume ?? false);
-  mkdirSync(directory, { recursive: true });
-  const release = claim(join(directory, sweepFiles.claim), (pid) => {
-    return new GradusError('SWEEP_ACTIVE', `process ${pid} is sweeping into ${reference}`, {
-      hint: `choose another ${option('out')}`,
-      path: reference,
-    });
-  });
+  const { directory, plan, config } = planned;
+  const release = claimSweep(planned, options.resume ?? false);
   const started = new Date().toISOString();
   const record = { ...plan, config, started };
   writeSweep(directory, { ...record, status: 'running' });
-  const end = (status: 'completed' | 'stopped' | 'failed') =>
-    writeSweep(directory, { ...record, status, ended: new Date().toISOString() });
+  const end = (outcome: Pick<SweepRecord, 'status' | 'error'>) =>
+    writeSweep(directory, { ...record, ...outcome, ended: new Date().toISOString() });
   try {
     const result = await search(planned, file, options);
     replaceJson(join(directory, sweepFiles.result), storedSweep(result));
-    end('completed');
+    end({ status: 'completed' });
     return result;
-  } catch (error) {
-    end(error instanceof GradusError && error.code === 'CANCELLED' ? 'stopped' : 'failed');
+  } catch (thrown) {
+    const error = codeOf(thrown) === 'RUN_DAMAGED' ? damagedRun(thrown) : thrown;
+    end(codeOf(error) === 'CANCELLED' ? { status: 'stopped' } : { status: 'failed', error: failureOf(error) });
     throw error;
   } finally {
     release();
@@ -264,8 +257,9 @@ function rowOf(
     ...(difference && { difference }),
     runs: plan.seeds.map((seed, i) => {
       const dir = runFolder(directory, plan, number, seed);
-      const error = errors.get(dir);
       const value = runs[i]?.value;
+      const unmeasured = { code: 'METRIC_UNKNOWN', message: `it measured no ${plan.metric} by step ${step}` };
+      const error = errors.get(dir) ?? (value === undefined ? unmeasured : undefined);
       return {
         seed,
         dir,
@@ -300,6 +294,16 @@ function stopped(signal: AbortSignal | undefined, reference: string): GradusErro
   const hint = `the same call with ${option('resume', true)} goes on with ${reference}`;
   if (signal?.aborted) return cancelled(signal, 'the sweep was stopped', hint);
   return new GradusError('CANCELLED', 'a run of the sweep was stopped', { hint, kind: 'failed' });
+}
+
+/** A sweep has no option that starts one of its runs over. */
+function damagedRun(error: unknown): GradusError {
+  const { path } = error as { path?: string };
+  return new GradusError('RUN_DAMAGED', messageOf(error), {
+    hint: `restore the file, or remove the folder of its run: the same call with ${option('resume', true)} trains it again`,
+    ...(path !== undefined && { path }),
+    cause: error,
+  });
 }
 
 function allFailed(

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readJson } from '../runs/read-lines.ts';
-import { readSweep, type SweepRecord, sweepFiles } from './sweep-files.ts';
+import { option } from '../common/words.ts';
+import { readSweep, readSweepFile, type SweepRecord, sweepFiles } from './sweep-files.ts';
 import type { SweepResult } from './sweep-schema.ts';
 
 const PAUSE = 500; // ms
@@ -28,8 +28,9 @@ export async function waitForSweep(
   }
 }
 
-/** What the sweep printed; undefined if it has not completed. */
+/** What the sweep printed; undefined if it has not completed. Throws `SWEEP_DAMAGED`. */
 export function readSweepResult(directory: string): (SweepResult & { readonly ok: true }) | undefined {
   const path = join(directory, sweepFiles.result);
-  return existsSync(path) ? readJson(path) : undefined;
+  if (!existsSync(path)) return undefined;
+  return readSweepFile(path, `the same sweep with ${option('resume', true)} writes it again, and trains nothing twice`);
 }

@@ -1,7 +1,8 @@
 // Records the events of a run as they happen, and how it ended.
 import { THE_PROGRAM } from '../common/cancellation.ts';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError } from '../errors.ts';
 import { NotFiniteError } from '../loop/not-finite.ts';
+import { failureOf } from '../runs/recorded-error.ts';
 import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
@@ -53,11 +54,4 @@ export async function* recorded(
 
 function withBatchIn(path: string, { code, message, hint, kind }: NotFiniteError): GradusError {
   return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
-}
-
-/** An error in the format of run.json. */
-export function failureOf(error: unknown): NonNullable<RunRecord['error']> {
-  if (!(error instanceof GradusError)) return { code: 'UNEXPECTED', message: messageOf(error) };
-  const { code, hint, kind } = error;
-  return { code, message: messageOf(error), ...(hint !== undefined && { hint }), kind };
 }

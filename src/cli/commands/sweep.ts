@@ -154,7 +154,15 @@ async function startSweep({ output, argv }: Cli, file: string, options: SweepOpt
 /** The changes to the configuration that the command line makes. Those of the section come last. */
 function settingsOf({ set, over, method, trials, seeds, metric, eta, minSteps: min_steps }: SweepFlags): string[] {
   const keys = given({ method, trials, seeds, metric, eta, min_steps });
-  const tried = Object.fromEntries(over.map(parseOver));
+  const pairs = over.map(parseOver);
+  const tried = Object.fromEntries(pairs);
+  const double = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) < i)?.[0];
+  if (double !== undefined) {
+    throw new GradusError('USAGE', `--over names ${double} twice`, {
+      hint: `give all of its values at once: --over ${double}=A,B,C`,
+      path: '--over',
+    });
+  }
   return [
     ...set,
     ...(over.length > 0 ? [`sweep.over=${JSON.stringify(tried)}`] : []),

@@ -38,7 +38,7 @@ export const sweepDetachedSchema = resultSchema(
 export const sweepStatusSchema = outcomeSchema(
   'sweep.status/1',
   'runs wait',
-  'How a sweep ended; exit code 0 completed, 1 failed, stopped or killed, 6 still running when the time ran out.',
+  'How a sweep ended; exit code 0 completed, 1 stopped or killed, that of its error if it failed, 6 still running when the time ran out.',
   {
     sweep: z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape }),
     waited: z.number().describe('seconds'),

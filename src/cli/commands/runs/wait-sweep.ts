@@ -1,6 +1,6 @@
 // gradus runs wait, of a sweep.
 import type { Cli } from '../../cli.ts';
-import { ofSignal, type StopSignal } from '../../exit-codes.ts';
+import { ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { DescribedError } from '../../output.ts';
 import { withStopSignals } from '../../signals.ts';
@@ -25,11 +25,16 @@ export async function waitForSweep({ output }: Cli, directory: string, timeout: 
     return undefined;
   }
   const isActive = status === 'running';
-  const error: DescribedError = {
-    code: isActive ? 'STILL_RUNNING' : 'SWEEP_STOPPED',
-    message: isActive ? `the sweep is still running after ${duration(waited)}` : `the sweep is ${status}`,
-    hint: isActive ? 'wait again' : 'the same gradus sweep with --resume goes on',
-  };
+  const hint = 'the same gradus sweep with --resume goes on';
+  const { kind = 'failed', ...failure } = record.error ?? {};
+  const ended = { code: 'SWEEP_STOPPED', message: `the sweep is ${status}`, hint, ...failure };
+  const error: DescribedError = isActive
+    ? { code: 'STILL_RUNNING', message: `the sweep is still running after ${duration(waited)}`, hint: 'wait again' }
+    : ended;
   const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
-  return output.outcome({ ok: false, ...told, error }, `${directory}: ${status}`, isActive ? whileActive : 1);
+  return output.outcome(
+    { ok: false, ...told, error },
+    `${directory}: ${status}`,
+    isActive ? whileActive : ofKind[kind],
+  );
 }
