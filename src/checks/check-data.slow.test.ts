@@ -67,6 +67,20 @@ test('many empty prompts are an error', async () => {
   assert.deepEqual([few.level, few.detail], ['warning', '1 of 201 (< 1 %) prompts are empty']);
 });
 
+test('many empty or blank answers are an error, even where they score 1; a few are a warning', async () => {
+  const empty = ['', ' ', '\n', ['']].map((answer, i) => ({ question: `${i}+1=`, answer }));
+  const exact = { reward: 'exact_match' } as const;
+  const all = await found('answer_empty/answer', empty, exact);
+  assert.deepEqual([all.level, all.detail], ['error', '4 of 4 (100 %) right answers are empty or blank']);
+  assert.match(all.hint!, /filter: \{answer: \{matches: '\\S'\}\}$/);
+  const many = Array.from({ length: 200 }, (_, i) => sum(1, i));
+  const few = await found('answer_empty/answer', [...many, empty[0]!], exact);
+  assert.deepEqual([few.level, few.detail], ['warning', '1 of 201 (< 1 %) right answers are empty or blank']);
+  // Without an answer a reward does not apply.
+  const none = await found('answer_empty/answer', [...sums, { question: '1+1=', answer: null }], exact);
+  assert.equal(none.level, 'ok');
+});
+
 test('repeated prompts are a warning; those of a task set are expected', async () => {
   const repeated = await found('prompt_duplicates', [...sums, sum(1, 2)]);
   assert.deepEqual([repeated.level, repeated.detail], ['warning', '1 of 5 (20 %) training prompts occur before']);

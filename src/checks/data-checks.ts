@@ -12,8 +12,9 @@ import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Example, State } from '../rl.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
-import { answerOf, type GoldVerdict } from '../setup/gold-answers.ts';
+import type { GoldVerdict } from '../setup/gold-answers.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
+import { emptyAnswersCheck, usualAnswerCheck } from './answer-checks.ts';
 import { type Check, failed, passed, share } from './checks.ts';
 
 type Prompt = (row: Example) => readonly Message[];
@@ -118,6 +119,7 @@ export function rowChecks(
     emptyPromptsCheck(rows, prompt, config),
     ...answeredPromptsCheck(rows, prompt, config),
     ...disputedPromptsCheck(rows, prompt, config),
+    ...emptyAnswersCheck(rows, rewards, config),
     ...usualAnswerCheck(rows, rewards),
   ];
 }
@@ -199,23 +201,6 @@ function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, config: 
   const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
   const hint = 'see that the prompt shows all that is asked: prompt_column, prompt_template';
   return [failed('prompt_disputed', 'warning', detail, hint)];
-}
-
-/** With at least this fraction of equal answers, a model does well without reading the question. */
-const USUAL_FRACTION = 0.8;
-
-/** Whether nearly all answers are the same, as with labels when one is frequent: always giving that one is nearly always right. */
-function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
-  const decisive = rewards.find(({ judges }) => judges === 'answer');
-  if (!decisive) return [];
-  const answers = rows.map((row) => answerOf(row, decisive)).filter((answer) => answer !== undefined);
-  const counts = [...Map.groupBy(answers, (answer) => answer)].map(([answer, same]) => [answer, same.length] as const);
-  const [usual, count] = counts.reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
-  if (counts.length < 2 || count < USUAL_FRACTION * answers.length) return [];
-  const detail = `${share(count, answers.length)} right answers are ${JSON.stringify(usual.slice(0, 40))}: always giving it is right as often`;
-  return [
-    failed('usual_answer', 'warning', detail, 'take rows with that answer out, or judge accuracy against that share'),
-  ];
 }
 
 /** Repeated problems are not a fault in a task set or in an environment with its own problems: there may be fewer different ones than a run needs. */
