@@ -13,7 +13,7 @@ export type { Phase } from '../common/stopwatch.ts';
 export { type DataLoader, shuffledExamples } from '../data-loader.ts';
 export { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
 export type { EvaluationLog, EvaluationOptions } from '../evaluation/evaluation-options.ts';
-export { type AgentModel, AgentRollouts } from '../gateway/agent-rollouts.ts';
+export type { AgentModel } from '../gateway/agent-rollouts.ts';
 export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
 export type { GroupPolicy } from '../grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from '../grpo/loss-settings.ts';
@@ -77,4 +77,4 @@ export type {
   Tracker,
 } from '../trackers/tracker.ts';
 export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../training-model.ts';
-export { obtainModel, openNativeModel, openRenderer } from './when-called.ts';
+export { agentRollouts, obtainModel, openNativeModel, openRenderer } from './when-called.ts';

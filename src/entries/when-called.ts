@@ -1,4 +1,5 @@
 // Functions that import what they need when they are called, so that a program which imports the package loads little of it.
+import type { Agent } from '../agent.ts';
 import type { ObtainModelOptions } from '../backends/model-files/find-model.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
 import type { NativeModelOptions } from '../backends/native/native-options.ts';
@@ -8,8 +9,11 @@ import type { ProgramConfig } from '../data/program-values.ts';
 import type { EvaluateOptions, EvaluateResult } from '../evaluation/evaluate.ts';
 import type { SampleOptions, SampleResult } from '../evaluation/sample.ts';
 import type { ExportOptions, ExportResult } from '../finished-runs/export.ts';
+import type { AgentModel } from '../gateway/agent-rollouts.ts';
 import type { TrainOptions } from '../launch/train.ts';
+import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Renderer } from '../rendering.ts';
+import type { Example } from '../rl.ts';
 import type { ServeOptions, Serving } from '../server/serve.ts';
 import type { SweepOptions } from '../sweep/sweep.ts';
 import type { SweepResult } from '../sweep/sweep-schema.ts';
@@ -131,4 +135,21 @@ export async function openModelText(
 ): Promise<ModelText> {
   const { openModelText } = await import('../backends/open-renderer.ts');
   return openModelText(modelPath, chatTemplate, options);
+}
+
+/**
+ * The rollouts of an agent, as `GrpoTrainer` takes them. `maxTurns` limits its calls, `maxTokens` each answer, `maxEpisodeTokens` each conversation, `episodeTimeout` the
+ * time that it runs while no call waits for the model, and `stepTimeout` what it may still do once a limit has refused a call.
+ */
+export function agentRollouts<E extends Example = Example>(
+  agent: Agent<E>,
+  model: AgentModel,
+  options: RolloutOptions,
+): RolloutSource<E> {
+  return {
+    async generate(...given) {
+      const { AgentRollouts } = await import('../gateway/agent-rollouts.ts');
+      return new AgentRollouts(agent, model, options).generate(...given);
+    },
+  };
 }

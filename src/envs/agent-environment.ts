@@ -39,7 +39,7 @@ export function agentEnvironment<E extends Example = Example, R = AgentAnswer>(
   return {
     build() {
       throw new GradusError('AGENT_PLAYS_ITSELF', 'an agent plays this environment: it has no turns of its own', {
-        hint: 'AgentRollouts plays it, and so do train, evaluate and sample',
+        hint: 'agentRollouts plays it, and so do train, evaluate and sample',
       });
     },
     agent: {

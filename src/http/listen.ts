@@ -7,30 +7,17 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { option } from '../common/words.ts';
 import { GradusError, messageOf } from '../errors.ts';
+import type { Listening, ListenOptions } from './listening.ts';
 
-export interface ListenOptions {
-  /** @default '127.0.0.1', which only this machine reaches */
-  readonly host?: string;
-  /** 0 chooses any free port. */
-  readonly port: number;
-  /** Whether the server keeps the process running. @default true */
-  readonly keepsRunning?: boolean;
+interface Upgrades {
   /** Takes over a connection that asks for another protocol. @default such requests are answered as any other */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-}
-
-export interface Listening {
-  readonly url: string;
-  /** Whether only this machine reaches it: the address is a loopback address. */
-  readonly isLocal: boolean;
-  /** Accepts no more requests and cancels open ones. */
-  close(): Promise<void>;
 }
 
 /** Throws `PORT_TAKEN`, `ADDRESS_INVALID`. */
 export async function listen(
   app: Hono,
-  { host = '127.0.0.1', port, keepsRunning = true, onUpgrade }: ListenOptions,
+  { host = '127.0.0.1', port, keepsRunning = true, onUpgrade }: ListenOptions & Upgrades,
 ): Promise<Listening> {
   const server = createServer(getRequestListener(app.fetch));
   server.on('clientError', answerUnread);

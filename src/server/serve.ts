@@ -5,7 +5,7 @@ import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { modelAlone, openModel } from '../evaluation/model-alone.ts';
 import { type FoundSubject, findSubject } from '../evaluation/open-subject.ts';
-import type { Listening, ListenOptions } from '../http/listen.ts';
+import type { Listening, ListenOptions } from '../http/listening.ts';
 import type { OpenAiAppOptions } from '../model-api/openai/openai-app.ts';
 import { ServedModel } from '../model-api/openai/served-model.ts';
 
