@@ -13,6 +13,8 @@ export class ResponseStore {
   resolved(body: unknown): unknown {
     if (!isObject(body)) return body;
     const { previous_response_id: previous, input, ...rest } = body;
+    if (previous != null && typeof previous !== 'string')
+      throw new ApiError(400, 'invalid_value', 'previous_response_id must be a text', 'previous_response_id');
     const before = typeof previous === 'string' ? this.#conversation(previous) : [];
     const given = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
     if (!Array.isArray(given)) return typeof previous === 'string' ? { ...rest, input } : body;
