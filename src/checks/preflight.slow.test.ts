@@ -63,6 +63,10 @@ function assertBlocked(result: PreflightReport, id: string, message: RegExp): vo
   });
 }
 
+test('settings of another engine are a warning', async () => {
+  assert.equal(of(await report({ trl: { use_vllm: true } }), 'other_engines'), 'warning');
+});
+
 test('episodes that all fail stop the run, with what went wrong, and no other check blames the model', async () => {
   const file = join(folder, 'failing.js');
   writeFileSync(

@@ -5,6 +5,7 @@ import { unlessAborted } from '../common/cancellation.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { call, option } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
+import { unreadSettings } from '../config/other-engines.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { stepCount } from '../data/problems.ts';
@@ -19,7 +20,7 @@ import { scoreGoldAnswers } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { openings } from '../setup/task.ts';
 import { agentChecks } from './agent-checks.ts';
-import { type Check, isBlocking } from './checks.ts';
+import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
 import { openedPromptsCheck } from './opened-prompts.ts';
@@ -95,6 +96,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...precisionCheck(setup),
       learningRateCheck(setup, stepCount(config, problems)),
       ...heldOutCheck(problems, config),
+      ...otherEnginesCheck(config),
       ...(await rowFaults(setup)),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
@@ -107,7 +109,11 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
 /** The checks of problems alone, for a stage that samples nothing. */
 export async function preflightWithoutSamples(setup: Setup): Promise<PreflightReport> {
   return {
-    checks: [...heldOutCheck(setup.problems, setup.config), ...(await rowFaults(setup))],
+    checks: [
+      ...heldOutCheck(setup.problems, setup.config),
+      ...otherEnginesCheck(setup.config),
+      ...(await rowFaults(setup)),
+    ],
     metrics: {},
     samples: [],
   };
@@ -120,6 +126,12 @@ export async function preflightWithoutSamples(setup: Setup): Promise<PreflightRe
 function rowsToSample({ config, problems }: Setup): readonly Example[] {
   if (config.taskset !== null) return problems.train;
   return shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+}
+
+/** Warns of settings that the backend does not read. */
+function otherEnginesCheck(config: Config): Check[] {
+  const unread = unreadSettings(config);
+  return unread === undefined ? [] : [failed('other_engines', 'warning', unread.detail, unread.hint)];
 }
 
 /** Why each group would be trained on or not. */

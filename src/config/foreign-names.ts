@@ -135,7 +135,10 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('trl.vllm_tensor_parallel_size', 'tensor_model_parallel_size', 'tensor_parallel_size'),
   ...aliases('trl.accelerate_config', 'accelerator_config', 'deepspeed', 'fsdp', 'fsdp_config', 'parallelism_config'),
   ...aliases('trl.num_processes', 'n_gpus_per_node', 'nproc_per_node'),
-  ...aliases('a backend samples in its own way; for vLLM see trl.use_vllm', 'actor_rollout_ref.rollout.name'),
+  ...aliases(
+    'a backend samples in its own way; for vLLM set trl.use_vllm and backend: trl',
+    'actor_rollout_ref.rollout.name',
+  ),
   ...aliases('num_generations', 'rollout.n', 'actor_rollout_ref.rollout.n'),
   ...aliases('model', 'actor_rollout_ref.model.path'),
 

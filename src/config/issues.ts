@@ -4,6 +4,7 @@ import { named, nearest, nearestNames } from '../common/nearest.ts';
 import { closestIssue, expectation, type Issue, short } from '../common/schema-check.ts';
 import { call, type Text, textOf } from '../common/words.ts';
 import { GradusError, isObject, shortened } from '../errors.ts';
+import { backendNames } from './backend-table.ts';
 import { foreignNames, foreignValues, mainKeys } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
@@ -272,13 +273,20 @@ function meaning(path: KeyPath): string | undefined {
   if (ours !== undefined && isBesideSection(path) && !ours.startsWith('trl.')) {
     return ours.includes(' ') ? ours : `${ours} stands at the top, not in trl`;
   }
-  if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
+  if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}${engineOf(ours)}`;
   if (isInForeignSection(path)) return undefined;
   const meant = nearKey(path);
   if (meant === undefined && parent.findLast((part) => typeof part === 'string') === 'reward') {
     return `settings of a reward stand in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
   }
   return meant && `did you mean ${meant}?`;
+}
+
+/** What else to set for a key in the section of an engine that is not the default. */
+function engineOf(key: string): string {
+  const [section] = key.split('.');
+  const isOther = section !== configDefaults.backend && backendNames.some((name) => name === section);
+  return isOther ? `, with backend: ${section}` : '';
 }
 
 /** The key that an unknown one is a misspelling or the beginning of, or that it is without its section. */

@@ -131,6 +131,7 @@ describe('an unknown key is an error that names our key', () => {
     'repetition_penalty: 1.1': /the reward repetition_penalty/,
     'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
+    'use_vllm: true': /^here it is called trl\.use_vllm, with backend: trl$/,
     'eval: {steps: 10, n: 50}':
       /^eval\.steps: here it is called eval\.every_steps; eval\.n: eval\.limit is how many problems.*eval\.k/,
     'eval: {max_samples: 10}': /called eval\.limit/,
@@ -196,7 +197,7 @@ test('all unknown keys are named at once, those in sections of other systems by 
     'actor_rollout_ref.actor.optim.lr: here it is called learning_rate',
     'actor_rollout_ref.rollout.n: here it is called num_generations',
     'actor_rollout_ref.rollout.temperature: here it is called temperature',
-    'actor_rollout_ref.rollout.name: a backend samples in its own way; for vLLM see trl.use_vllm',
+    'actor_rollout_ref.rollout.name: a backend samples in its own way; for vLLM set trl.use_vllm and backend: trl',
     'trainer.total_epochs: here it is called num_train_epochs',
   ];
   assert.equal(error.hint, hints.join('; '));

@@ -79,6 +79,14 @@ test('a plan says that the run exists already', async () => {
   assert.doesNotMatch(resumed.note, /already/);
 });
 
+test('a plan warns of settings that the backend does not read', async () => {
+  assert.doesNotMatch((await plan()).note, /warning/);
+  assert.match(
+    (await plan(['trl.use_vllm=true'])).note,
+    /; warning: backend native does not read trl\.use_vllm: set backend: trl /,
+  );
+});
+
 test('what training would refuse, a plan refuses', async () => {
   await assert.rejects(plan([`prompt_template='${'x'.repeat(60)}{question}'`]), {
     code: 'PROMPT_TOO_LONG',

@@ -5,6 +5,7 @@ import type { ModelDescription, TimeEstimate, Workload } from '../backends/backe
 import { backendOf } from '../backends/backends.ts';
 import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { unreadSettings } from '../config/other-engines.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { promptLengths } from '../data/length-distribution.ts';
@@ -82,7 +83,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
     ...(scaling && { scaling }),
-    note: noteOf(exists && !options.resume && !options.overwrite),
+    note: noteOf(config, exists && !options.resume && !options.overwrite),
   };
 }
 
@@ -199,8 +200,10 @@ function timePlan(
   return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
 }
 
-function noteOf(taken: boolean): string {
-  const estimates = 'nothing was run, written or spent; memory and time are estimates (docs/planning.md)';
+function noteOf(config: Config, taken: boolean): string {
+  const unread = unreadSettings(config);
+  const warning = unread === undefined ? '' : `; warning: ${unread.detail}: ${unread.hint}`;
+  const estimates = `nothing was run, written or spent; memory and time are estimates (docs/planning.md)${warning}`;
   return taken
     ? `${estimates}; there is a run already: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`
     : estimates;
