@@ -488,6 +488,20 @@ for (const [signal, exitCode] of [
   });
 }
 
+test('the directory of a run resumes it where a configuration is asked for, and is refused without --resume', async () => {
+  const file = writeConfig('placed.yaml', { eval: null, save: { best: null } });
+  const first = await run(['train', file, '--set', 'max_steps=1', '--no-preflight', '--json']);
+  assert.equal(first.code, 0, first.stderr);
+  const refused = await run(['train', 'runs/placed', '--json']);
+  const { error } = onlyObject(refused.stdout) as { error: { code: string; hint: string } };
+  assert.deepEqual([error.code, refused.code], ['USAGE', 2]);
+  assert.match(error.hint, /^--resume continues the run/);
+  const resumed = await run(['train', '--resume', 'runs/placed', '--set', 'max_steps=2', '--json']);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  const { dir, step } = onlyObject(resumed.stdout).run as { dir: string; step: number };
+  assert.deepEqual([dir, step], [join(folder, 'runs', 'placed'), 2]);
+});
+
 describe('a signal stops what waits for code of the user that never finishes loading', () => {
   writeFileSync(join(folder, 'endless.ts'), "process.stderr.write('loading\\n');\nfor (;;);\n");
   writeFileSync(

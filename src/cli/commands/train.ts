@@ -1,4 +1,5 @@
 // gradus train: trains according to a configuration.
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
@@ -23,6 +24,7 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --dry-run             how much memory and time it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
+  gradus train --resume runs/grpo              the run in this directory, with the configuration that it has
   gradus train grpo.yaml --stop-when 'eval/accuracy >= 0.9' --max-time 1h
   gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo waits for the end
   gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
@@ -53,7 +55,7 @@ interface TrainFlags {
 export function trainCommand(cli: Cli): Command {
   return new Command('train')
     .description('train a model as a configuration says, and record everything in a run directory')
-    .argument('<config>', 'a YAML or JSON file')
+    .argument('<config>', 'a YAML or JSON file; with --resume also the directory of a run')
     .option('--backend <backend>', 'overrides the backend in the configuration')
     .option('--compute <where>', 'local or modal; overrides the configuration')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
@@ -87,7 +89,8 @@ export function trainCommand(cli: Cli): Command {
     .action(cli.action((config: string, flags: TrainFlags) => runTraining(cli, config, flags)));
 }
 
-async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
+async function runTraining(cli: Cli, given: string, asked: TrainFlags) {
+  const [config, flags] = await placeOfRun(given, asked);
   if (flags.dryRun) return showPlan(cli, config, flags);
   try {
     return await (flags.detach ? startTraining(cli, config, flags) : trainHere(cli, config, flags));
@@ -96,6 +99,22 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
       return showPlan(cli, config, flags, error);
     throw error;
   }
+}
+
+/**
+ * The configuration to train: that of a run whose directory is given in its place, which is then the place of the run. Throws `USAGE` for a directory of a run
+ * that is not to be resumed.
+ */
+async function placeOfRun(config: string, flags: TrainFlags): Promise<[string, TrainFlags]> {
+  const { isRun } = await import('../../runs/read-run.ts');
+  if (!isRun(config)) return [config, flags];
+  const { runFiles } = await import('../../runs/layout.ts');
+  const kept = join(config, runFiles.resolvedConfig);
+  if (flags.resume) return [kept, { out: config, ...flags }];
+  throw new GradusError('USAGE', `${config} is the directory of a run, not a configuration`, {
+    hint: `${option('resume', true)} continues the run; a new one takes a configuration, such as ${kept}`,
+    path: config,
+  });
 }
 
 async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
