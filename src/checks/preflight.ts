@@ -19,7 +19,6 @@ import type { SampleRecord } from '../runs/records.ts';
 import { scoreGoldAnswers } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { openings } from '../setup/task.ts';
-import { agentChecks } from './agent-checks.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
@@ -85,7 +84,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       ...toolCallsCheck(trajectories),
-      ...agentChecks(trajectories),
+      ...(setup.environment.agent ? (await import('./agent-checks.ts')).agentChecks(trajectories) : []),
       ...rewardChecks(groups, reasons, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),
