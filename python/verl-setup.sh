@@ -10,7 +10,8 @@ exec 9>../.cache/verl-setup.lock
 flock 9 # two test runs may start at once
 
 stamp=$venv/setup-done
-wanted=$(cat .venv/setup-done verl-setup.sh | sha256sum | cut -d' ' -f1)
+# The checkout's place is in a file of the environment: one that was moved needs it again.
+wanted=$({ cat .venv/setup-done verl-setup.sh; pwd; } | sha256sum | cut -d' ' -f1)
 [ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
 
 "$uv" venv --quiet --clear --python .venv/bin/python "$venv"
