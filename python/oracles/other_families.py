@@ -21,12 +21,10 @@ SIZES = {
     "eos_token_id": 2,
     "pad_token_id": 2,
 }
-LINEAR = {"linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
 FAMILIES = {
     "stablelm": {},
     "phi3": {},
     "qwen3_moe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "head_dim": 8},
-    "qwen3_5_text": {"head_dim": 16, **LINEAR},
 }
 
 for family, sizes in FAMILIES.items():
