@@ -142,8 +142,13 @@ describe('tokenizers', { skip }, () => {
 describe('logits', { skip }, () => {
   const missing = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
   const ids = [1, 5, 9, 3, 22, 17, 6, 8, 14, 2, 29, 4];
-  /** llama.cpp rounds what it multiplies with weights of a type: to halves, bfloat16, or blocks of eight bits. Ours multiply in float32. */
+  /**
+   * llama.cpp rounds what it multiplies with weights of a type: to halves, bfloat16, or blocks of eight bits. Ours multiply in float32, and are held to transformers within
+   * 1e-4 for all types.
+   */
   const bounds: Readonly<Record<string, number>> = { F32: 1e-4, F16: 1e-2, BF16: 5e-2 };
+  /** The convolutions of LFM2 are gated on both sides, so that three rounded factors meet. */
+  const eightBits = 0.15;
   /** It looks up GELU in a table of halves. */
   const roundedGelu = 2e-3;
   /** It bounds the lengths of a delta net's queries and keys from below where transformers adds to their squares. */
@@ -162,7 +167,7 @@ describe('logits', { skip }, () => {
         );
         const [family, type] = name.split('-');
         const least = family === 'gemma3_text' ? roundedGelu : family === 'qwen3_5_text' ? otherLengths : 0;
-        assert.ok(difference <= Math.max(least, bounds[type!] ?? 0.1), String(difference));
+        assert.ok(difference <= Math.max(least, bounds[type!] ?? eightBits), String(difference));
       });
     }
   });
