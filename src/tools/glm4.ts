@@ -2,6 +2,7 @@
 import { writableArguments } from './call-arguments.ts';
 import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
 import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { textCursor } from './text-cursor.ts';
 import { spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
@@ -17,26 +18,18 @@ export const glm4: ToolSyntax = {
     const start = text.indexOf(OPEN);
     if (start < 0) return undefined;
     const entries: [string, string][] = [];
-    let at = start + OPEN.length;
-    const next = (pattern: RegExp) => {
-      pattern.lastIndex = at;
-      const found = pattern.exec(text);
-      if (found) at = pattern.lastIndex;
-      return found;
-    };
+    const cursor = textCursor(text, start + OPEN.length);
     const open = ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
-    const name = next(NAME)?.[1];
+    const name = cursor.next(NAME)?.[1];
     if (name !== undefined) {
-      for (let key = next(KEY); key; key = next(KEY)) {
-        VALUE_END.lastIndex = at;
-        const end = VALUE_END.exec(text);
-        if (!end) return open;
-        entries.push([key[1]!.trim(), text.slice(at, end.index)]);
-        at = VALUE_END.lastIndex;
+      for (let key = cursor.next(KEY); key; key = cursor.next(KEY)) {
+        const value = cursor.until(VALUE_END);
+        if (value === undefined) return open;
+        entries.push([key[1]!.trim(), value]);
       }
-      if (next(TAIL)) return { start, end: at, call: callFromTexts(name, entries, tools) };
+      if (cursor.next(TAIL)) return { start, end: cursor.at, call: callFromTexts(name, entries, tools) };
     }
-    const close = text.indexOf(CLOSE, at);
+    const close = text.indexOf(CLOSE, cursor.at);
     if (close < 0) return open;
     return { start, end: close + CLOSE.length, call: 'the call is not a name with <arg_key> and <arg_value>' };
   },

@@ -2,6 +2,7 @@
 import { writableArguments } from './call-arguments.ts';
 import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
 import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { textCursor } from './text-cursor.ts';
 import { type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
@@ -19,25 +20,17 @@ export const qwen3Coder: ToolSyntax = {
     const start = text.indexOf(OPEN);
     if (start < 0) return undefined;
     const entries: [string, string][] = [];
-    let at = start + OPEN.length;
-    const next = (pattern: RegExp) => {
-      pattern.lastIndex = at;
-      const found = pattern.exec(text);
-      if (found) at = pattern.lastIndex;
-      return found;
-    };
-    const name = next(HEAD)?.[1];
-    if (name === undefined) return unreadable(text, start, at, ended);
-    for (let key = next(KEY); key; key = next(KEY)) {
-      VALUE_END.lastIndex = at;
-      const end = VALUE_END.exec(text);
+    const cursor = textCursor(text, start + OPEN.length);
+    const name = cursor.next(HEAD)?.[1];
+    if (name === undefined) return unreadable(text, start, cursor.at, ended);
+    for (let key = cursor.next(KEY); key; key = cursor.next(KEY)) {
+      const value = cursor.until(VALUE_END);
       // A value may be anything: without its end, nothing behind it is known.
-      if (!end) return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
-      entries.push([key[1]!, text.slice(at, end.index)]);
-      at = VALUE_END.lastIndex;
+      if (value === undefined) return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+      entries.push([key[1]!, value]);
     }
-    if (next(TAIL)) return { start, end: at, call: callFromTexts(name.trim(), entries, tools) };
-    return unreadable(text, start, at, ended);
+    if (cursor.next(TAIL)) return { start, end: cursor.at, call: callFromTexts(name.trim(), entries, tools) };
+    return unreadable(text, start, cursor.at, ended);
   },
   mayBegin: mayBeginTagged,
   render(call) {
