@@ -1,4 +1,4 @@
-// A model that says what a player decides, for agents that are checked without one: it goes through the gateway as any model does.
+// A stand-in for a model, with which agents are checked: it says what a player decides, and is called through the gateway as any model is.
 import type { Policy } from '../policy.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';

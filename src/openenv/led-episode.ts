@@ -13,12 +13,10 @@ export class LedEpisode {
   readonly #ended: Promise<Moment>;
   #asked = Promise.withResolvers<Moment>();
   #decided = Promise.withResolvers<Action | undefined>();
-  #isClosed = false;
 
   /** Starts the episode. Its turns and the time of its environment are limited as in training; tokens are not, since it sees none. */
   constructor(task: Task, config: Config, example: Example) {
     const { policy, renderer } = puppet((_, state) => {
-      if (this.#isClosed) return undefined;
       this.#asked.resolve({ state });
       return this.#decided.promise;
     });
@@ -51,7 +49,6 @@ export class LedEpisode {
 
   /** Ends it as cancelled, so that its environment is released. */
   close(): void {
-    this.#isClosed = true;
     this.#decided.resolve(undefined);
   }
 }

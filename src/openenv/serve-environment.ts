@@ -73,19 +73,13 @@ export async function serveEnvironment(
   };
 }
 
-function assertServable({ environment, problems }: Task): void {
-  if (environment.agent) {
-    throw new GradusError(
-      'ENVIRONMENT_NOT_SERVED',
-      'an agent plays this environment by itself: there are no turns to serve',
-      {
-        hint: 'serve an environment that multiTurn, toolEnvironment or singleTurn made',
-        path: 'environment',
-      },
-    );
-  }
-  if (problems.train.length + problems.eval.length > 0) return;
-  throw new GradusError('DATASET_EMPTY', 'there are no problems to play', { hint: 'give a data set', path: 'dataset' });
+function assertServable({ environment }: Task): void {
+  if (!environment.agent) return;
+  throw new GradusError(
+    'ENVIRONMENT_NOT_SERVED',
+    'an agent plays this environment by itself: there are no turns to serve',
+    { hint: 'serve an environment that multiTurn, toolEnvironment or singleTurn made', path: 'environment' },
+  );
 }
 
 function app(host: string, { environment, taskset, dataset }: Config): Hono {
