@@ -1,38 +1,10 @@
 // Incremental decoding: characters over several tokens, malformed bytes, dropped first spaces.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byteTokenizer } from '../../test/byte-tokenizer.ts';
 import { createTextStream, textBehind } from './text-stream.ts';
-import { createTokenizer } from './tokenizer.ts';
 
-/** One token a byte (id = byte), two words with the space mark, and an end token. */
-const tokenizer = createTokenizer(
-  {
-    added_tokens: [{ id: 258, content: '</s>', special: true, normalized: false }],
-    decoder: {
-      type: 'Sequence',
-      decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-        { type: 'ByteFallback' },
-        { type: 'Fuse' },
-        { type: 'Strip', content: ' ', start: 1, stop: 0 },
-      ],
-    },
-    model: {
-      type: 'BPE',
-      byte_fallback: true,
-      merges: [],
-      vocab: {
-        ...Object.fromEntries(
-          Array.from({ length: 256 }, (_, byte) => [`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, byte]),
-        ),
-        '▁hi': 256,
-        '▁': 257,
-        '</s>': 258,
-      },
-    },
-  },
-  {},
-);
+const tokenizer = byteTokenizer();
 
 function pieces(ids: readonly number[], options = {}): string[] {
   const stream = createTextStream(tokenizer, options);

@@ -3,38 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { awkwardTexts } from '../../../test/awkward-texts.ts';
+import { byteTokenizer } from '../../../test/byte-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { createTokenizer, type Tokenizer } from '../../tokenizers/tokenizer.ts';
 import { completionLogprobs } from './answers.ts';
 import { charactersIn, TokenTexts } from './token-texts.ts';
 
-const byte = (value: number) => `<0x${value.toString(16).toUpperCase().padStart(2, '0')}>`;
-
-/** A token for each byte, two words with the mark of a space, an end token; two tokens say `A`. */
-const fallback = createTokenizer(
-  {
-    added_tokens: [{ id: 258, content: '</s>', special: true, normalized: false }],
-    decoder: {
-      type: 'Sequence',
-      decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-        { type: 'ByteFallback' },
-        { type: 'Fuse' },
-        { type: 'Strip', content: ' ', start: 1, stop: 0 },
-      ],
-    },
-    model: {
-      type: 'BPE',
-      byte_fallback: true,
-      merges: [],
-      vocab: {
-        ...Object.fromEntries(Array.from({ length: 256 }, (_, value) => [byte(value), value])),
-        ...{ '▁hi': 256, '▁': 257, '</s>': 258, A: 259 },
-      },
-    },
-  },
-  { eos_token: '</s>' },
-);
+/** Two tokens say `A`. */
+const fallback = byteTokenizer({ A: 259 }, { eos_token: '</s>' });
 
 function told(tokenizer: Tokenizer, ids: readonly number[], skipSpecial = true) {
   const texts = new TokenTexts(tokenizer);
