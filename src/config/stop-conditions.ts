@@ -1,7 +1,6 @@
 // The language of `stop_when`: `mean_reward >= 0.9 over 10`, `eval/accuracy not improved for 5 evaluations`.
+import type { Comparison } from '../common/comparisons.ts';
 import { GradusError, shortened } from '../errors.ts';
-
-export type Comparison = '>=' | '>' | '<=' | '<';
 
 /** What is measured at a time: a metric of every step, or of every evaluation. */
 export type Occasion = 'steps' | 'evaluations';
@@ -32,7 +31,7 @@ export interface Stagnation extends Measured {
 
 export type StopCondition = Threshold | Stagnation;
 
-const comparisons: Readonly<Record<string, Comparison>> = {
+const signs: Readonly<Record<string, Comparison>> = {
   '>=': '>=',
   '>': '>',
   '<=': '<=',
@@ -72,11 +71,11 @@ export function parseStopCondition(text: string, place = ''): StopCondition {
     .split(/\s+/);
   const [metric = '', relation = '', ...rest] = words;
   if (metric === '') throw wrong('expected a condition');
-  if (metric in comparisons || metric.startsWith('=')) throw wrong('expected a metric before the comparison');
+  if (metric in signs || metric.startsWith('=')) throw wrong('expected a metric before the comparison');
   if (/^(=|==|!=)$/.test(relation)) {
     throw wrong(`${relation} compares measured numbers for equality`, `write ${metric} >= NUMBER, or <=`);
   }
-  const comparison = comparisons[relation];
+  const comparison = signs[relation];
   if (comparison !== undefined) {
     const [value = '', ...qualifiers] = rest;
     const given = qualifiersOf(qualifiers, wrong);

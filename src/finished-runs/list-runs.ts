@@ -1,5 +1,6 @@
 // The runs under a folder as rows of a list: filtered, sorted, and the best of them by a metric.
 
+import { type Comparison, comparisons } from '../common/comparisons.ts';
 import { nearestNames } from '../common/nearest.ts';
 import { option } from '../common/words.ts';
 import { configDefaults } from '../config/schema.ts';
@@ -155,15 +156,10 @@ function parseFilter(text: string): (row: Row) => boolean {
   const limit = Number(wanted);
   if (!Number.isFinite(limit))
     throw invalid(`${option('filter')} ${text}: ${sign} compares numbers`, option('filter', 'best>=0.8'));
-  const holds: Readonly<Record<string, (value: number) => boolean>> = {
-    '>=': (value) => value >= limit,
-    '<=': (value) => value <= limit,
-    '>': (value) => value > limit,
-    '<': (value) => value < limit,
-  };
+  const holds = comparisons[sign as Comparison];
   return (row) => {
     const value = fieldOf(field, row);
-    return typeof value === 'number' && holds[sign]!(value);
+    return typeof value === 'number' && holds(value, limit);
   };
 }
 

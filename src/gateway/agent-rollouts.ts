@@ -1,7 +1,9 @@
 // Rollouts that agents play: each agent runs on its own and calls the policy through the gateway. The door of this room.
+
 import { type Agent, type AgentEpisode, AgentLost, type AgentTask } from '../agent.ts';
 import { faultMessage } from '../common/fault-message.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
+import { inOrder } from '../common/in-order.ts';
 import { streamSeed } from '../common/random.ts';
 import { TimeLimitError, withinTime } from '../common/time-limits.ts';
 import { GradusError, messageOf, stackOf } from '../errors.ts';
@@ -73,17 +75,13 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const places = examples.flatMap((example, problem) =>
       Array.from({ length: samplesPerExample }, (_, sample) => ({ example: frozenCopy(example), problem, sample })),
     );
-    const playNext = async (): Promise<void> => {
-      for (let place = places.shift(); place; place = places.shift()) {
-        const { example, problem, sample } = place;
+    try {
+      await inOrder(places, MOST_AT_ONCE, async ({ example, problem, sample }) => {
         const own = streamSeed(seed, numbers?.[problem] ?? problem, sample);
         groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal });
         missing[problem]!--;
         for (; missing[reported] === 0; reported++) onGroup?.(reported, groups[reported]!);
-      }
-    };
-    try {
-      await Promise.all(Array.from({ length: Math.min(MOST_AT_ONCE, places.length) }, playNext));
+      });
     } finally {
       sampler.close();
       await sampler.idle();

@@ -1,21 +1,15 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
 import { z } from 'zod';
+import { type Comparison, comparisons } from '../common/comparisons.ts';
 import type { Recorded } from '../common/recorded.ts';
 import { call, option } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { assertPossible, unknownMetric } from './metric-names.ts';
 
-const comparisons = {
-  '>=': (a: number, b: number) => a >= b,
-  '>': (a: number, b: number) => a > b,
-  '<=': (a: number, b: number) => a <= b,
-  '<': (a: number, b: number) => a < b,
-} as const;
-
 export interface Requirement {
   readonly metric: string;
-  readonly comparison: keyof typeof comparisons;
+  readonly comparison: Comparison;
   readonly value: number;
 }
 
@@ -33,7 +27,7 @@ export type CheckedRequirement = Recorded<typeof checkedRequirement>;
 export function parseRequirement(text: string): Requirement {
   const [, metric, comparison, value] = /^\s*([^\s<>=]+)\s*(>=|<=|>|<)\s*(\S+)\s*$/.exec(text) ?? [];
   if (metric !== undefined && Number.isFinite(Number(value))) {
-    return { metric, comparison: comparison as Requirement['comparison'], value: Number(value) };
+    return { metric, comparison: comparison as Comparison, value: Number(value) };
   }
   throw new GradusError(
     'REQUIREMENT_INVALID',

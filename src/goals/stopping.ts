@@ -1,9 +1,9 @@
 // Decides between steps whether a run has reached what ends it: a condition (`stop_when`), or a limit of time, tokens or money.
+import { comparisons } from '../common/comparisons.ts';
 import { mean } from '../common/statistics.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import {
-  type Comparison,
   parseStopCondition,
   type Stagnation,
   type StopCondition,
@@ -22,13 +22,6 @@ const LAST_STEPS = 10;
 export const PRICE_VARIABLE = 'GRADUS_USD_PER_HOUR';
 
 const SECONDS_PER_HOUR = 3600;
-
-const holds: Readonly<Record<Comparison, (a: number, b: number) => boolean>> = {
-  '>=': (a, b) => a >= b,
-  '>': (a, b) => a > b,
-  '<=': (a, b) => a <= b,
-  '<': (a, b) => a < b,
-};
 
 /** Metrics of which more is better. Of others nobody but the user knows. */
 const risesWhenBetter =
@@ -180,7 +173,7 @@ class Watch {
   }
 
   #passThreshold({ comparison, value }: Threshold, measured: number): void {
-    this.#count = holds[comparison](measured, value) ? this.#count + 1 : 0;
+    this.#count = comparisons[comparison](measured, value) ? this.#count + 1 : 0;
   }
 
   #compareWithBest({ change, by }: Stagnation, value: number): void {

@@ -1,6 +1,5 @@
 // Evaluations of a run in the background: their processes, and what they printed.
 import { existsSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { call } from '../common/words.ts';
@@ -10,6 +9,7 @@ import { isAlive } from './processes.ts';
 import { readJson } from './read-lines.ts';
 import { replaceJson } from './replace-file.ts';
 import { processFields } from './reservation.ts';
+import { type WaitOptions, waitUntil } from './wait-until.ts';
 
 const record = z.strictObject({ pid: z.int(), pid_start: z.string().exactOptional(), started: z.iso.datetime() });
 
@@ -51,25 +51,18 @@ export function readBackgroundEvaluation(
   return { ...read.data, number, running: isAlive(read.data.pid, read.data.pid_start), log };
 }
 
-export interface WaitEvaluationOptions {
-  /** Seconds. @default no limit */
-  readonly timeout?: number;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Waits until it is over or the time is. */
 export async function waitForEvaluation(
   directory: string,
   number: number | undefined,
-  { timeout = Number.POSITIVE_INFINITY, signal }: WaitEvaluationOptions = {},
+  options: WaitOptions = {},
 ): Promise<BackgroundEvaluation> {
-  const end = performance.now() + 1000 * timeout;
-  for (;;) {
-    const found = readBackgroundEvaluation(directory, number);
-    const left = end - performance.now();
-    if (!found.running || left <= 0 || signal?.aborted) return found;
-    await sleep(Math.min(PAUSE, left), undefined, signal ? { signal } : {}).catch(() => {});
-  }
+  return waitUntil(
+    () => readBackgroundEvaluation(directory, number),
+    ({ running }) => !running,
+    () => PAUSE,
+    options,
+  );
 }
 
 /** The object that it printed; undefined if it was killed before. */

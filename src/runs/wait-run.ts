@@ -1,30 +1,25 @@
 // Waits for a run that another process writes, and asks that process to stop.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
+import { type WaitOptions, waitUntil } from './wait-until.ts';
 
 /** Milliseconds between two checks, at first and at most. */
 const [firstPause, longestPause] = [50, 1000];
 
-export interface WaitOptions {
-  /** Seconds. @default no limit */
-  readonly timeout?: number;
-  readonly signal?: AbortSignal | undefined;
+export interface WaitForRunOptions extends WaitOptions {
   /** Called before each pause and once at the end. */
   readonly onLook?: (record: RunRecord) => void;
 }
 
 /** Waits until a run has ended or the time is over; the status of the run shows which. */
-export async function waitForRun(directory: string, options: WaitOptions = {}): Promise<RunRecord> {
-  const { timeout = Number.POSITIVE_INFINITY, signal, onLook } = options;
-  const end = performance.now() + 1000 * timeout;
-  for (let pause = firstPause; ; pause = Math.min(longestPause, 1.5 * pause)) {
+export async function waitForRun(directory: string, options: WaitForRunOptions = {}): Promise<RunRecord> {
+  const look = () => {
     const record = readRun(directory);
-    onLook?.(record);
-    const left = end - performance.now();
-    if (!isActive(record) || left <= 0 || signal?.aborted) return record;
-    await sleep(Math.min(pause, left), undefined, signal ? { signal } : {}).catch(() => {});
-  }
+    options.onLook?.(record);
+    return record;
+  };
+  const pauseAfter = (looks: number) => Math.min(longestPause, firstPause * 1.5 ** (looks - 1));
+  return waitUntil(look, (record) => !isActive(record), pauseAfter, options);
 }
 
 /**
@@ -33,7 +28,7 @@ export async function waitForRun(directory: string, options: WaitOptions = {}): 
  */
 export async function stopRun(
   directory: string,
-  options: WaitOptions = {},
+  options: WaitForRunOptions = {},
 ): Promise<{ record: RunRecord; asked: boolean }> {
   const record = readRun(directory);
   if (!isActive(record)) return { record, asked: false };

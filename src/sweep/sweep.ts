@@ -1,6 +1,8 @@
 // The door of this room: tries the settings of a sweep, each in ordinary runs, and ranks them.
+
 import { basename, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import { inOrder } from '../common/in-order.ts';
 import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -13,7 +15,6 @@ import { failureOf } from '../runs/recorded-error.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { openConfigFile } from '../setup/config-file.ts';
-import { inOrder } from './in-order.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { rungsOf } from './rungs.ts';
 import { invalid, type LoadedTrial, settingTexts, trialsOf } from './search-space.ts';

@@ -1,31 +1,21 @@
 // Waits for a sweep that another process makes.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { option } from '../common/words.ts';
+import { type WaitOptions, waitUntil } from '../runs/wait-until.ts';
 import { readSweep, readSweepFile, type SweepRecord, sweepFiles } from './sweep-files.ts';
 import type { SweepResult } from './sweep-schema.ts';
 
 const PAUSE = 500; // ms
 
-export interface WaitSweepOptions {
-  /** Seconds. @default no limit */
-  readonly timeout?: number;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Waits until a sweep is over or the time is; its status says which. Undefined if the folder holds no sweep. */
-export async function waitForSweep(
-  directory: string,
-  { timeout = Number.POSITIVE_INFINITY, signal }: WaitSweepOptions = {},
-): Promise<SweepRecord | undefined> {
-  const end = performance.now() + 1000 * timeout;
-  for (;;) {
-    const record = readSweep(directory);
-    const left = end - performance.now();
-    if (record?.status !== 'running' || left <= 0 || signal?.aborted) return record;
-    await sleep(Math.min(PAUSE, left), undefined, signal ? { signal } : {}).catch(() => {});
-  }
+export async function waitForSweep(directory: string, options: WaitOptions = {}): Promise<SweepRecord | undefined> {
+  return waitUntil(
+    () => readSweep(directory),
+    (record) => record?.status !== 'running',
+    () => PAUSE,
+    options,
+  );
 }
 
 /** What the sweep printed; undefined if it has not completed. Throws `SWEEP_DAMAGED`. */

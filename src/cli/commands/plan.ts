@@ -6,6 +6,7 @@ import type { Layout, Scaling } from '../../planning/result-schema.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { shortNumber, table } from '../formatting.ts';
+import { gibibytes } from '../plan-text.ts';
 
 const EXAMPLES = `Examples:
   gradus plan grpo.yaml --gpus 8xH100
@@ -52,8 +53,8 @@ function scalingText({ gpus, parameters, completion, layouts, note }: Scaling): 
   );
   const heads = ['', 'engine', 'method', 'divided', 'GPUs', 'each', 'fits', 'batch', 'fewest', 'tried'];
   return [
-    `${shortNumber(parameters)} parameters on ${machines} × ${per_machine} ${name} of ${gibibytes(memory)}`,
-    `a completion of ${completion.tokens} tokens: ${gibibytes(completion.sampling)} to sample, ${gibibytes(completion.learning)} to learn from`,
+    `${shortNumber(parameters)} parameters on ${machines} × ${per_machine} ${name} of ${gibibytes(memory, 3)}`,
+    `a completion of ${completion.tokens} tokens: ${gibibytes(completion.sampling, 3)} to sample, ${gibibytes(completion.learning, 3)} to learn from`,
     '',
     table([heads, ...layouts.map(row)]),
     '',
@@ -71,14 +72,10 @@ function row(layout: Layout): string[] {
     method,
     sharding,
     String(gpus_used),
-    gibibytes(needed),
+    gibibytes(needed, 3),
     fits ? 'yes' : 'NO',
     fits ? String(largest_batch) : '–',
     String(least_gpus ?? '–'),
     layout.refused === undefined ? tried.replace('_', ' ') : 'refused',
   ];
-}
-
-function gibibytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toPrecision(3)} GiB`;
 }

@@ -1,4 +1,5 @@
 // Keys, values and states of rows that have left the batch, each in a cache with a single slot, for rows that begin with the same tokens.
+import { commonLength } from '../../../common/common-length.ts';
 import type { KeyValueCache } from './key-value-cache.ts';
 
 /** The keys and values of tokens, and the states after them. */
@@ -97,11 +98,4 @@ export class HeldCaches {
 export function usableLength(cached: readonly number[], tokens: readonly number[], hasStates: boolean): number {
   const common = commonLength(cached, tokens);
   return hasStates && common < cached.length ? 0 : common;
-}
-
-/** How many tokens two texts have in common at their beginning. */
-function commonLength(a: readonly number[], b: readonly number[]): number {
-  const end = Math.min(a.length, b.length);
-  for (let i = 0; i < end; i++) if (a[i] !== b[i]) return i;
-  return end;
 }

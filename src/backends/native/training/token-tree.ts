@@ -1,4 +1,5 @@
 // What texts have in common at their beginnings, as a tree of runs of tokens.
+import { commonLength } from '../../../common/common-length.ts';
 
 /** A run of tokens, after those of its parent. */
 export interface TokenNode {
@@ -58,12 +59,6 @@ function deepest(after: TokenNode, tokens: readonly number[], from = 0): { nodes
     if (own + below.count > best.count) best = { nodes: [child, ...below.nodes], count: own + below.count };
   }
   return best;
-}
-
-function commonLength(run: readonly number[], tokens: readonly number[], from: number): number {
-  const end = Math.min(run.length, tokens.length - from);
-  for (let i = 0; i < end; i++) if (run[i] !== tokens[from + i]) return i;
-  return end;
 }
 
 /** Gives the first `count` tokens of a node to a new parent of it, which is returned. */
