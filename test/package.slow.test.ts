@@ -140,7 +140,7 @@ const mostModules: Readonly<Record<string, number>> = {
   'gradus/environments': 55,
   'gradus/formats': 105,
   'gradus/math-verify': 35,
-  'gradus/renderers': 80,
+  'gradus/renderers': 89,
   'gradus/rewards': 105,
   'gradus/tensor': 30,
   'gradus/training': 105,
