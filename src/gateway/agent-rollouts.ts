@@ -176,6 +176,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const cancel = () => end('cancelled');
     signal.addEventListener('abort', cancel);
     if (signal.aborted) cancel();
+    const unnamedBefore = gateway.unnamed;
     const { connection, close } = gateway.open(rollout);
     time.start();
     const outcome = await Promise.race([
@@ -190,7 +191,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     abort.abort(new Error('the rollout has ended'));
     const isLost = 'error' in outcome && outcome.error instanceof AgentLost;
     if (isLost && attempt + 1 < MOST_ATTEMPTS) return undefined;
-    return this.#judged(example, rollout, outcome);
+    return this.#judged(example, rollout, { ...outcome, unnamed: gateway.unnamed - unnamedBefore });
   }
 
   async #run(task: AgentTask<E>, attempt: number): Promise<Outcome> {
@@ -202,7 +203,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   }
 
   /** The trajectory of an episode that is over, with its scores. */
-  async #judged(example: E, rollout: Rollout, outcome: Outcome): Promise<Trajectory> {
+  async #judged(example: E, rollout: Rollout, outcome: Outcome & { readonly unnamed: number }): Promise<Trajectory> {
     const { stepTimeout: timeLimit = STEP_TIMEOUT, episodeTimeout = EPISODE_TIMEOUT } = this.#options;
     const turns = rollout.turns();
     const ended = endOf(outcome, rollout, { turns, episodeTimeout });
@@ -250,7 +251,7 @@ interface Shared {
 type Outcome = { readonly result: unknown } | { readonly error: unknown } | { readonly ended: Ending };
 
 function endOf(
-  outcome: Outcome,
+  outcome: Outcome & { readonly unnamed: number },
   rollout: Rollout,
   { turns, episodeTimeout }: { readonly turns: readonly Turn[]; readonly episodeTimeout: number },
 ): Pick<Trajectory, 'stopReason' | 'error'> {
@@ -262,7 +263,7 @@ function endOf(
   }
   // An agent that a limit refused a call throws, and so do libraries on their own.
   if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);
-  if (turns.length === 0) return failed(noAnswer(rollout));
+  if (turns.length === 0) return failed(noAnswer(rollout, outcome.unnamed));
   if (refused === 'max_turns') return { stopReason: refused };
   return { stopReason: isCut ? 'max_tokens' : 'completed' };
 }
@@ -275,11 +276,18 @@ function failed(error: unknown): Pick<Trajectory, 'stopReason' | 'error'> {
   };
 }
 
-function noAnswer({ fault, counts }: Rollout): GradusError {
+/** @param unnamed the number of requests meanwhile that named no rollout: this agent's, if it made any */
+function noAnswer({ fault, counts }: Rollout, unnamed: number): GradusError {
   if (fault !== undefined || counts.abandoned > 0) {
     const why = fault === undefined ? 'it broke off its calls' : `its last call was refused: ${messageOf(fault)}`;
     return new GradusError('AGENT_GOT_NO_ANSWER', `the agent ended without an answer of the model: ${why}`, {
       hint: 'let it throw when a call fails, and read answers to their end',
+    });
+  }
+  if (unnamed > 0) {
+    const came = unnamed === 1 ? '1 request came' : `${unnamed} requests came`;
+    return new GradusError('AGENT_NOT_TOLD_APART', `${came} that could be any rollout's, and none of this one's`, {
+      hint: 'let the agent call the baseURL that run is given, or any with the apiKey or the headers that it is given',
     });
   }
   return new GradusError('AGENT_MADE_NO_CALL', 'the agent ended without a call of the model', {

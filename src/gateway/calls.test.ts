@@ -147,6 +147,73 @@ test('a limit on calls ends an agent that does not stop by itself, and one that 
   assert.deepEqual([stops.trajectory.stopReason, stops.trajectory.result], ['max_turns', done]);
 });
 
+test('answers that no client could read do not count, and an agent that only breaks off ends', async () => {
+  const slow = scriptedModel(seeded);
+  const policy: Policy = {
+    ...slow.policy,
+    async sample(requests, options) {
+      await sleep(50);
+      return slow.policy.sample(requests, options);
+    },
+  };
+  const breakOff = (task: AgentTask) =>
+    fetch(`${task.baseURL}/chat/completions`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'slow' }] }),
+      signal: AbortSignal.timeout(20),
+    }).then(
+      ({ status }) => status,
+      () => 'broken off' as const,
+    );
+  const run = async (task: AgentTask) => {
+    const early = [await breakOff(task), await breakOff(task)];
+    // The gateway hears of it a moment later.
+    await sleep(20);
+    const statuses = [
+      (await ask(task, 'one')).status,
+      (await ask(task, 'two')).status,
+      (await ask(task, 'three')).status,
+    ];
+    return { early, statuses };
+  };
+  const { trajectory } = await playAgent({ run }, { ...slow, policy }, { maxTurns: 2 });
+  assert.deepEqual(trajectory.result, { early: ['broken off', 'broken off'], statuses: [200, 200, 400] });
+  const forever = await playAgent(
+    {
+      async run(task) {
+        for (let tries = 1; ; tries++) {
+          if ((await breakOff(task)) === 400) return { tries };
+          await sleep(20);
+        }
+      },
+    },
+    { ...slow, policy },
+    { maxTurns: 2 },
+  );
+  assert.deepEqual([forever.trajectory.stopReason, forever.trajectory.turns.length], ['error', 0]);
+});
+
+test('an agent whose calls name no rollout is told so', async () => {
+  const run = async ({ baseURL }: AgentTask) => {
+    const root = baseURL.replace(/\/rollouts\/[^/]+/, '');
+    const { status } = await ask({ baseURL: root, apiKey: 'sk-of-its-own' }, 'hello');
+    return { status };
+  };
+  const { trajectory } = await playAgent({ run }, seeded);
+  assert.match(trajectory.error!.message, /1 request came that could be any rollout's/);
+});
+
+test('addresses with doubled slashes, and the description of the model, are answered', async () => {
+  const run = async (task: AgentTask) => {
+    const headers = { authorization: `Bearer ${task.apiKey}` };
+    const described = await fetch(`${task.baseURL}/models/${task.model}`, { headers });
+    const { id } = (await described.json()) as { readonly id: string };
+    return { status: (await ask({ ...task, baseURL: `${task.baseURL}/` }, 'hello')).status, id };
+  };
+  const { trajectory } = await playAgent({ run }, seeded);
+  assert.deepEqual(trajectory.result, { status: 200, id: 'policy' });
+});
+
 test('a conversation that has no room left is refused, and another may go on', async () => {
   const run = async (task: AgentTask) => {
     const long = await ask(task, 'x'.repeat(300));

@@ -6,6 +6,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { type AgentConnection, POLICY_MODEL } from '../agent.ts';
 import { messageOf } from '../errors.ts';
 import { listen } from '../http/listen.ts';
+import { plainPath } from '../http/plain-path.ts';
 import { answer, faultAnswer, keysOf, MOST_BYTES } from '../model-api/answer-request.ts';
 import { countRequest } from '../model-api/anthropic/message-requests.ts';
 import { countTokens } from '../model-api/anthropic/messages.ts';
@@ -20,11 +21,14 @@ import type { Rollout } from './rollout.ts';
 /** The header by which programs say their rollout if they can set neither an address nor a key. */
 const ROLLOUT_HEADER = 'x-gradus-rollout';
 
+const describedPolicy = { id: POLICY_MODEL, object: 'model', created: 0, owned_by: 'gradus' };
+
 export class Gateway {
   readonly #secret = randomBytes(32);
   readonly #live = new Map<number, Rollout>();
   #opened = 0;
   #url = '';
+  #unnamed = 0;
 
   /** The gateway of this process. It does not keep the process running. */
   static shared(): Promise<Gateway> {
@@ -59,8 +63,13 @@ export class Gateway {
     };
   }
 
+  /** How many requests came so far that named no rollout, or more than one. */
+  get unnamed(): number {
+    return this.#unnamed;
+  }
+
   #app(): Hono {
-    const app = new Hono();
+    const app = new Hono({ getPath: plainPath });
     const tooLarge = () => {
       throw new ApiError(413, 'request_too_large', `A request may have ${MOST_BYTES} bytes`);
     };
@@ -68,10 +77,12 @@ export class Gateway {
     for (const base of ['/v1', '/rollouts/:path/v1']) {
       app.get(`${base}/models`, (c) => {
         this.#rolloutOf(c);
-        return c.json({
-          object: 'list',
-          data: [{ id: POLICY_MODEL, object: 'model', created: 0, owned_by: 'gradus' }],
-        });
+        return c.json({ object: 'list', data: [describedPolicy] });
+      });
+      // As in calls, every name is the policy's.
+      app.get(`${base}/models/:id{.+}`, (c) => {
+        this.#rolloutOf(c);
+        return c.json(describedPolicy);
       });
       app.post(`${base}${routes.chat.path}`, (c) => this.#answer(c, 'chat', routes.chat));
       app.post(`${base}${routes.completions.path}`, (c) => this.#answer(c, 'completions', routes.completions));
@@ -164,12 +175,16 @@ export class Gateway {
   #rolloutOf(c: Context): Rollout {
     const path = c.req.param('path');
     const byPath = path === undefined ? undefined : this.#numberIn('path', path);
-    if (path !== undefined && byPath === undefined) throw new ApiError(404, 'not_found', 'There is no such rollout');
+    if (path !== undefined && byPath === undefined) {
+      this.#unnamed++;
+      throw new ApiError(404, 'not_found', 'There is no such rollout');
+    }
     const keys = [...keysOf(c), c.req.header(ROLLOUT_HEADER) ?? ''];
     const byKey = keys.flatMap((key) => this.#numberIn('key', key) ?? []);
     const numbers = new Set([...(byPath === undefined ? [] : [byPath]), ...byKey]);
     const [number] = numbers;
     if (number === undefined || numbers.size > 1) {
+      this.#unnamed++;
       const fault = numbers.size > 1 ? 'is that of another rollout' : 'is missing or wrong';
       throw new ApiError(401, 'invalid_api_key', `The key ${fault}`);
     }

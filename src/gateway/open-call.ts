@@ -34,6 +34,8 @@ export class OpenCall {
   #clients = 0;
   #isDelivered = false;
   #isTakenBack = false;
+  /** The number of calls that it counts as. */
+  #count = 0;
 
   constructor(rollout: RolloutOfCalls, api: TurnCall['api']) {
     this.#rollout = rollout;
@@ -165,7 +167,9 @@ export class OpenCall {
       signal: this.#abort.signal,
     };
     this.#assertFits(model, decided);
-    this.#rollout.take(job.prompts.length * (job.request.n ?? 1));
+    const count = job.prompts.length * (job.request.n ?? 1);
+    this.#rollout.take(count);
+    this.#count = count;
     return model.complete(decided);
   }
 
@@ -227,6 +231,7 @@ export class OpenCall {
     // Whoever goes on from an answer has read it.
     if (tree.calls.some(({ continues }) => continues && given.includes(continues))) return;
     counts.abandoned++;
+    this.#rollout.giveBack(this.#count);
     this.#isTakenBack = true;
     for (const answer of given) tree.remove(answer);
     for (const { release } of this.#streams) release();
@@ -237,6 +242,7 @@ export class OpenCall {
   #restore(): void {
     this.#isTakenBack = false;
     this.#rollout.counts.abandoned--;
+    this.#rollout.takeAgain(this.#count);
     for (const { keep } of this.#streams) keep();
     for (const answer of this.#answers) if (answer) this.#rollout.tree.add(answer);
   }

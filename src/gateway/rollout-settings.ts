@@ -59,6 +59,10 @@ export interface RolloutOfCalls {
   readonly isOver: boolean;
   /** Counts calls that are to be sampled. Throws an `ApiError` if there have been as many as there may be. */
   take(count: number): void;
+  /** No longer counts calls whose answers no client could read. */
+  giveBack(count: number): void;
+  /** Counts them again, since a client came back for the answers. */
+  takeAgain(count: number): void;
   /** A limit was reached. */
   refuse(reason: Refusal): void;
   /**

@@ -15,6 +15,9 @@ import type {
   Trains,
 } from './rollout-settings.ts';
 
+/** Calls that clients break off do not count, up to so many times the limit, so that an agent that only breaks off ends, too. */
+const MOST_ATTEMPTS = 4;
+
 export class Rollout implements RolloutOfCalls {
   readonly settings: RolloutSettings;
   readonly seed: number;
@@ -31,6 +34,7 @@ export class Rollout implements RolloutOfCalls {
   readonly #onRefused: () => void;
   #waiting = 0;
   #calls = 0;
+  #attempts = 0;
   #ended = false;
   /** The streams of random numbers in use, by the seed of their prompts. */
   readonly #streams = new Map<number, Set<number>>();
@@ -81,11 +85,21 @@ export class Rollout implements RolloutOfCalls {
   take(count: number): void {
     if (this.#ended) throw ended();
     const { maxTurns } = this.settings;
-    this.#calls += count;
-    if (this.#calls <= maxTurns) return;
-    this.#calls -= count;
+    if (this.#calls + count <= maxTurns && this.#attempts + count <= MOST_ATTEMPTS * maxTurns) {
+      this.#calls += count;
+      this.#attempts += count;
+      return;
+    }
     this.refuse('max_turns');
     throw new ApiError(400, 'max_turns', `This rollout may make ${maxTurns} calls, as max_turns says`);
+  }
+
+  giveBack(count: number): void {
+    this.#calls -= count;
+  }
+
+  takeAgain(count: number): void {
+    this.#calls += count;
   }
 
   refuse(reason: Refusal): void {

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { ownHost } from '../../http/own-host.ts';
+import { plainPath } from '../../http/plain-path.ts';
 import { answer, bodyOf, faultAnswer, keysOf, MOST_BYTES } from '../answer-request.ts';
 import { countRequest } from '../anthropic/message-requests.ts';
 import { countTokens } from '../anthropic/messages.ts';
@@ -21,7 +22,7 @@ export interface OpenAiAppOptions {
 }
 
 export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
-  const app = new Hono();
+  const app = new Hono({ getPath: plainPath });
   const described = { id: model.id, object: 'model', created: model.created, owned_by: 'gradus' };
   if (apiKey !== undefined) {
     // Pages of any origin are answered: the key decides. Browsers ask first whether they may, without the key, so `cors` answers before it is
