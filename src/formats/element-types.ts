@@ -90,7 +90,7 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }
 
-type NumberArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array | BigUint64Array;
+type NumberArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array | BigInt64Array | BigUint64Array;
 
 /** A view of the bytes of an array of numbers. */
 export function bytesOf({ buffer, byteOffset, byteLength }: NumberArray): Uint8Array {

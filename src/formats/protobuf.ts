@@ -1,4 +1,4 @@
-// Writes protobuf messages (https://protobuf.dev/programming-guides/encoding), field by field.
+// Writes protobuf messages (https://protobuf.dev/programming-guides/encoding), field by field; protobuf-reader.ts reads them.
 
 const encoder = new TextEncoder();
 
@@ -9,6 +9,13 @@ export class ProtobufMessage {
 
   integer(field: number, value: number): this {
     return this.#varint(field << 3).#varint(value);
+  }
+
+  /** A repeated field, packed. */
+  integers(field: number, values: readonly number[]): this {
+    const packed = new ProtobufMessage();
+    for (const value of values) packed.#varint(value);
+    return values.length === 0 ? this : this.bytes(field, packed.finish());
   }
 
   float(field: number, value: number): this {
