@@ -1,7 +1,7 @@
 // Environments of verifiers: their own library plays them, and their rewards are ours. `make test-verifiers` sets it up.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { scriptedModel } from '../../../test/scripted-model.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
@@ -11,7 +11,9 @@ import type { Environment } from '../../environment.ts';
 import { AgentRollouts } from '../../gateway/agent-rollouts.ts';
 import { train } from '../../launch/train.ts';
 import type { RolloutOptions } from '../../loop/rollout-generator.ts';
+import { serveEnvironment } from '../../openenv/serve-environment.ts';
 import { readMetrics, readRollouts } from '../../runs/read-run.ts';
+import { environmentConfig } from './environment-config.ts';
 import { openEnvironment } from './open-environment.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -20,7 +22,11 @@ const skip = existsSync(python) ? false : 'run python/verifiers-setup.sh first (
 const folder = temporaryFolder('verifiers');
 
 const before = process.env.GRADUS_PYTHON;
-if (!skip) process.env.GRADUS_PYTHON = python;
+if (!skip) {
+  process.env.GRADUS_PYTHON = python;
+  // The built-in harnesses start their programs with it.
+  process.env.PATH = [join(root, '.cache', 'uv-venv', 'bin'), process.env.PATH].join(delimiter);
+}
 after(() => {
   if (before === undefined) delete process.env.GRADUS_PYTHON;
   else process.env.GRADUS_PYTHON = before;
@@ -87,6 +93,39 @@ test('a run trains on it', { skip }, async () => {
   for (const step of steps) assert.equal(step['stop/error'], 0);
   const [rollout] = readRollouts(out, 1);
   assert.ok('rewards' in (rollout!.completions[0]!.result as object));
+});
+
+test('a task set of a package plays what an OpenEnv server offers, by verifiers’ own harness', {
+  skip,
+  timeout: 300_000,
+}, async () => {
+  const code = `import { multiTurn } from ${JSON.stringify(join(root, 'src/index.ts'))};
+export const sums = multiTurn({
+  prompt: ({ question }) => [{ role: 'user', content: question }],
+  respond: ({ turns }) => (turns.length < 2 ? 'Once more.' : null),
+  scores: { solved: ({ example, messages }) => Number(messages.at(-1).content === example.answer) },
+  buildDataset: () => ({ train: [{ question: '1+1=', answer: '2' }, { question: '1+2=', answer: '3' }] }),
+});
+`;
+  writeFileSync(join(folder, 'envs.ts'), code);
+  const served = environmentConfig({ reference: join(folder, 'envs.ts:sums'), settings: ['max_turns=4'] });
+  const server = await serveEnvironment(served, { port: 0 });
+  try {
+    const taskset = { base_url: server.url, resets: [{ index: 0 }, { index: 1 }] };
+    const environment = await open('openenv', { taskset, player: { harness: { id: 'null' } } });
+    const groups = await play(environment, () => '{"message": "2"}', { maxTokens: 40, maxEpisodeTokens: 8000 });
+    const trajectories = groups.flat();
+
+    assert.deepEqual(
+      trajectories.map(({ error, scores, turns }) => [error?.message, scores, turns.length]),
+      [
+        [undefined, { reward: 1 }, 2],
+        [undefined, { reward: 0 }, 2],
+      ],
+    );
+  } finally {
+    await server.close();
+  }
 });
 
 test('a fault of an episode is its own', { skip }, async () => {
