@@ -99,6 +99,7 @@ const allowedImports: Record<string, string[]> = {
     'evaluation',
   ],
   openenv: ['core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
+  episodes: ['core', 'grpo', 'loop', 'config', 'backends', 'user-code', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
   machine: ['tensor', 'models', 'config', 'hub', 'trackers', 'runtime', 'backends', 'package'],
   training: [

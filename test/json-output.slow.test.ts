@@ -43,6 +43,10 @@ writeFileSync(
   'failing-game.yaml',
   stringify({ ...config, environment: 'game.ts:broken', reward: [], save: { best: null } }),
 );
+writeFileSync(
+  'episodes.yaml',
+  stringify({ model: join(import.meta.dirname, '../demo/calculator/model'), environment: 'game.ts:game', eval: null }),
+);
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync(
@@ -259,6 +263,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['rewards serve tiny.yaml', 0, 'rewards.serve.result/1'],
     ['rewards serve unknown-key.yaml', 2, 'error/1'],
   ],
+  'episodes serve': [
+    ['episodes serve episodes.yaml', 0, 'episodes.serve.result/1'],
+    ['episodes serve unknown-key.yaml', 2, 'error/1'],
+  ],
   'rewards test': [
     ['rewards test --reward numeric_match --input agreeing.jsonl', 0, 'rewards.test.result/1'],
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
@@ -350,7 +358,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 };
 
 /** Kinds of objects that come after others, one a line; tests of their own look at them. */
-const laterLines = ['train.event/2', 'rewards.score/1'];
+const laterLines = ['train.event/2', 'rewards.score/1', 'episodes.request/1', 'episodes.episode/1'];
 
 interface Answer {
   readonly code: number;

@@ -140,6 +140,15 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       'rewards.test.result/1': async () => (await import('./schemas/rewards-test.ts')).rewardsTestSchema,
     },
   },
+  episodes: {
+    serving: ['episodes serve'],
+    make: async (cli) => (await import('./commands/episodes.ts')).episodesCommand(cli),
+    prints: {
+      'episodes.episode/1': async () => (await import('./schemas/episodes-serve.ts')).episodesEpisodeSchema,
+      'episodes.request/1': async () => (await import('./schemas/episodes-serve.ts')).episodesRequestSchema,
+      'episodes.serve.result/1': async () => (await import('./schemas/episodes-serve.ts')).episodesServeSchema,
+    },
+  },
   replay: {
     make: async (cli) => (await import('./commands/replay.ts')).replayCommand(cli),
     prints: {

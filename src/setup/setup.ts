@@ -88,7 +88,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
   const { renderer, template, contextLength, versions } = model.opened;
   const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
   if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
-  const generator = await generators(task.environment, { ...model.opened, renderer: fitted.renderer });
+  const generator = await rolloutSources(task.environment, { ...model.opened, renderer: fitted.renderer });
   return {
     ...task,
     ...fitted,
@@ -116,7 +116,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
 }
 
 /** Makes the sources of rollouts: environments play, or agents do. Throws `AGENT_UNSUPPORTED`. */
-async function generators(
+export async function rolloutSources(
   environment: Environment,
   { renderer, tokenizer }: Pick<OpenBackend, 'renderer' | 'tokenizer'>,
 ): Promise<(options: RolloutOptions) => RolloutSource> {

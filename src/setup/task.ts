@@ -45,37 +45,49 @@ export interface TaskParts {
 
 /** Throws the errors of opening environments, rewards and data. */
 export async function openTask(config: Config, parts: TaskParts = {}): Promise<Task> {
+  const { own, columns, play } = await openParts(config, parts);
+  const problems = await loadProblems(config, columns, { values: parts.values, ...(own && { environment: own }) });
+  return { problems, ...play() };
+}
+
+/** A task whose problems somebody else has. Throws the errors of opening environments and rewards. */
+export async function openPlay(config: Config, parts: TaskParts = {}): Promise<Omit<Task, 'problems'>> {
+  return (await openParts(config, parts)).play();
+}
+
+async function openParts(config: Config, parts: TaskParts) {
   const { values } = parts;
   const own = await openEnvironment(config, parts);
   const { rewards, columns, scoreWeights } = await openRewards(config, {
     values,
     ...(own?.scores && { scores: own.scores }),
   });
-  const problems = await loadProblems(config, columns, { values, ...(own && { environment: own }) });
-  const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
-  const { scores = [] } = environment;
-  const taken = rewards.find(({ name }) => scores.includes(name));
-  if (taken) {
-    throw new GradusError('REWARD_NAME_TAKEN', `the environment and a reward both score ${taken.name}`, {
-      hint: 'give one of them another name: metrics are kept by name',
-      path: 'reward',
-    });
-  }
-  return {
-    problems,
-    environment,
-    rewards,
-    rewardModel: environmentScores(
+  const play = (): Omit<Task, 'problems'> => {
+    const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
+    const { scores = [] } = environment;
+    const taken = rewards.find(({ name }) => scores.includes(name));
+    if (taken) {
+      throw new GradusError('REWARD_NAME_TAKEN', `the environment and a reward both score ${taken.name}`, {
+        hint: 'give one of them another name: metrics are kept by name',
+        path: 'reward',
+      });
+    }
+    return {
       environment,
-      weightedRewards(rewards, { timeLimit: milliseconds(config.reward_timeout) }),
-      scoreWeights,
-    ),
-    rewardNames: [...scores, ...rewards.map(({ name }) => name)],
-    rewardWeights: {
-      ...Object.fromEntries(scores.map((name) => [name, scoreWeights[name] ?? 1])),
-      ...Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
-    },
+      rewards,
+      rewardModel: environmentScores(
+        environment,
+        weightedRewards(rewards, { timeLimit: milliseconds(config.reward_timeout) }),
+        scoreWeights,
+      ),
+      rewardNames: [...scores, ...rewards.map(({ name }) => name)],
+      rewardWeights: {
+        ...Object.fromEntries(scores.map((name) => [name, scoreWeights[name] ?? 1])),
+        ...Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
+      },
+    };
   };
+  return { own, columns, play };
 }
 
 /** The task of a stage. Also throws if a supervised stage has no column with answers. */

@@ -1,13 +1,12 @@
 // The problems of a hand-off, with their prompts as plain messages, without those that are too long.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { contextOf, type ModelJson, readModelJson } from '../../backends/model-files/context-length.ts';
 import { describableModel } from '../../backends/model-files/find-model.ts';
 import { openModelText, textOptions } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Problems } from '../../data/problems.ts';
 import { fitPrompts } from '../../data/prompt-lengths.ts';
 import { promptOf } from '../../data/row-prompt.ts';
-import { GradusError, isObject } from '../../errors.ts';
+import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import { openTask } from '../../setup/task.ts';
 import { promptTemplate } from './prompt-template.ts';
@@ -20,17 +19,14 @@ export interface HandoffPrompts {
   readonly modelJson: ModelJson;
 }
 
-type ModelJson = Readonly<Record<string, unknown>>;
-
 /** Opens the problems and prompts without reading or downloading weights. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   const { problems: all } = await openTask(config);
   const { path } = await describableModel(config.model!);
   const text = await openModelText(path, config.chat_template, textOptions(config));
   const prompt = promptOf(config);
-  const file = join(path, 'config.json');
-  const modelJson: ModelJson = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const contextLength = contextOf(modelJson, file);
+  const modelJson = readModelJson(path);
+  const contextLength = contextOf(modelJson, path);
   const { problems } = fitPrompts(config, all, { prompt, renderer: text.renderer, contextLength });
   const longest = [...problems.train, ...problems.eval].reduce(
     (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
@@ -43,20 +39,6 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
     chatTemplate: promptTemplate(config, text),
     modelJson,
   };
-}
-
-/**
- * Reads the length of the context from the model's config.json: the length for its language model if the model has other parts. Throws
- * `MODEL_CONFIG_INVALID`.
- */
-function contextOf(model: ModelJson, file: string): number {
-  const { max_position_embeddings: own, text_config: language } = model;
-  const length = own ?? (isObject(language) ? language.max_position_embeddings : undefined);
-  if (typeof length === 'number') return length;
-  throw new GradusError('MODEL_CONFIG_INVALID', `${file} does not say how long a context is`, {
-    hint: 'a hand-off needs a folder of transformers, with max_position_embeddings in its config.json',
-    path: 'model',
-  });
 }
 
 /** The type of a column of `plainMessages`. */
