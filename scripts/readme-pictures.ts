@@ -1,14 +1,15 @@
-// Makes the README's pictures from a real run: docs/pictures/. The dashboard is photographed while it shows the demo's run, and the chart of step
-// times is drawn from the README's table of benchmarks.
+// Makes the pictures of the README and the documents: docs/pictures/. The dashboard is photographed while it shows the demo's run, whose curves
+// `gradus report` draws, and the chart of step times is drawn from the README's table of benchmarks.
 //
 //   node scripts/readme-pictures.ts
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium as playwright } from 'playwright-core';
+import { writeReport } from '../src/report/report.ts';
+import { launchBrowser } from '../test/browser.ts';
 import { startDashboard } from '../test/dashboard-process.ts';
 import { startGradus } from '../test/gradus.ts';
-import { chromium, fetchChromium } from './fetch-chromium.ts';
+import { fetchChromium } from './fetch-chromium.ts';
 
 const root = join(import.meta.dirname, '..');
 const pictures = join(root, 'docs', 'pictures');
@@ -46,19 +47,16 @@ function barChart(pairs: readonly Pair[]): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12" fill="#7d8590">${rows.join('\n')}</svg>\n`;
 }
 
-/** Trains the demo and photographs the page of its run. */
-async function photographDashboard(path: string): Promise<void> {
+/** Trains the demo, draws its curves, and photographs the page of its run. */
+async function pictureDemo(path: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-pictures-'));
   try {
     const args = ['train', join(root, 'demo', 'demo.yaml'), '--out', join(folder, 'runs', 'demo'), '--json'];
     const { code, stderr } = await startGradus(args, { cwd: folder }).finished;
     if (code !== 0) throw new Error(`the demo's training ended with ${code}: ${stderr}`);
+    await writeReport([join(folder, 'runs', 'demo')], { out: join(pictures, 'curves.svg') });
     const server = await startDashboard(folder, '--json');
-    const browser = await playwright.launch({
-      executablePath: chromium.program,
-      env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: chromium.libraries },
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
+    const browser = await launchBrowser();
     try {
       const page = await browser.newPage({ viewport: { width: 1100, height: 760 } });
       await page.goto(`${server.url}/#/runs/demo`);
@@ -79,4 +77,4 @@ mkdirSync(pictures, { recursive: true });
 const pairs = pairsOf(readFileSync(join(root, 'README.md'), 'utf8'));
 if (pairs.length === 0) throw new Error('the README has no table of step times');
 writeFileSync(join(pictures, 'step-times.svg'), barChart(pairs));
-await photographDashboard(join(pictures, 'dashboard.png'));
+await pictureDemo(join(pictures, 'dashboard.png'));

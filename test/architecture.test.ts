@@ -138,6 +138,7 @@ const allowedImports: Record<string, string[]> = {
   ],
   sweep: ['config', 'runs', 'package', 'setup', 'goals'],
   'finished-runs': ['formats', 'core', 'rewards', 'config', 'runs', 'hub', 'backends', 'user-code', 'training'],
+  report: ['core', 'runs', 'package', 'finished-runs'],
   handoff: [
     'formats',
     'core',

@@ -1,27 +1,16 @@
 // The dashboard in a browser: what it draws, that it follows a run, and that text of models stays text.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, type Page, chromium as playwright } from 'playwright-core';
-import { chromium as fetched } from '../scripts/fetch-chromium.ts';
+import type { Browser, Page } from 'playwright-core';
 import { train } from '../src/launch/train.ts';
+import { launchBrowser, noBrowser } from './browser.ts';
 import { type DashboardProcess, startDashboard } from './dashboard-process.ts';
 import { addSteps, hostile, writeLiveRun, writeRecord } from './dashboard-runs.ts';
 
-/** The fetched Chromium, or one that is installed. */
-function findChromium(): string | undefined {
-  if (existsSync(fetched.program)) return fetched.program;
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path));
-}
-
-const program = findChromium();
-const skip = program === undefined && 'NO BROWSER: node scripts/fetch-chromium.ts fetches one, or install Chromium';
-
-describe('in a browser', { skip, timeout: 120_000 }, () => {
+describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-browser-'));
   const live = join(folder, 'runs', 'live');
   let browser: Browser;
@@ -36,12 +25,7 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     await train(toy, { settings: ['max_steps=30', 'learning_rate=2'], out: join(folder, 'runs', 'fast') });
     writeLiveRun(live);
     server = await startDashboard(folder, '--json');
-    browser = await playwright.launch({
-      executablePath: program!,
-      // Without a locale: see dashboard/locale.js.
-      env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: fetched.libraries },
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
+    browser = await launchBrowser();
     page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {

@@ -191,6 +191,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs compare tiny demo', 0, 'runs.compare.result/2'],
     ['runs compare tiny', 2, 'error/1'],
   ],
+  report: [
+    ['report tiny demo -o pair.html', 0, 'report.result/1'],
+    ['report tiny -o curves.svg --metric reward', 0, 'report.result/1'],
+    ['report tiny -o curves.png', 2, 'error/1'],
+    ['report nowhere', 2, 'error/1'],
+  ],
   'runs best': [
     ['runs best eval/sampled_accuracy', 0, 'runs.best.result/1'],
     ['runs best eval/acuracy', 2, 'error/1'],

@@ -75,6 +75,12 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       'runs.wait.result/1': async () => (await import('./schemas/runs-wait.ts')).runsWaitSchema,
     },
   },
+  report: {
+    make: async (cli) => (await import('./commands/report.ts')).reportCommand(cli),
+    prints: {
+      'report.result/1': async () => (await import('./schemas/report.ts')).reportSchema,
+    },
+  },
   dashboard: {
     serving: ['dashboard'],
     make: async (cli) => (await import('./commands/dashboard.ts')).dashboardCommand(cli),

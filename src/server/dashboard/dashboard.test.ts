@@ -391,6 +391,7 @@ test('the page and its files', async () => {
   for (const [path, type] of Object.entries({
     '/': 'text/html',
     '/main.js': 'text/javascript',
+    '/colors.css': 'text/css',
     '/style.css': 'text/css',
     '/vendor/uplot.js': 'text/javascript',
     '/vendor/uplot.css': 'text/css',

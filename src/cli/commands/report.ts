@@ -1,0 +1,48 @@
+// gradus report: writes a report of runs as one file.
+import { Command } from 'commander';
+import { counted } from '../../common/counted.ts';
+import { collect } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+
+const EXAMPLES = `Examples:
+  gradus report latest                            report.html: curves, tables, samples, configuration, verdict
+  gradus report small large -o comparison.html
+  gradus report latest -o curves.svg              curves for a README
+  gradus report latest -o kl.svg --metric kl --metric eval/accuracy
+`;
+
+interface ReportFlags {
+  readonly out: string;
+  readonly metric: readonly string[];
+}
+
+export function reportCommand(cli: Cli): Command {
+  return new Command('report')
+    .description('write a report of runs as one file that needs no network: a page, or curves for a README')
+    .argument('<runs...>', 'run directories, names of runs, or latest')
+    .option(
+      '-o, --out <file>',
+      'ends in .html: a page; in .svg: a picture of curves. Replaces only reports',
+      'report.html',
+    )
+    .option('--metric <name>', 'draw this metric instead of the usual ones (repeatable)', collect, [])
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', EXAMPLES)
+    .action(cli.action((runs: string[], flags: ReportFlags) => report(cli, runs, flags)));
+}
+
+async function report({ output }: Cli, names: readonly string[], { out, metric }: ReportFlags) {
+  const { findRun } = await import('../../runs/read-run.ts');
+  const { writeReport } = await import('../../report/report.ts');
+  const written = await writeReport(
+    names.map((name) => findRun(name)),
+    { out, metrics: metric },
+  );
+  const verdicts = written.runs.map(({ id, learning, reason }) => `${id}: ${learning}, ${reason}`);
+  const what = `${counted(written.charts.length, 'chart')} of ${counted(written.runs.length, 'run')}`;
+  output.result(
+    { ok: true, schema: 'report.result/1', command: 'report', ...written },
+    [...verdicts, `${what} in ${out} (${Math.ceil(written.bytes / 1000)} kB)`].join('\n'),
+  );
+  return undefined;
+}
