@@ -15,6 +15,7 @@ const tones = {
   improved: 'good',
   flat: 'plain',
   regressed: 'bad',
+  collapsed: 'bad',
   inconclusive: 'plain',
   better: 'good',
   same: 'plain',

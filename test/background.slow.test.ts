@@ -43,7 +43,7 @@ writeFileSync('slow.yaml', stringify({ ...config, reward_fn: 'slow.ts:digits', s
 
 type Answer = Record<string, unknown> & {
   readonly run: { readonly status: string; readonly step: number; readonly pid: number };
-  readonly error?: { readonly code: string; readonly hint?: string };
+  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
 };
 
 async function gradus(line: string): Promise<{ code: number; answer: Answer }> {
@@ -129,7 +129,7 @@ describe('in the background', () => {
   test('a run starts at once, is waited for, tailed and stopped, and goes on', async () => {
     writeFileSync(hold, '');
     const { code, answer } = await gradus('train slow.yaml --name behind --detach');
-    assert.deepEqual([code, answer.run.status], [0, 'starting']);
+    assert.deepEqual([code, answer.run.status], [0, 'running']);
     assert.equal((await gradus('train slow.yaml --name behind --detach')).answer.error!.code, 'RUN_EXISTS');
     for (const flags of ['--overwrite', '--overwrite --detach', '--resume', '--resume --detach'])
       assert.equal((await gradus(`train slow.yaml --name behind ${flags}`)).answer.error!.code, 'RUN_ACTIVE', flags);
@@ -173,9 +173,23 @@ describe('in the background', () => {
     assert.deepEqual([answer.run.status, answer.run.step], ['completed', 2]);
   });
 
-  test('what goes wrong before the first step is told by those who wait', async () => {
-    const { code } = await gradus('train slow.yaml --name nothing --detach --set model=./nowhere');
-    assert.equal(code, 0);
+  test('what goes wrong before the first step is told at once, as the training itself would have ended, and by those who wait', async () => {
+    writeFileSync(
+      'zero.ts',
+      'export const zero = ({ completions }: { completions: string[] }) => completions.map(() => 0);',
+    );
+    for (const [name, setting, code, expected] of [
+      ['nothing', 'model=./nowhere', 2, 'MODEL_NOT_FOUND'],
+      ['unread', 'chat_template=./nowhere.jinja', 2, 'CHAT_TEMPLATE_NOT_FOUND'],
+      ['unscored', 'reward_fn=zero.ts:zero', 2, 'PREFLIGHT_FAILED'],
+      ['unsaved', 'save.best=eval/nothing', 2, 'CONFIG_INVALID'],
+    ] as const) {
+      const background = await gradus(`train slow.yaml --name ${name} --detach --set ${setting}`);
+      const foreground = await gradus(`train slow.yaml --name ${name}-here --set ${setting}`);
+      assert.deepEqual([background.code, background.answer.error!.code], [code, expected], setting);
+      assert.deepEqual([foreground.code, foreground.answer.error!.code], [code, expected], setting);
+      assert.equal(background.answer.error!.message, foreground.answer.error!.message);
+    }
     const waited = await gradus('runs wait nothing --timeout 30');
     // As the training itself would have ended.
     assert.deepEqual([waited.code, waited.answer.run.status], [2, 'failed']);
@@ -202,6 +216,21 @@ describe('in the background', () => {
     assert.equal(waited.answer.run.status, 'completed');
   });
 
+  test('a policy that collapses ends the run with the exit code of a bar that is not reached, also for those who wait', async () => {
+    const demo = join(import.meta.dirname, '..', 'demo', 'demo.yaml');
+    const steps = 'learning_rate=1e-2 lr_scheduler_type=constant prompts_per_step=8 num_generations=8 max_steps=15';
+    const settings = `${steps} eval.limit=60 sample_every_steps=null`.split(' ').map((setting) => `--set ${setting}`);
+    const trained = await gradus(`train ${demo} --name wrecked --no-preflight ${settings.join(' ')}`);
+    assert.deepEqual([trained.code, trained.answer.error!.code], [5, 'POLICY_COLLAPSED']);
+    assert.match(trained.answer.error!.message, /held-out accuracy 0\.\d+ → 0\.0/);
+    const waited = await gradus('runs wait wrecked');
+    assert.deepEqual([waited.code, waited.answer.error!.code], [5, 'POLICY_COLLAPSED']);
+    assert.equal((waited.answer.result as { verdict: { learning: string } }).verdict.learning, 'collapsed');
+    const diagnosed = await gradus('runs diagnose wrecked');
+    assert.equal(diagnosed.code, 2);
+    assert.match(diagnosed.answer.error!.message, /^policy_collapsed: /);
+  });
+
   test('those who wait for a run that failed are told what helps, and how it goes on', async () => {
     assert.equal((await gradus('train slow.yaml --name failed --set max_steps=1')).code, 0);
     const path = join('runs', 'failed', 'run.json');
@@ -217,9 +246,10 @@ describe('in the background', () => {
       'endless.ts',
       `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(loaded)}, '');\nfor (;;);\n`,
     );
-    await gradus('train slow.yaml --name unloaded --detach --set reward_fn=endless.ts:score');
+    const started = gradus('train slow.yaml --name unloaded --detach --set reward_fn=endless.ts:score');
     await until(() => existsSync(loaded));
     const stopped = await gradus('runs stop unloaded');
+    assert.match((await started).answer.error!.message, /did not begin: it was stopped by SIGTERM/);
     assert.deepEqual([stopped.code, stopped.answer.run.status, stopped.answer.run.step], [0, 'stopped', 0]);
     const waited = await gradus('runs wait unloaded');
     assert.deepEqual([waited.code, waited.answer.error!.code], [1, 'RUN_STOPPED']);
@@ -227,8 +257,15 @@ describe('in the background', () => {
   });
 
   test('a process that is killed while the run starts leaves it interrupted', async () => {
-    const { answer } = await gradus('train slow.yaml --name early --detach');
-    process.kill(answer.run.pid, 'SIGKILL');
+    const loading = join(folder, 'loading-early');
+    writeFileSync(
+      'held.ts',
+      `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(loading)}, '');\nfor (;;);\n`,
+    );
+    const started = gradus('train slow.yaml --name early --detach --set reward_fn=held.ts:score');
+    await until(() => existsSync(loading));
+    process.kill(readRun(join('runs', 'early')).pid, 'SIGKILL');
+    assert.match((await started).answer.error!.message, /did not begin: its process ended without a word/);
     const waited = await gradus('runs wait early --timeout 30');
     assert.deepEqual([waited.code, waited.answer.run.status], [1, 'interrupted']);
     assert.equal(waited.answer.error!.hint, 'it had not begun: start it again');

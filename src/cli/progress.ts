@@ -5,7 +5,7 @@ import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { TrackerEvent, TrainEvent } from '../training/event-schemas.ts';
 import { evaluationProgressLine } from './evaluation-progress.ts';
-import { duration, interval95, shortNumber } from './formatting.ts';
+import { duration, interval95, oneLine, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
 import { sampleLine } from './sample-line.ts';
 import { sparkline } from './sparkline.ts';
@@ -166,6 +166,13 @@ export function evaluationLine(
       ? ''
       : `; judged: ${judged} of ${problems} greedy, ${judged_samples} of ${samples} sampled, the others count as wrong`;
   return `${asked} accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}${unjudged}`;
+}
+
+/** What a policy would get that always gave the same answer; empty where that is not known. */
+export function constantNote(evaluation: EvaluationRecord | undefined): string {
+  const { constant } = evaluation ?? {};
+  if (!constant) return '';
+  return `; the best constant answer, ${JSON.stringify(oneLine(constant.answer, 30))}, gets ${constant.accuracy.toFixed(2)}`;
 }
 
 function trackerLine({ tracker, fault }: TrackerEvent): string {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import type { EvaluatedPart } from '../runs/records.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
@@ -51,6 +52,35 @@ const problems: Example[] = [
 function near(actual: number | undefined, expected: number): void {
   assert.ok(Math.abs(actual! - expected) < 1e-12, `${actual} is not ${expected}`);
 }
+
+test('the best constant answer: where the first reward compares with the answer, or right completions show that it does', async () => {
+  const reward = (judges: OpenReward['judges']): OpenReward => ({
+    name: 'match',
+    score: () => 0,
+    judges,
+    answerColumn: 'answer',
+  });
+  const answers = ['7', 'a solution\n#### 7', '8', '7', '9', '7', '8'];
+  const rows: Example[] = answers.map((answer) => ({ samples: [`It is ${answer}.`, 'other'], answer }));
+  const constantOf = async (judges: OpenReward['judges'], isRight: (text: string, row: Example) => boolean) => {
+    const rewardModel: EvaluationOptions['rewardModel'] = {
+      score: async (row, trajectories) =>
+        trajectories.map(({ turns }) => {
+          const score = Number(isRight(turns[0]!.action.message.content, row));
+          return { score, parts: { match: score } };
+        }),
+    };
+    return (await evaluatePolicy(rows, 0, { ...options, rewardModel, decisive: reward(judges) }))!.constant;
+  };
+  const expected = { answer: '7', accuracy: 4 / 7, right: [0, 1, 3, 5] };
+  const never = () => false;
+  assert.deepEqual(await constantOf('answer', never), expected);
+  assert.deepEqual(await constantOf('unknown', (text, row) => text.includes(String(row.answer))), expected);
+  // Nothing shows what a function of the user's compares with, or that it does.
+  assert.equal(await constantOf('unknown', never), undefined);
+  assert.equal(await constantOf('unknown', (text) => text === 'other'), undefined);
+  assert.equal(await constantOf('form', (text, row) => text.includes(String(row.answer))), undefined);
+});
 
 test('accuracy, rewards, pass@k and lengths', async () => {
   const record = (await evaluatePolicy(problems, 7, options))!;

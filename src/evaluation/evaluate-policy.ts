@@ -7,6 +7,7 @@ import type { Example } from '../rl.ts';
 import { SAME_ANSWER } from '../runs/evaluation-metrics.ts';
 import type { EvaluatedCompletion, EvaluationRecord } from '../runs/records.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
+import { constantAnswer } from '../setup/gold-answers.ts';
 import { answerProblems } from './answer-problems.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
@@ -18,6 +19,7 @@ import type { EvaluationOptions } from './evaluation-options.ts';
  *   the samples
  * - `eval/frac_same_answer`: the fraction of different problems that get the most frequent greedy answer; absent where there are fewer than 10
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
+ * - `constant`: what always giving the same answer would get
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * A completion that the first reward could not judge is not correct: accuracy and pass@k count all that were asked, and `judged` how many could be
@@ -60,6 +62,11 @@ export async function evaluatePolicy(
   // Rewards and environments log under names of their choice, which must not replace an estimate.
   const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
   const sameAnswer = sameAnswerFraction(problems, greedy);
+  const constant = constantAnswer(
+    problems,
+    options.decisive,
+    greedy.map((group, i) => [...group, ...sampled[i]!]),
+  );
   const others = logged.filter(([name]) => !(name in estimates) && name !== SAME_ANSWER);
   return {
     step,
@@ -76,6 +83,7 @@ export async function evaluatePolicy(
     intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
     per_problem: perProblem,
     per_problem_reward: perProblemReward,
+    ...(constant && { constant }),
   };
 }
 

@@ -199,6 +199,7 @@ async function measure(
     temperature,
     progress: { step, maxSteps: stepCount(config, problems) },
     answer: (example) => rightAnswer(example, rewards),
+    decisive: rewards.find(({ name }) => name === rewardNames[0]),
     ...(log && { log }),
     onProgress,
     signal,

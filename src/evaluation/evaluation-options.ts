@@ -5,6 +5,7 @@ import type { Policy } from '../policy.ts';
 import type { Example } from '../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
 import type { Progress, RewardModel } from '../scoring.ts';
+import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 
 /** Keeps the completions of an evaluation. */
 export interface EvaluationLog {
@@ -44,6 +45,8 @@ export interface EvaluationOptions {
   readonly progress?: Progress;
   /** The right answer of a problem, for the log. @default unknown */
   readonly answer?: (example: Example) => string | undefined;
+  /** The first reward, for the accuracy of always giving the same answer. @default unknown */
+  readonly decisive?: OpenReward | undefined;
   /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
   readonly log?: EvaluationLog;
   /** Called as problems are answered. */

@@ -152,6 +152,10 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     fires: run(60, { reward: rising }, { evaluations: alike(1, 0.45) }),
     silent: run(60, { reward: rising }, { evaluations: alike(0.6, 0.45) }),
   },
+  policy_collapsed: {
+    fires: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.1) }),
+    silent: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.3) }),
+  },
   held_out_fell: {
     fires: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.3) }),
     silent: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.47) }),

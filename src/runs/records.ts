@@ -23,7 +23,7 @@ export const status = z.enum(runStatuses).describe('interrupted: the process end
  * What the 95 % interval of a difference shows, given a margin within which differences do not matter: `improved` and `regressed`, it lies
  * beyond the margin; `flat`, it lies within; `inconclusive`, neither.
  */
-export const learning = z.enum(['improved', 'flat', 'regressed', 'inconclusive']);
+export const learning = z.enum(['improved', 'flat', 'regressed', 'collapsed', 'inconclusive']);
 export type Learning = z.infer<typeof learning>;
 
 /** The change of a quantity between the beginning and the end. */
@@ -37,11 +37,24 @@ const change = z.strictObject({
 });
 export type Change = Recorded<typeof change>;
 
+/** The answer that is right for the most problems: what a policy gets that always gives it. */
+const constantAnswer = z.strictObject({
+  answer: z.string(),
+  accuracy: z.number().describe('the fraction of the problems for which it is right'),
+});
+
 /** The change from the first to the last evaluation, compared problem by problem. */
 const heldOutChange = change.extend({
   metric: z.enum(['eval/sampled_accuracy', 'eval/sampled_reward']),
   problems: z.int(),
   steps: z.tuple([z.int(), z.int()]).describe('the steps of the first and the last evaluation'),
+  constant: constantAnswer
+    .extend({
+      difference: z.number().describe('how much more accurate the policy is at the end'),
+      interval: interval.describe('the 95 % interval of the difference'),
+    })
+    .exactOptional()
+    .describe('compared with always giving the same answer; absent if it is not known which answers are right'),
 });
 export type HeldOutChange = Recorded<typeof heldOutChange>;
 
@@ -51,7 +64,10 @@ const rewardChange = change.extend({
 });
 export type RewardChange = Recorded<typeof rewardChange>;
 
-/** Whether the run has learnt: decided by held-out problems if they were evaluated at least twice, otherwise by the training reward. */
+/**
+ * Whether the run has learnt: decided by held-out problems if they were evaluated at least twice, otherwise by the training reward. Held-out accuracy has improved
+ * if it is also higher than that of the best constant answer.
+ */
 export const verdict = z.strictObject({
   learning,
   basis: z.enum(['held_out', 'training_reward', 'none']).describe('what the verdict is based on'),
@@ -159,6 +175,10 @@ export const evaluationRecord = z.strictObject({
     .array(z.number().nullable())
     .exactOptional()
     .describe('for each problem the mean reward of its samples'),
+  constant: constantAnswer
+    .extend({ right: z.array(z.int()).describe('the numbers of these problems, from 0') })
+    .exactOptional()
+    .describe('always giving the same answer; absent if it is not known which answers are right'),
 });
 export type EvaluationRecord = Recorded<typeof evaluationRecord>;
 

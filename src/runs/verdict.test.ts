@@ -43,6 +43,71 @@ test('held out: improved, regressed, flat and inconclusive', () => {
   assert.equal(heldOut(correct(40), correct(47))!.learning, 'inconclusive');
 });
 
+test('held out: a policy of whose accuracy less than half is left has collapsed, unless too few problems show it', () => {
+  const verdict = (before: number, after: number, count = 100) =>
+    learningVerdict([], [evaluation(0, correct(before, count)), evaluation(9, correct(after, count))]);
+  assert.equal(verdict(80, 39).learning, 'collapsed');
+  assert.match(verdict(80, 0).reason, /0\.800 → 0\.000, −0\.800 .*less than half of the accuracy is left/);
+  assert.equal(verdict(80, 41).learning, 'regressed');
+  assert.equal(verdict(4, 0).learning, 'inconclusive');
+  assert.equal(verdict(8, 0, 8).learning, 'inconclusive');
+});
+
+test('held out: what is no better than always giving the best answer has not improved', () => {
+  // Half of the problems are answered with yes.
+  const constant = { answer: 'yes', accuracy: 0.5, right: Array.from({ length: 200 }, (_, i) => i) };
+  const verdict = (after: number[]) =>
+    learningVerdict([], [evaluation(0, correct(20, 400)), { ...evaluation(9, after), constant }]);
+  const alwaysYes = verdict(correct(200, 400));
+  assert.deepEqual([alwaysYes.learning, alwaysYes.held_out!.learning], ['flat', 'improved']);
+  assert.match(alwaysYes.reason, /; but always answering "yes" gets 0\.500, and the policy \+0\.000 /);
+  const learnt = verdict(correct(300, 400));
+  assert.equal(learnt.learning, 'improved');
+  assert.equal(learnt.held_out!.constant!.difference, 0.25);
+  assert.match(learnt.reason, /; always answering "yes" gets 0\.500, and the policy \+0\.250 /);
+  // Of 20 problems, 12 right ones are not certainly more than 10.
+  const few = { answer: 'yes', accuracy: 0.5, right: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] };
+  const unsure = learningVerdict(
+    [],
+    [evaluation(0, correct(0, 20)), { ...evaluation(9, correct(12, 20)), constant: few }],
+  );
+  assert.equal(unsure.learning, 'inconclusive');
+  assert.match(unsure.reason, /more problems .* would tell$/);
+});
+
+test('held out: where right answers are not known, the same answer to all problems is no improvement, and nothing is promised of more steps', () => {
+  const same = (record: EvaluationRecord, fraction: number): EvaluationRecord => ({
+    ...record,
+    metrics: { 'eval/frac_same_answer': fraction, 'eval/accuracy': 0.5 },
+  });
+  const after = (right: number, fraction: number) => [
+    evaluation(0, correct(10)),
+    same(evaluation(60, correct(right)), fraction),
+  ];
+  assert.equal(learningVerdict([], after(50, 0.5)).learning, 'improved');
+  const { learning, reason } = learningVerdict([], after(50, 0.98));
+  assert.equal(learning, 'flat');
+  assert.match(reason, /; but 98 % of the problems get the same answer$/);
+  const rising = curve(60, (t) => 0.1 + 0.4 * t, 0.02);
+  assert.match(learningVerdict(rising, after(17, 0.5)).reason, /; more steps, or more problems .* would tell$/);
+  assert.match(learningVerdict(rising, after(17, 0.98)).reason, /; more problems .* would tell$/);
+  const spent = rising.map((record) => ({ ...record, entropy: 0.001 }));
+  assert.match(learningVerdict(spent, after(17, 0.5)).reason, /; more problems .* would tell$/);
+});
+
+test('of a policy without entropy, or with one answer to everything, more steps are not said to tell', () => {
+  const unsure = (seed: number) => curve(40, (t) => 0.3 + 0.06 * t, 0.05, seed);
+  const seed = Array.from({ length: 20 }, (_, i) => i).find(
+    (i) => learningVerdict(unsure(i)).learning === 'inconclusive',
+  )!;
+  assert.match(learningVerdict(unsure(seed)).reason, /more steps, or held-out problems, would tell$/);
+  const spent = unsure(seed).map((record) => ({ ...record, entropy: 0.001 }));
+  assert.match(
+    learningVerdict(spent).reason,
+    /the policy has no entropy left to explore with: more steps would not help$/,
+  );
+});
+
 test('the first and the last steps are those of the last stage: what stages reward need not be the same', () => {
   const stage = (stage: number, reward: number) => Array.from({ length: 20 }, (_, step) => ({ step, stage, reward }));
   assert.deepEqual(metricWindows([...stage(1, 0.9), ...stage(2, 0.25)], 'reward'), {

@@ -3,6 +3,7 @@ import { counted } from '../common/counted.ts';
 import { changeInterval, type Interval, meanInterval, pairedInterval } from '../common/intervals.ts';
 import { mean, populationDeviation } from '../common/statistics.ts';
 import { call } from '../common/words.ts';
+import { SAME_ANSWER } from './evaluation-metrics.ts';
 import type {
   Change,
   EvaluationRecord,
@@ -22,6 +23,12 @@ export const ACCURACY_MARGIN = 0.05;
 const REWARD_MARGIN = 0.1;
 /** The minimum number of problems for a conclusion: with fewer, intervals cannot be trusted. */
 export const FEWEST_PROBLEMS = 10;
+/** A policy that has certainly lost accuracy, and of which less than this fraction is left, has collapsed. */
+export const COLLAPSED_FRACTION = 0.5;
+/** From this fraction of equal greedy answers on, of which not as many are right, a policy says the same whatever it is asked. */
+export const SAME_ANSWER_FRACTION = 0.9;
+/** With a mean entropy below this, over so many steps, a policy explores no more. */
+export const spentEntropy = { steps: 10, entropy: 0.01 } as const;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
@@ -44,12 +51,15 @@ function measuredVerdict(metrics: readonly MetricsRecord[], evaluations: readonl
   const heldOut = heldOutChange(evaluations);
   const reward = rewardChange(ofLastStage(metrics));
   const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
+  const stuck = stuckReason(metrics, evaluations.at(-1));
   if (heldOut) {
-    const reason = heldOutReason(heldOut, reward) + greedyNote(evaluations, heldOut);
-    return { learning: heldOut.learning, basis: 'held_out', reason, ...evidence };
+    const { learning, note } = judgement(heldOut, evaluations.at(-1));
+    const reason =
+      heldOutReason(heldOut) + note + greedyNote(evaluations, heldOut) + hintOf(heldOut, learning, reward, stuck);
+    return { learning, basis: 'held_out', reason, ...evidence };
   }
   if (reward) {
-    return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward), ...evidence };
+    return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward, stuck), ...evidence };
   }
   const few = `${counted(metrics.length, 'step')} without two evaluations`;
   const unscored = `${counted(metrics.length, 'step')}, and evaluations in which no problem has a score,`;
@@ -58,6 +68,46 @@ function measuredVerdict(metrics: readonly MetricsRecord[], evaluations: readonl
     basis: 'none',
     reason: `${evaluations.length < 2 ? few : unscored} show nothing; ${2 * shortestWindow} steps are the fewest`,
   };
+}
+
+/** What a change means, and why where it is not what the change alone would be. */
+function judgement(change: HeldOutChange, last: EvaluationRecord | undefined): { learning: Learning; note: string } {
+  const { learning, constant, margin } = change;
+  if (hasCollapsed(change)) return { learning: 'collapsed', note: '; less than half of the accuracy is left' };
+  const always =
+    constant &&
+    `always answering ${JSON.stringify(constant.answer)} gets ${constant.accuracy.toFixed(3)}, and the policy ${signedDifference(constant.difference, constant.interval)}`;
+  if (learning !== 'improved' || (constant && constant.interval[0] > 0)) {
+    return { learning, note: always === undefined ? '' : `; ${always}` };
+  }
+  // What has only learnt which answer is right most often has not learnt the task.
+  if (constant) return { learning: constant.interval[1] <= margin ? 'flat' : 'inconclusive', note: `; but ${always}` };
+  const same = change.metric === 'eval/sampled_accuracy' ? sameAnswer(last) : undefined;
+  if (same === undefined) return { learning, note: '' };
+  return { learning: 'flat', note: `; but ${(100 * same).toFixed(0)} % of the problems get the same answer` };
+}
+
+/** Whether accuracy is far below its start. */
+export function hasCollapsed({ learning, metric, before, after }: HeldOutChange): boolean {
+  return metric === 'eval/sampled_accuracy' && learning === 'regressed' && after < COLLAPSED_FRACTION * before;
+}
+
+/** The fraction of held-out problems with the same greedy answer, if that is nearly all and few of these are right; otherwise undefined. */
+export function sameAnswer(
+  evaluation: EvaluationRecord | undefined,
+  fraction: number = SAME_ANSWER_FRACTION,
+): number | undefined {
+  const same = evaluation?.metrics[SAME_ANSWER];
+  const accuracy = evaluation?.metrics['eval/accuracy'] ?? 0;
+  return same === undefined || same < fraction || accuracy >= fraction ? undefined : same;
+}
+
+/** Why more steps would change nothing; undefined if they might. */
+function stuckReason(metrics: readonly MetricsRecord[], evaluation: EvaluationRecord | undefined): string | undefined {
+  if (sameAnswer(evaluation) !== undefined) return 'the policy gives the same answer to nearly all problems';
+  const entropies = metrics.slice(-spentEntropy.steps).flatMap(({ entropy }) => entropy ?? []);
+  const isSpent = entropies.length === spentEntropy.steps && mean(entropies) < spentEntropy.entropy;
+  return isSpent ? 'the policy has no entropy left to explore with' : undefined;
 }
 
 /** Compares the first and the last evaluation, on problems that both could judge; undefined without two evaluations of the same problems. */
@@ -79,12 +129,24 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
     };
   }
   if (accuracy.length === 0) return undefined;
+  const constant = constantChange(last);
   return {
     ...changeOf(accuracy, pairedInterval, ACCURACY_MARGIN),
     metric: 'eval/sampled_accuracy',
     problems: accuracy.length,
     steps,
+    ...(constant && { constant }),
   };
+}
+
+/** How much more accurate a policy is than always giving the same answer, problem by problem; undefined if that is not known. */
+function constantChange({ per_problem, constant }: EvaluationRecord): HeldOutChange['constant'] {
+  if (!constant) return undefined;
+  const right = new Set(constant.right);
+  const differences = per_problem.flatMap((value, i) => (value === null ? [] : [value - Number(right.has(i))]));
+  if (differences.length === 0) return undefined;
+  const { answer, accuracy } = constant;
+  return { answer, accuracy, difference: mean(differences), interval: pairedInterval(differences) };
 }
 
 /** A change of held-out accuracy, and how the rewards of the samples changed with it. */
@@ -197,14 +259,14 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
   return before.flatMap((value, i) => (value === null || after[i] === null ? [] : [[value, after[i]!]]));
 }
 
-function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined): string {
+function heldOutReason(change: HeldOutChange): string {
   const isAccuracy = change.metric === 'eval/sampled_accuracy';
   const what = isAccuracy ? 'held-out accuracy' : 'held-out reward';
   const why = isAccuracy
     ? ''
     : `; no sampled answer gets 1 from the first reward, so sampled accuracy says nothing: judged by ${change.metric}`;
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${counted(change.problems, 'problem')}`;
-  return `${what} ${span(change)}; ${where}${why}${hintOf(change, reward)}`;
+  return `${what} ${span(change)}; ${where}${why}`;
 }
 
 /** Adds greedy accuracy if it changed differently from sampled accuracy and the two intervals do not overlap. */
@@ -220,18 +282,26 @@ function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: Held
   return `; greedy accuracy ${rose ? 'rose' : 'fell'}, ${values}`;
 }
 
-/** Says what would help if the result is inconclusive: more problems, or more steps if the training reward is rising. */
-function hintOf({ learning, problems, difference }: HeldOutChange, reward: RewardChange | undefined): string {
+/** Says what would help if the result is inconclusive: more problems, or more steps if the training reward is rising and the policy not stuck. */
+function hintOf(
+  { problems, difference }: HeldOutChange,
+  learning: Learning,
+  reward: RewardChange | undefined,
+  stuck: string | undefined,
+): string {
   if (learning !== 'inconclusive') return '';
-  const steps = reward?.learning === 'improved' && difference > 0 ? 'more steps, or ' : '';
+  const mayRise = stuck === undefined && reward?.learning === 'improved' && difference > 0;
+  const steps = mayRise ? 'more steps, or ' : '';
   if (problems >= FEWEST_PROBLEMS) {
     return `; ${steps}more problems (eval_fraction or eval_dataset, eval.limit) would tell`;
   }
   return `; fewer than ${FEWEST_PROBLEMS} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;
 }
 
-function rewardReason(change: RewardChange): string {
-  const more = change.learning === 'inconclusive' ? '; more steps, or held-out problems, would tell' : '';
+function rewardReason(change: RewardChange, stuck: string | undefined): string {
+  const help =
+    stuck === undefined ? 'more steps, or held-out problems, would tell' : `${stuck}: more steps would not help`;
+  const more = change.learning === 'inconclusive' ? `; ${help}` : '';
   return `training reward ${span(change)}; first and last ${change.window} steps${more}`;
 }
 

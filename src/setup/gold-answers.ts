@@ -1,5 +1,6 @@
-// Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
+// The gold answers of the data: whether rewards give credit to them, and not to wrong ones, and which of them is right most often.
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import { shortened } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
@@ -185,6 +186,52 @@ export function rightAnswer(row: Example, rewards: readonly OpenReward[]): strin
     if (answer !== undefined) return answer;
   }
   return undefined;
+}
+
+/** The most characters of a constant answer that are recorded. */
+const LONGEST_SHOWN = 100;
+
+/** A completion, and whether the first reward found it right. */
+interface Judged {
+  readonly text: string;
+  readonly correct: number | null;
+}
+
+/** A function of the user's is known to compare with the answer if so many right completions, nearly all of them, contain it. */
+const FEWEST_RIGHT = 5;
+const RIGHT_FRACTION = 0.95;
+
+/**
+ * The answer that is right for the most problems, and for which: what a policy gets without reading them. Undefined if the first reward is not known to compare with the
+ * answer of the row, or has none.
+ * @param completions of each problem
+ */
+export function constantAnswer(
+  problems: readonly Example[],
+  decisive: OpenReward | undefined,
+  completions: readonly (readonly Judged[])[],
+): { answer: string; accuracy: number; right: number[] } | undefined {
+  if (!decisive || decisive.judges === 'form') return undefined;
+  const answers = problems.map((row) => {
+    const answer = answerOf(row, decisive);
+    return answer === undefined ? undefined : finalOf(answer);
+  });
+  const known = answers.flatMap((answer, i) => (answer === undefined ? [] : [{ answer, i }]));
+  if (known.length === 0) return undefined;
+  if (decisive.judges === 'unknown') {
+    const right = known.flatMap(({ answer, i }) =>
+      completions[i]!.filter(({ correct }) => correct === 1).map(({ text }) => text.includes(answer)),
+    );
+    const containing = right.filter(Boolean).length;
+    if (right.length < FEWEST_RIGHT || containing < RIGHT_FRACTION * right.length) return undefined;
+  }
+  const groups = [...Map.groupBy(known, ({ answer }) => answer)];
+  const [answer, rows] = groups.reduce((most, next) => (next[1].length > most[1].length ? next : most));
+  return {
+    answer: shortened(answer, LONGEST_SHOWN),
+    accuracy: rows.length / problems.length,
+    right: rows.map(({ i }) => i),
+  };
 }
 
 /** The wordings that match the reward's pattern, if it has one. */

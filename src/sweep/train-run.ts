@@ -29,6 +29,9 @@ export type RunOutcome =
 /** The exit codes of a run that was asked to stop. */
 const stoppedBySignal: readonly (number | null)[] = [129, 130, 143];
 
+/** The exit code of a run whose policy collapsed; here no run has a bar to meet. */
+const COLLAPSED = 5;
+
 const MOST_ERROR = 16_384; // characters
 
 /** What a run says where another process began it a moment before: the child of a sweep that was killed. */
@@ -96,7 +99,8 @@ async function startTraining(
       child.on('error', reject);
       child.on('close', resolve);
     });
-    if (code === 0) return undefined;
+    // A policy that collapsed has been trained, and is ranked by what it can do.
+    if (code === 0 || code === COLLAPSED) return undefined;
     if (signal?.aborted || stoppedBySignal.includes(code)) return { status: 'stopped' };
     return {
       status: 'failed',

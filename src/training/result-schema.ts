@@ -38,7 +38,7 @@ export const runSummary = z.strictObject({
 export const trainResultFields = {
   run: runSummary,
   metrics: numbers.describe(
-    'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference)',
+    'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference) and constant_baseline (that of the best constant answer, where it is known)',
   ),
   best_checkpoint: bestCheckpoint.exactOptional().describe('absent if no evaluation after a step measured save.best'),
   ended_by: endedBy.exactOptional().describe('why it ended; absent if it was stopped'),

@@ -1,11 +1,11 @@
 // The result of a training run, and the object that result.json holds of it.
 
 import { mean } from '../common/statistics.ts';
-import { resuming } from '../common/words.ts';
+import { call, resuming } from '../common/words.ts';
 import { checkRequirements, type Requirement, requirementFailure } from '../goals/requirements.ts';
 import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord } from '../runs/records.ts';
+import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
@@ -42,10 +42,11 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
   const best = readBestCheckpoint(directory);
+  const verdict = learningVerdict(steps, evals, record.changed_files);
   const error =
     record.status === 'stopped'
       ? stopFailure(record, resuming(directory))
-      : requirementFailure(checked, measured, reference);
+      : (requirementFailure(checked, measured, reference) ?? collapseFailure(verdict, reference));
   const found = {
     ok: error === undefined,
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
@@ -53,7 +54,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ...(best && { best_checkpoint: best }),
     ...(record.ended_by && { ended_by: record.ended_by }),
     evals,
-    verdict: learningVerdict(steps, evals, record.changed_files),
+    verdict,
     ...(warnings.length > 0 && { warnings }),
     alerts,
     ...(checked.length > 0 && { requirements: checked }),
@@ -75,6 +76,17 @@ function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) 
     code: 'RUN_STOPPED',
     message: `stopped by ${stop_reason} at step ${step} of ${max_steps}`,
     hint,
+  };
+}
+
+/** The error of a run whose policy can do far less than before; undefined for others. */
+function collapseFailure({ learning, held_out }: Verdict, run: string) {
+  if (learning !== 'collapsed') return undefined;
+  const { before, after } = held_out!;
+  return {
+    code: 'POLICY_COLLAPSED',
+    message: `the run completed, but its policy collapsed: held-out accuracy ${before.toFixed(3)} → ${after.toFixed(3)}`,
+    hint: `lower learning_rate, or raise beta; ${call('diagnose', run)} tells what else was wrong`,
   };
 }
 
@@ -105,5 +117,6 @@ function evaluationSummary(
     ...(after !== undefined && { final_success_rate: after }),
     ...(before !== undefined && { random_baseline: before }),
     ...(before !== undefined && after !== undefined && { lift: after - before }),
+    ...(final?.constant && { constant_baseline: final.constant.accuracy }),
   };
 }

@@ -297,6 +297,7 @@ export class TrainingRun {
         seed: config.seed,
         progress: this.#progress(step),
         answer: (example) => rightAnswer(example, rewards),
+        decisive: rewards.find(({ name }) => name === rewardNames[0]),
         log,
         onProgress: this.#onEvaluation,
         signal: this.#signal,

@@ -8,7 +8,7 @@ import type { EvaluationRecord } from '../../runs/records.ts';
 import type { TrainResult } from '../../training/result-schema.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { ofSignal, type StopSignal } from '../exit-codes.ts';
+import { exitCodeOfRun } from '../exit-codes.ts';
 import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
@@ -69,7 +69,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
       });
       progress.close();
       if (!result.ok) {
-        const exit_code = ofSignal[String(signal.reason) as StopSignal];
+        const exit_code = exitCodeOfRun(result, signal.reason);
         output.failed({ command: 'demo', error: result.error!, exit_code });
         return exit_code;
       }

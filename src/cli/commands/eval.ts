@@ -10,7 +10,7 @@ import { command } from '../command-words.ts';
 import { showEvaluations } from '../evaluation-progress.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { interval95 } from '../formatting.ts';
-import { changedLine, evaluationLine } from '../progress.ts';
+import { changedLine, constantNote, evaluationLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -115,7 +115,7 @@ function evaluationSummary(result: EvaluateResult): string {
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
   return [
     ...(baseline ? [`before: ${evaluationLine(baseline, asked)}`] : []),
-    `${subject}: ${evaluationLine(evaluation, asked)}`,
+    `${subject}: ${evaluationLine(evaluation, asked)}${constantNote(evaluation)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
     ...changed_files.map(changedLine),
     ...requirements.map(requirementLine),

@@ -16,7 +16,7 @@ import { command } from '../command-words.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import { describeError } from '../output.ts';
-import { ProgressLine } from '../progress.ts';
+import { constantNote, ProgressLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -81,7 +81,10 @@ export function trainCommand(cli: Cli): Command {
     .option('--max-time <duration>', 'end the run after this time, all its resumes together: 30m, 2h')
     .option('--max-tokens-total <tokens>', 'end the run once its steps have read and sampled so many tokens')
     .option('--max-cost <dollars>', 'end the run once the machine has cost this, where its price is known')
-    .option('--detach', 'train in the background and return at once; then use gradus runs wait, tail and stop')
+    .option(
+      '--detach',
+      'train in the background and return when the first step begins, or after 45 seconds; then use gradus runs wait, tail and stop',
+    )
     .option('--yes', 'agree to the cost of the plan; without it the plan is shown and nothing is rented')
     .option('--json', 'print one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout during training; the last is the result')
@@ -178,7 +181,7 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
   const { detachTraining } = await import('../../launch/detach.ts');
   const { name, out, resume, overwrite, require, yes } = flags;
-  const detached = detachTraining(config, {
+  const detached = await detachTraining(config, {
     ...given({ name, out, resume, overwrite, yes }),
     settings: settingsOf(flags),
     require,
@@ -190,7 +193,8 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
     command('follow', reference),
     command('stop', reference),
   ];
-  const text = [`${run.dir}: started in the background, process ${run.pid}; its log is ${log}`];
+  const checked = run.status === 'starting' ? ', still checking whether it can begin' : '';
+  const text = [`${run.dir}: started in the background, process ${run.pid}${checked}; its log is ${log}`];
   output.result(
     storedResult('train.detached/1', 'train', { run, log, next }),
     [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'),
@@ -231,7 +235,9 @@ function trainSummary(
       : [`mean reward of the last ${counted(Math.min(10, run.step), 'step')}: ${metrics.mean_reward.toFixed(3)}`]),
     ...(after === undefined
       ? []
-      : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
+      : [
+          `held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}${constantNote(last)}`,
+        ]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(alertLine),
     ...(artifacts.profile === undefined ? [] : [`profile: ${artifacts.profile}, ${artifacts.trace}`]),

@@ -8,7 +8,7 @@ import { trainSchema } from './train.ts';
 export const runsWaitSchema = outcomeSchema(
   'runs.wait.result/1',
   'runs wait',
-  'How a run ended; exit code 0 completed, 1 failed or stopped (2 to 4 as the training itself would have ended), 5 below a bar, 6 still running when the time ran out.',
+  'How a run ended; exit code 0 completed, 1 failed or stopped (2 to 4 as the training itself would have ended), 5 below a bar or collapsed, 6 still running when the time ran out.',
   {
     run: runWithDirectory,
     waited: z.number().describe('seconds'),

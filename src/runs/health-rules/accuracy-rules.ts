@@ -1,7 +1,7 @@
 // Rules about results on held-out problems, and how the training reward compares with them.
 import { call } from '../../common/words.ts';
 import type { History } from '../history.ts';
-import { signedDifference } from '../verdict.ts';
+import { COLLAPSED_FRACTION, hasCollapsed, SAME_ANSWER_FRACTION, sameAnswer, signedDifference } from '../verdict.ts';
 import { type HealthRule, judgesFormat, number, percent, rule } from './health-rule.ts';
 
 export const accuracyRules: readonly HealthRule[] = [
@@ -22,7 +22,7 @@ export const accuracyRules: readonly HealthRule[] = [
   rule({
     id: 'same_answer',
     level: 'warning',
-    thresholds: { fraction: 0.9 },
+    thresholds: { fraction: SAME_ANSWER_FRACTION },
     condition: ({ fraction }) =>
       `in the last evaluation, after at least one step, at least ${percent(fraction)} of the held-out problems got the same greedy answer, and fewer than ${percent(fraction)} were answered right`,
     why: 'The policy says the same whatever it is asked: it has learnt which answer earns most on average, not how to find the right one, however much accuracy rose.',
@@ -30,9 +30,9 @@ export const accuracyRules: readonly HealthRule[] = [
       `Read the answers (${call('show', 'RUN', { eval: true })}). If one answer is right more often than others, take rows that have it out of the training data. Begin anew with a lower learning_rate, more prompts_per_step, or supervised steps on right answers (a stage with method: sft, which environments do not have), or with problems that the policy can do.`,
     check({ evaluation }, { fraction }) {
       if (!evaluation || evaluation.step === 0) return undefined;
-      const same = evaluation.metrics['eval/frac_same_answer'];
+      const same = sameAnswer(evaluation, fraction);
+      if (same === undefined) return undefined;
       const accuracy = evaluation.metrics['eval/accuracy'] ?? 0;
-      if (same === undefined || same < fraction || accuracy >= fraction) return undefined;
       return `${percent(same)} of the held-out problems got the same greedy answer at step ${evaluation.step}; ${percent(accuracy)} were answered right`;
     },
   }),
@@ -56,16 +56,31 @@ export const accuracyRules: readonly HealthRule[] = [
     },
   }),
   rule({
+    id: 'policy_collapsed',
+    level: 'error',
+    thresholds: { fraction: COLLAPSED_FRACTION },
+    condition: ({ fraction }) =>
+      `less than ${percent(fraction)} of the held-out accuracy of the first evaluation is left in the last one, and the whole interval of the change lies below the margin`,
+    why: 'The policy has lost most of what it could do before training, usually because steps are too large.',
+    suggestion: () =>
+      `Begin anew with a learning_rate that is 3 to 10 times as small (${call('guide', 'hyper-parameters')}), or with beta above 0. An earlier checkpoint may still be good: see how accuracy went (${call('show', 'RUN')}).`,
+    check({ heldOut }) {
+      if (!heldOut || !hasCollapsed(heldOut)) return undefined;
+      const { steps, before, after, difference, interval } = heldOut;
+      return `held-out accuracy ${number(before)} at step ${steps[0]}, ${number(after)} at step ${steps[1]}: ${signedDifference(difference, interval)}`;
+    },
+  }),
+  rule({
     id: 'held_out_fell',
     level: 'warning',
     thresholds: { gain: 0.1 },
     condition: () =>
-      'held-out accuracy fell from its highest evaluation to the last one, and the whole interval of the change lies below the margin',
+      'held-out accuracy fell from its highest evaluation to the last one, the whole interval of the change lies below the margin, and the policy has not collapsed',
     why: 'The policy has lost what it could do: steps are too large, or it is paid for something else than right answers.',
     suggestion:
       'Begin anew, or from the best checkpoint, with a lower learning_rate. If a reward rose meanwhile, read samples in which it is high, and lower its weight or give it only where the answer is right.',
-    check({ sinceBest }, { gain }) {
-      if (sinceBest?.learning !== 'regressed') return undefined;
+    check({ sinceBest, heldOut }, { gain }) {
+      if (sinceBest?.learning !== 'regressed' || (heldOut && hasCollapsed(heldOut))) return undefined;
       const { steps, before, after, difference, interval, rewards } = sinceBest;
       const rose = rewards.filter((reward) => reward.after - reward.before > gain);
       const named = rose.map((reward) => `${reward.name} from ${number(reward.before)} to ${number(reward.after)}`);

@@ -1,12 +1,13 @@
 // Rules about the policy: how random it is, and how far it is from the model it started from.
 import type { History } from '../history.ts';
+import { spentEntropy } from '../verdict.ts';
 import { type HealthRule, number, rule } from './health-rule.ts';
 
 export const policyRules: readonly HealthRule[] = [
   rule({
     id: 'entropy_collapse',
     level: 'warning',
-    thresholds: { steps: 10, entropy: 0.01 },
+    thresholds: spentEntropy,
     condition: ({ steps, entropy }) =>
       `the mean entropy in the last ${steps} steps is below ${entropy}, and the task is not solved`,
     why: 'Without entropy, the policy samples the same completion again and again and explores no alternatives.',

@@ -17,7 +17,7 @@ const EXAMPLES = `Examples:
   gradus runs wait latest
   gradus runs wait sweeps/grpo --timeout 50    a sweep
   gradus runs wait latest --eval               an evaluation in the background
-  gradus runs wait small --timeout 300 --json  exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar, 6 still running
+  gradus runs wait small --timeout 300 --json  exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar or collapsed, 6 still running
 `;
 
 interface WaitFlags {
@@ -29,7 +29,7 @@ interface WaitFlags {
 export function waitCommand(cli: Cli): Command {
   return new Command('wait')
     .description(
-      'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar, 6 still running',
+      'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar or collapsed, 6 still running',
     )
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
