@@ -2,13 +2,17 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { GradusError } from '../errors.ts';
 import { assertConfirmed } from '../modal/rental.ts';
 import { packageRoot } from '../package/package-root.ts';
 import { ownVersions } from '../package/versions.ts';
 import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
 import { makeFolder } from '../runs/make-folder.ts';
-import { emptyRun, reserveRun } from '../runs/reservation.ts';
+import { isActive, readRun } from '../runs/read-run.ts';
+import type { RunRecord } from '../runs/records.ts';
+import { emptyRun, hasNotBegun, reserveRun } from '../runs/reservation.ts';
+import { waitUntil } from '../runs/wait-until.ts';
 import { assertWritable } from '../training/open-run.ts';
 import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import { loadConfig } from './train.ts';
@@ -29,7 +33,8 @@ export interface DetachedRun {
     readonly id: string;
     readonly dir: string;
     readonly backend: string;
-    readonly status: 'starting';
+    /** `starting` while it is checked whether the run can begin. */
+    readonly status: RunRecord['status'];
     readonly pid: number;
   };
   /** The file with the process's stderr. */
@@ -38,11 +43,37 @@ export interface DetachedRun {
   readonly reference: string;
 }
 
+/** Seconds for which the checks before the first step are waited for: less than clients of MCP wait for an answer. */
+const MOST_CHECKING = 45;
+/** Milliseconds between two looks at the run, at first and at most. */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [50, 500];
+
 /**
- * Returns at once. Errors in the configuration or the directory are thrown here; later ones, such as a missing model, are recorded in run.json and
- * told by whoever reads it.
+ * Starts the run, and returns once it makes steps: whatever would have kept it from its first step is thrown here, as `train` would have thrown it. If the checks
+ * take longer than 45 seconds, the run is still `starting`, and who waits for it is told how they ended.
  */
-export function detachTraining(configFile: string, options: DetachOptions): DetachedRun {
+export async function detachTraining(configFile: string, options: DetachOptions): Promise<DetachedRun> {
+  const started = startProcess(configFile, options);
+  const { dir } = started.run;
+  const pauseAfter = (looks: number) => Math.min(LONGEST_PAUSE, FIRST_PAUSE * looks);
+  const hasBegun = ({ status }: RunRecord) => status !== 'starting';
+  const record = await waitUntil(() => readRun(dir), hasBegun, pauseAfter, { timeout: MOST_CHECKING });
+  if (!isActive(record) && hasNotBegun(dir, record)) throw beginningFailure(record, started.log);
+  return { ...started, run: { ...started.run, status: record.status } };
+}
+
+/** Why a run did not begin. */
+function beginningFailure({ error, stop_reason }: RunRecord, log: string): GradusError {
+  if (error) {
+    const { code, message, hint, kind } = error;
+    return new GradusError(code, message, { hint, ...(kind && { kind }) });
+  }
+  const why = stop_reason === undefined ? 'its process ended without a word' : `it was stopped by ${stop_reason}`;
+  return new GradusError('RUN_FAILED', `the run did not begin: ${why}`, { hint: `see ${log}`, kind: 'failed' });
+}
+
+/** Errors in the configuration or the directory are thrown here; later ones are recorded in run.json. */
+function startProcess(configFile: string, options: DetachOptions): DetachedRun {
   const run = resolveRun(loadConfig(configFile, options.settings), options, options.require);
   const { config, directory, reference, resume } = run;
   assertConfirmed(run, options.yes ?? false);
