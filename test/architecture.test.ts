@@ -101,7 +101,7 @@ const allowedImports: Record<string, string[]> = {
   openenv: ['core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
   episodes: ['core', 'grpo', 'loop', 'config', 'backends', 'user-code', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
-  machine: ['tensor', 'models', 'config', 'hub', 'trackers', 'runtime', 'backends', 'package'],
+  machine: ['tensor', 'models', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],
   training: [
     'core',
     'grpo',

@@ -25,6 +25,16 @@ test('the class and the place in a file of a user are told', () => {
   assert.equal(faultMessage(thrown(new Error(), module)), 'Error (the best.ts:7)');
 });
 
+test('the place is told on Windows, too', () => {
+  const told = (...frames: string[]) => faultMessage(thrown(new TypeError('no'), ...frames));
+  assert.equal(told('    at score (file:///C:/Users/me/my%20rewards/mine.ts:7:3)'), 'TypeError: no (mine.ts:7)');
+  assert.equal(told('    at score (C:\\Users\\me\\mine.cjs:7:3)'), 'TypeError: no (mine.cjs:7)');
+  assert.equal(told('    at score (\\\\server\\share\\mine.cjs:7:3)'), 'TypeError: no (mine.cjs:7)');
+  assert.equal(told('    at async file://server/share/mine.ts:7:3'), 'TypeError: no (mine.ts:7)');
+  const library = '    at parse (C:\\Users\\me\\node_modules\\parser\\index.js:1:1)';
+  assert.equal(told(library, '    at file:///C:/mine.ts:7:3'), 'TypeError: no (mine.ts:7)');
+});
+
 test('other errors are told as they are', () => {
   for (const error of [
     thrown(new TypeError('no'), own, module),

@@ -27,20 +27,24 @@ export function nameOf(error: Error): string {
   }
 }
 
+/** A path, on Windows with a drive or of a share, or a URL. */
+const framePattern =
+  /^ +at (?:.* \(|async )?((?:file:\/\/[\w.-]*)?\/(?:[A-Za-z]:)?[^:]+|(?:[A-Za-z]:)?\\[^:]+):(\d+):\d+\)?$/;
+
 /** `file:line`. Frames after the first one of this package belong to its callers and do not count. */
 function userPlace(stack: string, message: string): string | undefined {
   // The stack begins with the message, which may contain lines that look like frames.
   const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split('\n');
   for (const frame of frames) {
     if (frame.includes(ownFolder)) return undefined;
-    const [, path, line] = /^ +at (?:.* \(|async )?((?:file:\/\/)?\/[^:]+):(\d+):\d+\)?$/.exec(frame) ?? [];
-    if (path !== undefined && !path.includes('/node_modules/')) return `${baseName(path)}:${line}`;
+    const [, path, line] = framePattern.exec(frame) ?? [];
+    if (path !== undefined && !/[\\/]node_modules[\\/]/.test(path)) return `${baseName(path)}:${line}`;
   }
   return undefined;
 }
 
 /** Stacks show ES modules as URLs and CommonJS modules as paths. */
 function baseName(path: string): string {
-  const name = path.slice(path.lastIndexOf('/') + 1);
+  const name = path.slice(path.lastIndexOf(/^(?:[A-Za-z]:)?\\/.test(path) ? '\\' : '/') + 1);
   return path.startsWith('file:') ? decodeURIComponent(name) : name;
 }

@@ -1,4 +1,4 @@
-// Configurations as text: the numbers of a schema stay as they are written.
+// Configurations as text: the numbers of a schema stay as they are written, and paths of Windows are read or explained.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseConfigText } from './config-text.ts';
@@ -17,4 +17,16 @@ test('a schema with whole numbers that would be rounded becomes JSON text, other
   });
   const plain = { const: 1234567890123456, enum: ['12345678901234567890', null] };
   assert.deepEqual(settingsOf(JSON.stringify(plain)), { parsed_score: 0.5, schema: plain });
+});
+
+test('a path of Windows is read as it is, and an escape in double quotes that it does not mean is explained', () => {
+  const model = 'C:\\models\\qwen';
+  for (const written of [model, `'${model}'`, JSON.stringify(model)]) {
+    assert.deepEqual(parseConfigText(`model: ${written}\r\nseed: 1\r\n`, 'x.yaml').value, { model, seed: 1 });
+  }
+  assert.throws(() => parseConfigText(`seed: 1\nmodel: "${model}"\n`, 'x.yaml'), {
+    code: 'CONFIG_SYNTAX',
+    message: /^x\.yaml:2: .*\\m/,
+    hint: /^in double quotes a backslash is written twice/,
+  });
 });

@@ -91,8 +91,12 @@ export function parseValue(text: string, name: string): unknown {
 function syntaxError(name: string, fault: string, line?: number): GradusError {
   const place = line === undefined ? name : `${name}:${line}`;
   const said = /call stack/.test(fault) ? 'it is nested too deeply' : fault;
+  // People write paths of Windows like this.
+  const isEscape = /escape/i.test(said);
   return new GradusError('CONFIG_SYNTAX', `${place}: ${said}`, {
-    hint: 'correct the YAML (indentation, quotes, colons) or JSON',
+    hint: isEscape
+      ? 'in double quotes a backslash is written twice; without quotes or in single ones a path stays as it is'
+      : 'correct the YAML (indentation, quotes, colons) or JSON',
     path: place,
   });
 }

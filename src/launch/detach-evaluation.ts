@@ -50,7 +50,11 @@ export function detachEvaluation(
   const number = nextEvaluationNumber(directory);
   const paths = backgroundEvaluationPaths(directory, number);
   const [out, log] = [openSync(paths.printed, 'w'), openSync(paths.log, 'w')];
-  const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', out, log] });
+  const child = spawn(process.execPath, [launcher, ...argv], {
+    detached: true,
+    windowsHide: true,
+    stdio: ['ignore', out, log],
+  });
   closeSync(out);
   closeSync(log);
   recordBackgroundEvaluation(directory, number, child.pid!);

@@ -89,6 +89,7 @@ function startProcess(configFile: string, options: DetachOptions): DetachedRun {
     const stderr = openSync(log, resume ? 'a' : 'w');
     const started = spawn(process.execPath, [launcher, ...options.argv], {
       detached: true,
+      windowsHide: true,
       stdio: ['ignore', 'ignore', stderr],
     });
     closeSync(stderr);

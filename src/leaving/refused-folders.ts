@@ -10,6 +10,8 @@ const systemFolders =
     ' ',
   );
 
+const windowsFolders = /^[A-Z]:\\(?:Users|Windows(?:\\\w+)?|Program Files(?: \(x86\))?|ProgramData)$/i;
+
 /** Throws `CODE_FOLDER_REFUSED` for the root, a home folder or what encloses one, a folder of the system, and one of settings such as `~/.ssh`. */
 export function assertCodeFolder(folder: string): void {
   const real = realpathSync(folder);
@@ -29,10 +31,13 @@ function kindOf(real: string): string | undefined {
     const inside = relative(home, real);
     if (/^\.[^./\\][^/\\]*$/.test(inside)) return 'a folder of settings in a home folder';
   }
-  const isSystem = systemFolders.includes(real) || real === existing(tmpdir());
-  return isSystem || /^[/\\](home|Users)[/\\][^/\\]+$/.test(real)
-    ? 'a folder of the system or of its users'
-    : undefined;
+  return real === existing(tmpdir()) || isSystemFolder(real) ? 'a folder of the system or of its users' : undefined;
+}
+
+/** @param real a path of this system or of Windows */
+export function isSystemFolder(real: string): boolean {
+  if (systemFolders.includes(real)) return true;
+  return /^(?:[A-Z]:)?[/\\](?:home|Users)[/\\][^/\\]+$/i.test(real) || windowsFolders.test(real);
 }
 
 function homes(): string[] {

@@ -22,6 +22,7 @@ import type { Unit } from '../runtime/processor.ts';
 import { volume } from '../tensor/shape.ts';
 import { connectMlflow } from '../trackers/mlflow.ts';
 import { mlflowSettings } from '../trackers/mlflow-client.ts';
+import { PYTHON } from '../workers/python-folder.ts';
 import type { CheckSubject, Finding } from './finding.ts';
 import { trlEnvironment, vllmPackage } from './python-checks.ts';
 
@@ -141,7 +142,7 @@ export const machineChecks = {
         ok: false,
         detail: 'uv, which installs Python engines, is not on the path',
         fix: 'pip install --user uv, or see https://docs.astral.sh/uv',
-        fixCommand: ['python3', '-m', 'pip', 'install', '--user', 'uv'],
+        fixCommand: [PYTHON, '-m', 'pip', 'install', '--user', 'uv'],
       };
     }
   },

@@ -127,9 +127,13 @@ async function runApp(
   const child = spawn(program!, [...args, '--directory', directory, '--mode', mode, '--pid', String(process.pid)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // so that Ctrl-C reaches this process only
+    windowsHide: true,
   });
-  // Signals the whole process group: uvx and the client that it has started.
-  const cancel = () => child.exitCode === null && process.kill(-child.pid!, 'SIGINT');
+  // Signals the whole process group: uvx and the client that it has started. Windows can only end uvx, and what was started at Modal goes on.
+  const cancel = () => {
+    if (process.platform === 'win32') child.kill();
+    else if (child.exitCode === null) process.kill(-child.pid!, 'SIGINT');
+  };
   signal?.addEventListener('abort', cancel);
   const logFile = join(directory, runFiles.logs, 'modal.log');
   makeFolder(join(directory, runFiles.logs));

@@ -2,13 +2,11 @@
 import {
   closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
-  renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -26,7 +24,7 @@ import {
 } from './layout.ts';
 import { readJson } from './read-lines.ts';
 import type { BestCheckpoint, CheckpointState, FileFingerprint } from './records.ts';
-import { replaceJson } from './replace-file.ts';
+import { renameOver, replaceJson, synchronize } from './replace-file.ts';
 
 export interface Checkpoint {
   readonly folder: string;
@@ -55,7 +53,7 @@ export async function writeCheckpoint(
     replaceJson(join(temporary, checkpointFiles.state), { ...state, files });
     for (const path of [...names.map((name) => join(temporary, name)), temporary]) synchronize(path);
     rmSync(folder, { recursive: true, force: true });
-    renameSync(temporary, folder);
+    renameOver(temporary, folder);
     synchronize(dirname(folder));
     return folder;
   } catch (error) {
@@ -83,7 +81,7 @@ export function removeCheckpoint(directory: string, step: number): void {
   const folder = checkpointFolder(directory, step);
   const temporary = `${folder}.tmp`;
   rmSync(temporary, { recursive: true, force: true });
-  renameSync(folder, temporary);
+  renameOver(folder, temporary);
   rmSync(temporary, { recursive: true });
 }
 
@@ -236,16 +234,6 @@ function fingerprint(path: string): FileFingerprint {
       bytes += read;
       sum = crc32(buffer.subarray(0, read), sum);
     }
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Returns when the file, or the list of a folder's entries, has reached the disk. */
-function synchronize(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
   } finally {
     closeSync(file);
   }

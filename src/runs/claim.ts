@@ -1,10 +1,11 @@
 // Locks: one lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { call, option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { runFiles } from './layout.ts';
 import { isAlive, processStart } from './processes.ts';
+import { renameOver } from './replace-file.ts';
 
 /** Runs `begin` while no other process does so in this directory. Throws `RUN_ACTIVE` if one does. */
 export function claimed<T>(directory: string, begin: () => T): T {
@@ -46,7 +47,7 @@ function takeLock(path: string): string | undefined {
     if (other !== undefined) return other;
     try {
       if (contentOf(path) === left) {
-        renameSync(written(path), path);
+        renameOver(written(path), path);
         return undefined;
       }
     } finally {

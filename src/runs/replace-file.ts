@@ -1,5 +1,5 @@
-// Replaces files atomically, so that no reader finds half of one, and writes values as JSON without known secrets.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+// Replaces files atomically, so that no reader finds half of one and a power cut loses none, and writes values as JSON without known secrets.
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { redactedValue } from '../common/redaction.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 
@@ -17,10 +17,40 @@ export function replaceFile(path: string, pieces: string | Iterable<string>): vo
     } finally {
       closeSync(file);
     }
-    renameSync(temporary, path);
+    renameOver(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
+  }
+}
+
+/** Milliseconds for which a name may be taken on Windows, and between two tries. */
+const [PATIENCE, PAUSE] = [2000, 20];
+
+/** Renames a file or a folder. On Windows, a reader, an indexer or a virus scanner that has one of them open forbids it for a moment. */
+export function renameOver(from: string, to: string): void {
+  const since = performance.now();
+  for (;;) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch (error) {
+      const isTaken = ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (process.platform !== 'win32' || !isTaken || performance.now() - since > PATIENCE) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+    }
+  }
+}
+
+/** Returns when the file, or the list of a folder's entries, has reached the disk. Windows keeps its folders safe itself, and settles only what may be written. */
+export function synchronize(path: string): void {
+  const isWindows = process.platform === 'win32';
+  if (isWindows && statSync(path).isDirectory()) return;
+  const file = openSync(path, isWindows ? 'r+' : 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

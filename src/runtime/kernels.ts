@@ -175,9 +175,9 @@ function compiled(cache: string, stem: string, options: readonly string[], envir
     }
     chmodSync(output, 0o700);
     const library = join(cache, libraryName(stem, readFileSync(output)));
-    sync(output);
+    sync(output, 'r+');
     renameSync(output, library);
-    sync(cache);
+    if (process.platform !== 'win32') sync(cache, 'r'); // which has no way to, and keeps its folders safe itself
     return library;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
@@ -185,8 +185,8 @@ function compiled(cache: string, stem: string, options: readonly string[], envir
 }
 
 /** Waits until a file, or the names in a folder, are on disk: a power cut might leave a name without its content. */
-function sync(path: string): void {
-  const file = openSync(path, 'r');
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const file = openSync(path, flags);
   try {
     fsyncSync(file);
   } finally {

@@ -1,5 +1,5 @@
 // Serves the model of a run or of a configuration behind OpenAI's API.
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { option } from '../common/words.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
@@ -94,5 +94,5 @@ function assertKey(key: string): void {
 
 /** The id of a model on the hub, or the last part of a path. */
 function nameOf(model: string): string {
-  return /^[./]/.test(model) ? basename(model, '.gguf') : model;
+  return model.startsWith('.') || isAbsolute(model) ? basename(model, '.gguf') : model;
 }

@@ -25,7 +25,11 @@ export function detachSweep(file: string, options: SweepOptions, argv: readonly 
   const log = join(directory, sweepFiles.log);
   try {
     const stderr = openSync(log, options.resume ? 'a' : 'w');
-    const child = spawn(process.execPath, [launcher, ...argv], { detached: true, stdio: ['ignore', 'ignore', stderr] });
+    const child = spawn(process.execPath, [launcher, ...argv], {
+      detached: true,
+      windowsHide: true,
+      stdio: ['ignore', 'ignore', stderr],
+    });
     closeSync(stderr);
     // The folder is reserved, so that whoever waits finds a sweep.
     writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, child.pid!);

@@ -1,6 +1,7 @@
 // Runs in processes for user code, and makes sure that they end when they are no longer needed.
 import { Worker } from 'node:worker_threads';
 import { keepMachineSecrets } from '../config/machine-secrets.ts';
+import { killGroup, treeKill } from '../workers/kill-group.ts';
 
 /**
  * Ends this process, and everything that it has started in its group, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
@@ -10,13 +11,15 @@ export function guardProcess(): void {
   keepMachineSecrets();
   const [parent, memory] = process.argv.slice(2).map(Number);
   const program = `
-    const { parent, memory } = require('node:worker_threads').workerData;
+    const { parent, memory, treeKill } = require('node:worker_threads').workerData;
     setInterval(() => {
-      if (process.ppid !== parent || process.memoryUsage.rss() > memory) process.kill(-process.pid, 'SIGKILL');
+      if (process.ppid === parent && process.memoryUsage.rss() <= memory) return;
+      if (process.platform === 'win32') require('node:child_process').spawnSync(...treeKill);
+      else process.kill(-process.pid, 'SIGKILL');
     }, 100);`;
-  new Worker(program, { eval: true, workerData: { parent, memory } }).unref();
+  new Worker(program, { eval: true, workerData: { parent, memory, treeKill: treeKill(process.pid) } }).unref();
   process.on('disconnect', () => {
-    process.on('exit', () => process.kill(-process.pid, 'SIGKILL'));
+    process.on('exit', () => killGroup(process.pid));
     process.exit();
   });
 }

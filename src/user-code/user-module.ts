@@ -90,8 +90,9 @@ function placeIn(whole: string): string | undefined {
   const stack = whole.replaceAll(/^\s+at .*$/gm, (frame) =>
     frame.includes(ownFolder) || frame.includes('/node_modules/') ? '' : frame,
   );
-  const match = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
-  return match?.[1];
+  const match =
+    /^(?:file:\/\/)?(\/.*:\d+|[A-Za-z]:\\.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
+  return match?.[1]?.replace(/^\/(?=[A-Za-z]:)/, '');
 }
 
 /** The output of `node --check`: a syntax error in imported JavaScript has no line. */

@@ -38,6 +38,7 @@ function forked({ name, memory }: UserProgram): ChildProcess {
     execArgv: [],
     serialization: 'advanced',
     detached: true,
+    windowsHide: true,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   // There are none if the process could not be started.
@@ -74,8 +75,8 @@ function notStarted(cause: unknown): GradusError {
 }
 
 /** Kills a process with its whole group, including processes of the group that have outlived it. */
-export function endUserProcess({ pid }: ChildProcess): void {
-  killGroup(pid);
+export function endUserProcess(child: ChildProcess): void {
+  killGroup(child);
 }
 
 /** Whether a signal is one by which systems and people end processes. */

@@ -1,6 +1,6 @@
 // Runs Python code of users in a worker process. It makes one call at a time, and replaces a process that hangs, exits or runs out of memory.
 import { totalmem } from 'node:os';
-import { pythonFolder } from './python-folder.ts';
+import { PYTHON, pythonFolder } from './python-folder.ts';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 
 export interface PythonCodeOptions {
@@ -75,7 +75,7 @@ export class PythonCode {
   }
 
   async #start(): Promise<Worker> {
-    const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', memory = halfOfMemory(), handlers } = this.#options;
+    const { interpreter = process.env.GRADUS_PYTHON ?? PYTHON, memory = halfOfMemory(), handlers } = this.#options;
     const worker = await startWorker({
       name: 'python',
       command: interpreter,
@@ -83,7 +83,7 @@ export class PythonCode {
       stderr: 'inherit',
       exactNumbers: true,
       ...(handlers && { handlers }),
-      fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',
+      fix: `rewards and environments in Python need Python 3.10 or later: put ${PYTHON} on the path, or name it with GRADUS_PYTHON`,
     });
     abandoned.register(this, worker);
     return worker;

@@ -99,12 +99,13 @@ export class Worker {
       env: { ...process.env, ...options.environment },
       stdio: 'pipe',
       detached: true,
+      windowsHide: true,
     }) as ChildProcessByStdio<Writable, Readable, Readable>;
     const abandon = () => this.#abandon();
     atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
     // Processes that the worker has started, such as those that user code has forked, may outlive it and keep its output open.
-    this.#process.on('exit', () => killGroup(this.pid));
+    this.#process.on('exit', () => killGroup(this.#process));
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       atExit.delete(abandon);
@@ -179,7 +180,7 @@ export class Worker {
 
   #kill(): void {
     const { exitCode, signalCode } = this.#process;
-    if (exitCode === null && signalCode === null) killGroup(this.pid);
+    if (exitCode === null && signalCode === null) killGroup(this.#process);
   }
 
   #send(message: OutgoingMessage): void {

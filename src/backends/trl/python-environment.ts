@@ -7,7 +7,7 @@ import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { privateCache } from '../../runtime/private-cache.ts';
-import { pythonFolder } from '../../workers/python-folder.ts';
+import { PYTHON, pythonFolder } from '../../workers/python-folder.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { trainingProcesses } from './mapping.ts';
 
@@ -43,7 +43,7 @@ export function trlPython(environment: NodeJS.ProcessEnv = process.env): string 
 
 /** The command that creates the environment. */
 export function installCommand(environment: NodeJS.ProcessEnv = process.env): readonly string[] {
-  return ['python3', join(pythonFolder, 'trl', 'install.py'), environmentFolder(environment)];
+  return [PYTHON, join(pythonFolder, 'trl', 'install.py'), environmentFolder(environment)];
 }
 
 /** Versions that Gradus was tested with, by package, from the project of the environment. */

@@ -1,4 +1,5 @@
 // What a hand-off to Unsloth says: the script that starts it, and how to run it.
+import { isAbsolute } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { HandoffFacts } from '../folder/handoff-target.ts';
 
@@ -24,7 +25,7 @@ export function trainedSettings({ lora }: Config, folder: string): string[] {
 /** How to run what is in the folder, and where Unsloth differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
   const { model, trl, num_generations, prompts_per_step, num_iterations } = config;
-  const isFolder = model!.startsWith('/');
+  const isFolder = isAbsolute(model!);
   return `# Training with Unsloth
 
 Written by Gradus ${version} for Unsloth ${UNSLOTH_VERSION}: ${steps} steps of ${prompts_per_step * num_generations} completions with ${model}, on ${train} problems; ${heldOut} are held out.

@@ -1,4 +1,5 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
+import { isAbsolute } from 'node:path';
 import { shellWord } from '../../common/shell-word.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Override } from '../folder/handoff-row.ts';
@@ -90,7 +91,7 @@ npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later
 \`\`\`
 
 Packages that your reward functions import must be there, too. ${
-    model!.startsWith('/')
+    isAbsolute(model!)
       ? `The model is a folder: copy it to ${model}, or add \`actor_rollout_ref.model.path=FOLDER\`.`
       : `verl downloads ${model} from Hugging Face.`
   }

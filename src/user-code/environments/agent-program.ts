@@ -40,7 +40,7 @@ export async function playInProgram(program: AgentProgram, { signal, ...task }: 
   let size = 0;
   const stop = (why: unknown) => {
     ended.reject(why);
-    killGroup(child.pid);
+    killGroup(child);
   };
   for (const [stream, chunks] of [
     [child.stdout!, out],
@@ -73,7 +73,7 @@ export async function playInProgram(program: AgentProgram, { signal, ...task }: 
     forget();
     signal.removeEventListener('abort', abort);
     // What it started and left running.
-    killGroup(child.pid);
+    killGroup(child);
     killMarked(`${MARK}=${task.apiKey}`);
     for (const stream of child.stdio) stream?.destroy();
   }
@@ -94,7 +94,7 @@ function started(
     [MARK]: apiKey,
   };
   const [file, ...args] = command as [string, ...string[]];
-  const options = { cwd: folder, env, detached: true } as const;
+  const options = { cwd: folder, env, detached: true, windowsHide: true } as const;
   if (process.platform === 'win32') return spawn(file, args, options);
   return spawn('sh', ['-c', GUARDED, 'sh', file, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
 }

@@ -5,7 +5,7 @@ import { AgentLost, type AgentTask } from '../../agent.ts';
 import type { Environment } from '../../environment.ts';
 import { agentEnvironment } from '../../envs/agent-environment.ts';
 import { GradusError } from '../../errors.ts';
-import { pythonFolder } from '../../workers/python-folder.ts';
+import { PYTHON, pythonFolder } from '../../workers/python-folder.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 
 /** A task, as it is named in the process. */
@@ -95,7 +95,7 @@ class VerifiersProcess {
   async #start() {
     const worker = await startWorker({
       name: 'verifiers',
-      command: process.env.GRADUS_PYTHON ?? 'python3',
+      command: process.env.GRADUS_PYTHON ?? PYTHON,
       args: ['-m', 'gradus_worker.verifiers_worker'],
       environment: { PYTHONPATH: [pythonFolder, process.env.PYTHONPATH ?? []].flat().join(delimiter) },
       fix: 'environments of verifiers need Python 3.11 or later with verifiers 0.4: GRADUS_PYTHON names it',

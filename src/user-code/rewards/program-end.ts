@@ -41,7 +41,7 @@ export function programEnd(
     clearTimeout(timer);
     clearTimeout(last);
     // Whatever the program started and left running; without a sandbox, only in its own group.
-    killGroup(child.pid);
+    killGroup(child);
     child.stdout!.destroy();
     child.stdin!.destroy();
     child.unref();
@@ -52,7 +52,7 @@ export function programEnd(
   };
   const stop = (why: NonNullable<ProgramEnd['stopped']>) => {
     stopped ??= why;
-    killGroup(child.pid);
+    killGroup(child);
     endSoon();
   };
   let last: ReturnType<typeof setTimeout> | undefined;

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { GradusError } from '../../errors.ts';
 import { type CodeLanguage, STARTED } from '../../rewards/code-harness.ts';
 import type { Program, ProgramEnd, RunProgram } from '../../rewards/code-tests.ts';
+import { PYTHON } from '../../workers/python-folder.ts';
 import { programEnd } from './program-end.ts';
 
 interface Interpreter {
@@ -150,7 +151,7 @@ export async function runLimited(program: Program): Promise<ProgramEnd> {
     const [command, ...args] = limited(program, await interpreterOf(program.language));
     const env = { PATH: process.env.PATH ?? '' };
     return await programEnd(
-      spawn(command!, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] }),
+      spawn(command!, args, { cwd, env, detached: true, windowsHide: true, stdio: ['pipe', 'pipe', 'ignore'] }),
       program,
     );
   } finally {
@@ -201,12 +202,12 @@ function thisNode(): Interpreter {
 async function findPython(): Promise<Interpreter> {
   const ask = 'import os, sys; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
   try {
-    const { stdout } = await promisify(execFile)('python3', ['-I', '-c', ask]);
+    const { stdout } = await promisify(execFile)(PYTHON, ['-I', '-c', ask]);
     const [path, prefix] = stdout.trim().split('\n');
     const folders = path!.startsWith('/usr/') ? [] : [realpathSync(prefix!)];
     return { command: [path!, '-I', '-S', '-c'], folders, overheadMb: 0, residentMb: 16 };
   } catch (cause) {
-    throw new GradusError('PYTHON_NOT_FOUND', 'python3 does not run, which code_tests needs for Python', {
+    throw new GradusError('PYTHON_NOT_FOUND', `${PYTHON} does not run, which code_tests needs for Python`, {
       hint: 'install Python, or set language: javascript',
       path: 'language',
       kind: 'not_ready',
