@@ -9,6 +9,7 @@ import { evaluation as evaluationSection } from '../config/sections.ts';
 import { stepCount } from '../data/problems.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
 import { cancelled, GradusError } from '../errors.ts';
+import { MetricNames } from '../goals/metric-names.ts';
 import {
   assertRequirable,
   type CheckedRequirement,
@@ -113,7 +114,8 @@ export async function evaluate(
   try {
     const { config, model, problems } = setup;
     const settings = evaluationSettings(config, options);
-    assertRequirable(requirements, { ...config, eval: settings }, setup.rewardNames, 'evaluation');
+    const names = new MetricNames({ ...config, eval: settings });
+    assertRequirable(requirements, names, { at: 'evaluation', scored: setup.rewardNames });
     const asked = problems[split].slice(0, settings.limit);
     const temperature = options.temperature ?? config.temperature;
     if (!checkpoint || directory === undefined) {

@@ -74,46 +74,55 @@ export interface MetricAsker {
   readonly scored?: readonly string[] | undefined;
 }
 
-/** Throws `METRIC_UNKNOWN` for a metric that no run with this configuration can have. */
-export function assertPossible(metric: string, config: Config, { by, at, scored }: MetricAsker): void {
-  const ofEnd = {
-    'any step': [MEAN_REWARD, 'step'],
-    end: [...evaluationSummaryNames, MEAN_REWARD],
-    evaluation: evaluationSummaryNames,
-  }[at];
-  const rewards = scored ?? namesOfRewards(config);
-  const names = [
-    ...(config.eval === null ? ofEnd.filter((name) => !evaluationSummaryNames.includes(name)) : ofEnd),
-    ...(config.eval ? [...evaluationMetricNames(rewards ?? [], config.eval.k), ...episodeNames] : []),
-    ...(at === 'evaluation' ? [] : stepMetricNames(config, rewards)),
-  ];
-  const refuse = (why: string, hint: string) => {
-    throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path: metric });
-  };
-  if (config.eval === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
-    refuse(
-      `the run has no metric ${metric}, since eval is null`,
-      `set eval, so that held-out problems are asked, or name ${MEAN_REWARD}`,
-    );
-  }
-  if (names.includes(metric)) return;
-  if (at === 'evaluation' && !metric.startsWith('eval/')) throw unknownMetric(metric, names, by, 'an evaluation');
-  if (evaluationSummaryNames.includes(metric)) {
-    refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
-  }
-  if (metric === 'kl') refuse('the run does not measure kl, since beta is 0', 'set log_kl: true');
-  if (openNames.test(metric) && !isSlip(metric, names, rewards)) return;
-  const isOpen = hasUserCode(config);
-  const inUserCode = isOpen && mentions(config, metric);
-  if (inUserCode && nearest(metric, names) === undefined) return;
-  throw unknownMetric(metric, names, by);
-}
+/** The metrics that runs with a configuration can have, as far as it says. */
+export class MetricNames {
+  readonly #evaluation: Config['eval'];
+  readonly #rewards: readonly string[] | undefined;
+  readonly #steps: readonly string[];
+  readonly #userCode: readonly string[];
 
-function stepMetricNames(config: Config, rewards: readonly string[] = []): string[] {
-  return [
-    ...rewards.map((name) => `rewards/${name}/mean`),
-    ...stepNames.filter((name) => name !== 'kl' || hasKl(config)),
-  ];
+  constructor(config: Config) {
+    const configs = stagesOf(config).map((stage) => stage.config);
+    const hasKl = config.backend === 'builtin' || configs.some(usesReference);
+    this.#evaluation = config.eval;
+    this.#rewards = namesOfRewards(configs);
+    this.#steps = stepNames.filter((name) => name !== 'kl' || hasKl);
+    this.#userCode = configs.flatMap(userCodeOf);
+  }
+
+  /** Throws `METRIC_UNKNOWN` for a metric that no run with the configuration can have. */
+  assertPossible(metric: string, { by, at, scored }: MetricAsker): void {
+    const evaluation = this.#evaluation;
+    const ofEnd = {
+      'any step': [MEAN_REWARD, 'step'],
+      end: [...evaluationSummaryNames, MEAN_REWARD],
+      evaluation: evaluationSummaryNames,
+    }[at];
+    const rewards = scored ?? this.#rewards;
+    const names = [
+      ...(evaluation === null ? ofEnd.filter((name) => !evaluationSummaryNames.includes(name)) : ofEnd),
+      ...(evaluation ? [...evaluationMetricNames(rewards ?? [], evaluation.k), ...episodeNames] : []),
+      ...(at === 'evaluation' ? [] : [...(rewards ?? []).map((name) => `rewards/${name}/mean`), ...this.#steps]),
+    ];
+    const refuse = (why: string, hint: string) => {
+      throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path: metric });
+    };
+    if (evaluation === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
+      refuse(
+        `the run has no metric ${metric}, since eval is null`,
+        `set eval, so that held-out problems are asked, or name ${MEAN_REWARD}`,
+      );
+    }
+    if (names.includes(metric)) return;
+    if (at === 'evaluation' && !metric.startsWith('eval/')) throw unknownMetric(metric, names, by, 'an evaluation');
+    if (evaluationSummaryNames.includes(metric)) {
+      refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
+    }
+    if (metric === 'kl') refuse('the run does not measure kl, since beta is 0', 'set log_kl: true');
+    if (openNames.test(metric) && !isSlip(metric, names, rewards)) return;
+    if (this.#userCode.some((code) => mentions(code, metric)) && nearest(metric, names) === undefined) return;
+    throw unknownMetric(metric, names, by);
+  }
 }
 
 /** @param names of the metrics that exist @param whose what was to have it */
@@ -134,45 +143,36 @@ function isSlip(metric: string, names: readonly string[], rewards: readonly stri
   return isEvaluation.test(metric) && nearest(metric, names, MOST_EDITS) !== undefined;
 }
 
-/** The names of the rewards; undefined where a task set or an environment brings its own. */
-function namesOfRewards(config: Config): string[] | undefined {
-  const configs = stagesOf(config).map((stage) => stage.config);
-  const names = configs.flatMap(({ reward, reward_fn, overlong_buffer }) => [
+/** The names of the rewards of all stages; undefined where a task set or an environment brings its own. */
+function namesOfRewards(configs: readonly Config[]): string[] | undefined {
+  const isClosed = configs.every(
+    ({ environment, reward, reward_fn }) => environment === null && (reward.length > 0 || reward_fn),
+  );
+  if (!isClosed) return undefined;
+  return configs.flatMap(({ reward, reward_fn, overlong_buffer }) => [
     ...reward.map(rewardName),
     ...(reward_fn === null ? [] : [rewardName({ name: reward_fn })]),
     ...(overlong_buffer === null ? [] : ['overlong']),
   ]);
-  const isClosed = configs.every(
-    ({ environment, reward, reward_fn }) => environment === null && (reward.length > 0 || reward_fn),
-  );
-  return isClosed ? names : undefined;
 }
 
-function hasKl(config: Config): boolean {
-  return config.backend === 'builtin' || stagesOf(config).some((stage) => usesReference(stage.config));
-}
-
-/** Rewards and environments of the user's may log metrics under any name. */
-function hasUserCode(config: Config): boolean {
-  return stagesOf(config).some((stage) => userFunctions(stage.config).length > 0 || stage.config.environment !== null);
+/** The rewards and environments of the user's, which may log metrics under any name. */
+function userCodeOf(config: Config): string[] {
+  const { environment } = config;
+  const environments = typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
+  return [...userFunctions(config), ...environments];
 }
 
 /**
  * Whether the user's code can log a metric: its file has the letters of the name's last part, which may be put together with numbers. Functions of a
  * program, and code that imports, may say it elsewhere.
  */
-function mentions(config: Config, metric: string): boolean {
+function mentions(reference: string, metric: string): boolean {
   const stem = /[\p{L}_]+/u.exec(metric.split('/').at(-1)!)?.[0];
-  const references = stagesOf(config).flatMap(({ config: { environment, ...own } }) => [
-    ...userFunctions(own),
-    ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
-  ]);
-  return references.some((reference) => {
-    if (stem === undefined || namesNoFile(reference)) return true;
-    const [file] = splitReference(reference);
-    const text = readText(file);
-    return text === undefined || text.includes(stem) || importsOwnCode(text, dirname(file));
-  });
+  if (stem === undefined || namesNoFile(reference)) return true;
+  const [file] = splitReference(reference);
+  const text = readText(file);
+  return text === undefined || text.includes(stem) || importsOwnCode(text, dirname(file));
 }
 
 /** Whether code imports files beside it, in JavaScript or in Python. */

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { type Comparison, comparisons } from '../common/comparisons.ts';
 import type { Recorded } from '../common/recorded.ts';
 import { call, option } from '../common/words.ts';
-import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { assertPossible, unknownMetric } from './metric-names.ts';
+import { type MetricAsker, type MetricNames, unknownMetric } from './metric-names.ts';
 
 export interface Requirement {
   readonly metric: string;
@@ -38,24 +37,13 @@ export function parseRequirement(text: string): Requirement {
   );
 }
 
-/** Parses the requirements for a run. Throws `REQUIREMENT_INVALID` and, for metrics that the configuration cannot have, `METRIC_UNKNOWN`. */
-export function readRequirements(texts: readonly string[] = [], config: Config): Requirement[] {
-  const requirements = texts.map(parseRequirement);
-  assertRequirable(requirements, config);
-  return requirements;
-}
-
-/**
- * Throws `METRIC_UNKNOWN` for a metric that the result of a run with this configuration cannot have, or an evaluation by itself.
- * @param scored the names of all rewards, once they are known
- */
+/** Throws `METRIC_UNKNOWN` for a metric that the result of a run cannot have, or an evaluation by itself. */
 export function assertRequirable(
   requirements: readonly Requirement[],
-  config: Config,
-  scored?: readonly string[],
-  at: 'end' | 'evaluation' = 'end',
+  names: MetricNames,
+  asker: Omit<MetricAsker, 'by'>,
 ): void {
-  for (const { metric } of requirements) assertPossible(metric, config, { by: option('require'), at, scored });
+  for (const { metric } of requirements) names.assertPossible(metric, { by: option('require'), ...asker });
 }
 
 /** @param metrics the measured values by name */

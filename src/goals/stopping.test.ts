@@ -6,7 +6,8 @@ import { mean } from '../common/statistics.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
-import { assertStoppable, Stopping } from './stopping.ts';
+import { Goals } from './goals.ts';
+import { Stopping } from './stopping.ts';
 
 const base: ConfigInput = { model: './m', taskset: 'arithmetic', reward: 'numeric_match' };
 const configWith = (changes: ConfigInput) => loadConfigObject({ ...base, ...changes }).config;
@@ -119,7 +120,7 @@ for (const [changes, code, hint] of [
   [{ max_cost: 1 }, 'CONFIG_UNSUPPORTED', /GRADUS_USD_PER_HOUR/],
 ] as const) {
   test(`refused before training: ${JSON.stringify(changes)}`, () => {
-    assert.throws(() => assertStoppable(configWith(changes)), { code, hint });
+    assert.throws(() => new Goals(configWith(changes)), { code, hint });
   });
 }
 
@@ -133,5 +134,5 @@ test('what can be measured is accepted', () => {
       'sampling/importance_sampling_ratio/max > 2',
     ],
   ];
-  assertStoppable(configWith({ stop_when, beta: 0.1, eval: { k: [1, 8] } }));
+  new Goals(configWith({ stop_when, beta: 0.1, eval: { k: [1, 8] } }));
 });

@@ -13,7 +13,7 @@ import {
 } from '../config/stop-conditions.ts';
 import { GradusError } from '../errors.ts';
 import type { EndedBy, EvaluationRecord, MetricsRecord } from '../runs/records.ts';
-import { assertPossible, MEAN_REWARD } from './metric-names.ts';
+import { MEAN_REWARD, type MetricNames } from './metric-names.ts';
 
 /** `mean_reward` is the mean over so many steps, as in results. */
 const LAST_STEPS = 10;
@@ -31,10 +31,14 @@ const risesWhenBetter =
  * Throws `STOP_CONDITION_INVALID` and `METRIC_UNKNOWN` for conditions that could never hold, and `CONFIG_UNSUPPORTED` for a limit of money where no price is known.
  * @param scored the names of all rewards, once they are known
  */
-export function assertStoppable(config: Config, scored?: readonly string[]): void {
+export function assertStoppable(
+  config: Pick<Config, 'stop_when' | 'max_cost' | 'compute' | 'eval'>,
+  names: MetricNames,
+  scored?: readonly string[],
+): void {
   for (const text of config.stop_when) {
     const condition = parseStopCondition(text);
-    assertPossible(condition.metric, config, { by: `stop_when ${JSON.stringify(text)}`, at: 'any step', scored });
+    names.assertPossible(condition.metric, { by: `stop_when ${JSON.stringify(text)}`, at: 'any step', scored });
     assertSensible(condition, text, config);
   }
   if (config.max_cost === null || config.compute === 'modal' || priceOfHour() !== undefined) return;
@@ -44,7 +48,7 @@ export function assertStoppable(config: Config, scored?: readonly string[]): voi
   });
 }
 
-function assertSensible(condition: StopCondition, text: string, { eval: evaluation }: Config): void {
+function assertSensible(condition: StopCondition, text: string, { eval: evaluation }: Pick<Config, 'eval'>): void {
   const { metric, unit } = condition;
   const refuse = (fault: string, hint: string) => {
     const message = `stop_when ${JSON.stringify(text)}: ${fault}`;

@@ -4,6 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { findSubject } from '../evaluation/open-subject.ts';
+import { MetricNames } from '../goals/metric-names.ts';
 import { assertRequirable, parseRequirement } from '../goals/requirements.ts';
 import { packageRoot } from '../package/package-root.ts';
 import {
@@ -45,7 +46,7 @@ export function detachEvaluation(
   }
   const [first, ...others] = k ?? config.eval?.k ?? [1];
   const asked = config.eval && { ...config.eval, k: [first!, ...others] as [number, ...number[]] };
-  assertRequirable(requirements, { ...config, eval: asked }, undefined, 'evaluation');
+  assertRequirable(requirements, new MetricNames({ ...config, eval: asked }), { at: 'evaluation' });
   makeFolder(join(directory, runFiles.logs));
   const number = nextEvaluationNumber(directory);
   const paths = backgroundEvaluationPaths(directory, number);

@@ -27,13 +27,7 @@ import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts
 import type { TimedEvent } from '../training/event-schemas.ts';
 import { assertWritable, openRun } from '../training/open-run.ts';
 import { recorded } from '../training/record-events.ts';
-import {
-  assertGoals,
-  type LoadedTraining,
-  type ResolvedRun,
-  type RunPlace,
-  resolveRun,
-} from '../training/resolved-run.ts';
+import { type LoadedTraining, type ResolvedRun, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { TrainResult } from '../training/result-schema.ts';
 import type { Tracking } from '../training/tracking.ts';
 import { type SayNext, trainResult } from '../training/train-result.ts';
@@ -114,14 +108,14 @@ type HereOptions = Pick<TrainOptions, 'preflight' | 'signal' | 'next' | 'onEvalu
 
 /** Trains on this machine. */
 async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
-  const { config, values, requirements, reference, resume } = run;
+  const { config, values, goals, reference, resume } = run;
   const { signal, profiler, next, onEvaluation } = options;
   const since = performance.now();
   const tracking = await connectTrackers(config, signal);
   const adapter = resume ? undefined : await readStartAdapter(config, signal);
   const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
   try {
-    assertGoals(run, setup.rewardNames);
+    goals.assertReachable(setup.rewardNames);
     const report = resume || options.preflight === false ? undefined : await passPreflight(setup, signal);
     const store = openRun(run, setup, since);
     const { directory } = store;
@@ -133,7 +127,7 @@ async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerato
       trainResult({
         directory,
         record,
-        requirements,
+        requirements: goals.requirements,
         alerts: training.alerts,
         artifacts: runArtifacts(directory),
         reference,

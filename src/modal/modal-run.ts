@@ -59,7 +59,7 @@ export async function* trainAtModal(
   next?: SayNext,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
-  const { config, directory, reference, requirements } = run;
+  const { config, directory, reference, goals } = run;
   // Before anything is written, since a secret among the files is an error.
   const described = modalApp(config, basename(directory));
   const app = prepareDirectory(run, described);
@@ -75,7 +75,7 @@ export async function* trainAtModal(
   const result = trainResult({
     directory,
     record,
-    requirements,
+    requirements: goals.requirements,
     reference,
     next,
     alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,

@@ -20,7 +20,7 @@ import { rentalOf } from '../modal/rental.ts';
 import type { Rental } from '../modal/rental-schema.ts';
 import { assertMetricExists } from '../setup/setup.ts';
 import { openings, openStageTask, openTask } from '../setup/task.ts';
-import { assertGoals, type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
 
@@ -40,7 +40,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const run = resolveRun(loaded, options, options.require);
   const { reference: dir } = run;
   const task = await openTask(config);
-  assertGoals(run, task.rewardNames);
+  run.goals.assertReachable(task.rewardNames);
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
   const model = await backend.describe(config);

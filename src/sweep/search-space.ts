@@ -6,7 +6,7 @@ import { takesFractions } from '../config/issues.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { assertStoppable } from '../goals/stopping.ts';
+import { Goals } from '../goals/goals.ts';
 import { openConfigFile } from '../setup/config-file.ts';
 
 export type SweepSettings = NonNullable<Config['sweep']>;
@@ -57,7 +57,7 @@ export function trialsOf(file: string, settings: readonly string[], sweep: Sweep
   const combinations = sweep.trials === null ? allOf(sweep) : drawnFrom(sweep, sweep.trials, seed);
   const trials = combinations.map((values, i) => {
     const loaded = openConfigFile(file, [...settings, ...settingTexts(values), 'sweep=null']);
-    assertStoppable(loaded.config);
+    new Goals(loaded.config);
     return { number: i + 1, settings: values, loaded };
   });
   assertMeasuredAlike(trials, sweep.metric);

@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
 import { cancelled, codeOf, GradusError, messageOf } from '../errors.ts';
-import { assertPossible } from '../goals/metric-names.ts';
+import { MetricNames } from '../goals/metric-names.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
 import { isRun, readRun } from '../runs/read-run.ts';
 import { failureOf } from '../runs/recorded-error.ts';
@@ -80,7 +80,7 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
   const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   if (options.name !== undefined) assertFolderName(options.name, root);
-  assertPossible(sweep.metric, config, { by: 'sweep.metric', at: 'any step' });
+  new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
   const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
   const plan: SweepPlan = {
     method: sweep.method,

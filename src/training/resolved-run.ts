@@ -4,8 +4,7 @@ import { call, option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
-import { assertRequirable, type Requirement, readRequirements } from '../goals/requirements.ts';
-import { assertStoppable } from '../goals/stopping.ts';
+import { Goals } from '../goals/goals.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
 
 export interface RunPlace {
@@ -31,17 +30,16 @@ export interface ResolvedRun extends LoadedTraining {
   readonly directory: string;
   readonly resume: boolean;
   readonly overwrite: boolean;
-  readonly requirements: readonly Requirement[];
+  readonly goals: Goals;
 }
 
 /** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID`, `STOP_CONDITION_INVALID` and `METRIC_UNKNOWN`. */
 export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: readonly string[]): ResolvedRun {
   const reference = referenceOf(loaded, place);
   const { resume = false, overwrite = false } = place;
-  const requirements = readRequirements(require, loaded.config);
-  assertStoppable(loaded.config);
+  const goals = new Goals(loaded.config, require);
   assertOneRun(loaded.config);
-  return { ...loaded, reference, directory: resolve(reference), resume, overwrite, requirements };
+  return { ...loaded, reference, directory: resolve(reference), resume, overwrite, goals };
 }
 
 /** Throws `CONFIG_CONFLICT` for a configuration of many runs. */
@@ -51,15 +49,6 @@ function assertOneRun({ sweep }: LoadedConfig['config']): void {
     hint: `${call('sweep', 'CONFIG')} makes them; ${option('settings', ['sweep=null'])} trains the configuration as it is`,
     path: 'sweep',
   });
-}
-
-/** The same checks of metrics once more, when the names of all rewards and scores are known. Throws `METRIC_UNKNOWN`. */
-export function assertGoals(
-  { config, requirements }: Pick<ResolvedRun, 'config' | 'requirements'>,
-  scored: readonly string[],
-): void {
-  assertRequirable(requirements, config, scored);
-  assertStoppable(config, scored);
 }
 
 /** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */

@@ -33,15 +33,15 @@ export function preflightCommand(cli: Cli): Command {
 
 async function runPreflight({ output }: Cli, file: string, settings: readonly string[]) {
   const { loadConfigFile } = await import('../../config/load.ts');
-  const { assertStoppable } = await import('../../goals/stopping.ts');
+  const { Goals } = await import('../../goals/goals.ts');
   const { openSetup } = await import('../../setup/setup.ts');
   const { preflight } = await import('../../checks/preflight.ts');
   return withStopSignals(async (signal) => {
     const { config } = loadConfigFile(file, settings);
-    assertStoppable(config);
+    const goals = new Goals(config);
     const setup = await openSetup(config, { signal });
     try {
-      assertStoppable(config, setup.rewardNames);
+      goals.assertReachable(setup.rewardNames);
       const report = await preflight(setup, signal);
       if (!report) throw cancelled(signal, 'the preflight was stopped');
       const error = checkError('PREFLIGHT_FAILED', report.checks);
