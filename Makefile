@@ -32,7 +32,7 @@ test-engines: setup
 	-scripts/fetch-mastra.sh
 	$(run) test:engines
 
-# Backend tinker against a real server, skyrl-tx on the CPU: 2.3 GB more, so that test-engines skips it until this was run once.
+# Backend tinker against a real server, SkyRL on the CPU: 2.3 GB more, so that test-engines skips it until this was run once.
 test-tinker: setup
 	python/tinker-setup.sh
 	node --test src/backends/tinker/tinker.contract.engine.test.ts

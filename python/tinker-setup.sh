@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Sets up ../.cache/tinker-venv: skyrl-tx 0.3.0, a server that speaks Tinker's API, with jax for the CPU; 2.3 GB. Needs a Python 3.11 from 3.11.4
-# on, whose tarfile has the filters that the server uses. Running it again costs a moment.
+# Sets up ../.cache/skyrl-venv: SkyRL 0.3.0, a server that speaks Tinker's API, with jax for the CPU, and Tinker's own library 0.38.0; 2.3 GB. Needs a
+# Python 3.11 from 3.11.4 on, whose tarfile has the filters that the server uses. Running it again costs a moment.
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
 uv=../.cache/uv-venv/bin/uv
-venv=$(realpath ../.cache)/tinker-venv
-exec 9>../.cache/tinker-setup.lock
+venv=$(realpath ../.cache)/skyrl-venv
+exec 9>../.cache/skyrl-setup.lock
 flock 9 # two test runs may start at once
 
 stamp=$venv/setup-done
@@ -17,12 +17,19 @@ wanted=$(cat tinker/pyproject.toml tinker/uv.lock cuda_stubs.py tinker-setup.sh 
   { echo "python/tinker-setup.sh: Python 3.11.4 or a later 3.11 is needed" >&2; exit 3; }
 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$venv "$uv" sync --frozen --quiet --project tinker --python .venv/bin/python
 "$venv/bin/python" cuda_stubs.py "$venv/lib/python3.11/site-packages"
-# The server starts its engine with `uv run --extra … -m tx.tinker.engine …`, which would make an environment of its own.
+# It says that it runs on Python 3.11, where pydantic takes a TypedDict only from typing_extensions.
+sed -i 's/^from typing import Annotated, Any, Literal, TypedDict$/from typing import Annotated, Any, Literal\nfrom typing_extensions import TypedDict/' \
+  "$venv/lib/python3.11/site-packages/skyrl/tinker/types.py"
+# The server wants to be the child of `uv run … -m skyrl.tinker.api`, and starts its engine with `uv run … -m skyrl.tinker.engine`; the real uv would make
+# an environment of its own for each.
 mkdir -p "$venv/uv-shim"
 cat >"$venv/uv-shim/uv" <<SHIM
 #!/bin/sh
 while [ "\$1" != -m ]; do shift; done
-exec "$venv/bin/python" "\$@"
+[ "\$2" = skyrl.tinker.api ] || exec "$venv/bin/python" "\$@"
+"$venv/bin/python" "\$@" &
+trap 'kill \$!' INT TERM
+wait \$! || wait \$!
 SHIM
 chmod +x "$venv/uv-shim/uv"
 echo "$wanted" >"$stamp"

@@ -1,36 +1,46 @@
-// Records src/backends/tinker/fixtures/session.json: what `tinkerSession` says to skyrl-tx, and what that answers. It needs what python/tinker-setup.sh makes.
+// Records src/backends/tinker/fixtures/session-NAME.json: what `tinkerSession` says to a Tinker server, and what that answers.
+// node scripts/record-tinker.ts NAME [URL]: without a URL, to the SkyRL of python/tinker-setup.sh, which it starts. Another server must call the model of
+// `writeServedModel` `model`.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTinkerServer, writeServedModel } from '../test/tinker-server.ts';
-import { type Exchange, type Recording, tinkerSession } from '../test/tinker-session.ts';
+import { contentOf, type Exchange, type Recording, tinkerSession } from '../test/tinker-session.ts';
 
+const [name, at] = process.argv.slice(2);
+if (name === undefined) throw new Error('usage: node scripts/record-tinker.ts NAME [URL]');
 const fixtures = join(import.meta.dirname, '..', 'src', 'backends', 'tinker', 'fixtures');
 const folder = mkdtempSync(join(tmpdir(), 'gradus-record-tinker-'));
 writeServedModel(folder);
-const server = await startTinkerServer(folder);
+const server = at === undefined ? await startTinkerServer(folder) : { url: at, stop() {} };
 const exchanges: Exchange[] = [];
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request) text += chunk;
-  return text;
+async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 const proxy = createServer(async (request, response) => {
-  const { method = 'GET', url: path = '/' } = request;
+  const { method = 'GET', url: path = '/', headers } = request;
   const body = await bodyOf(request);
-  const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(server.url + path, { method, headers, ...(body !== '' && { body }) });
-  const text = await answer.text();
+  const answer = await fetch(server.url + path, {
+    method,
+    headers: { accept: headers.accept ?? '*/*', ...(body.length > 0 && { 'content-type': headers['content-type']! }) },
+    ...(body.length > 0 && { body }),
+  }).catch(() => undefined);
+  // SkyRL closes a connection on which it failed; the client asks again.
+  if (!answer) return void response.destroy();
+  const type = answer.headers.get('content-type') ?? '';
+  const content = Buffer.from(await answer.arrayBuffer());
   // Beats come when they come.
   if (!path.endsWith('session_heartbeat')) {
-    const exchange = { method, path, request: body === '' ? null : JSON.parse(body), response: JSON.parse(text) };
-    exchanges.push({ ...exchange, status: answer.status });
+    const asked = contentOf(headers['content-type'], body);
+    exchanges.push({ method, path, request: asked, status: answer.status, response: contentOf(type, content) });
   }
-  response.writeHead(answer.status, headers).end(text);
+  response.writeHead(answer.status, { 'content-type': type }).end(content);
 }).listen(0, '127.0.0.1');
 await new Promise((done) => proxy.once('listening', done));
 
@@ -38,11 +48,10 @@ try {
   const found = await tinkerSession(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, folder);
   // The last request, to unload the model, is not waited for.
   while (!exchanges.at(-1)!.path.endsWith('unload_model')) await new Promise((done) => setTimeout(done, 100));
-  const about =
-    'Written by scripts/record-tinker.ts: tinkerSession (test/tinker-session.ts) with skyrl-tx 0.3.0, jax on the CPU, and the model of test/tiny-model.ts; without heartbeats.';
+  const about = `Written by scripts/record-tinker.ts: tinkerSession (test/tinker-session.ts) with ${name} on a CPU, and the model of test/tiny-model.ts; without heartbeats.`;
   const recording: Recording = { about, exchanges, found };
   mkdirSync(fixtures, { recursive: true });
-  writeFileSync(join(fixtures, 'session.json'), `${JSON.stringify(recording, null, 1)}\n`);
+  writeFileSync(join(fixtures, `session-${name}.json`), `${JSON.stringify(recording, null, 1)}\n`);
 } finally {
   proxy.close();
   proxy.closeAllConnections();

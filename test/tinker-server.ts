@@ -1,4 +1,4 @@
-// A skyrl-tx server for tests, in the environment that python/tinker-setup.sh makes: Tinker's API on this machine's CPU.
+// A SkyRL server for tests, in the environment that python/tinker-setup.sh makes: Tinker's API on this machine's CPU.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -14,12 +14,12 @@ const START = 300_000; // ms
 
 /** Why there is no such server on this machine; undefined if there can be. */
 export function withoutTinkerServer(): string | undefined {
-  return existsSync(join(root, '.cache', 'tinker-venv', 'setup-done'))
+  return existsSync(join(root, '.cache', 'skyrl-venv', 'setup-done'))
     ? undefined
     : 'its server is not there: run `make test-tinker`';
 }
 
-/** The model of test/tiny-model.ts in the folder `model/`, which skyrl-tx reads with a transformers that looks for `rope_theta` elsewhere. */
+/** The model of test/tiny-model.ts in the folder `model/`, which SkyRL reads with code that looks for `rope_theta` elsewhere. */
 export function writeServedModel(folder: string): string {
   const model = writeTinyModel(join(folder, 'model'));
   const file = join(model, 'config.json');

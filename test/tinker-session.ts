@@ -11,12 +11,22 @@ import type { TrainingSequence } from '../src/training-model.ts';
 export interface Exchange {
   readonly method: string;
   readonly path: string;
-  readonly request: unknown;
+  readonly request: Content;
   readonly status: number;
-  readonly response: unknown;
+  readonly response: Content;
 }
 
-/** What fixtures/session.json holds. */
+/** A body: null if there is none. */
+export type Content = { readonly json: unknown } | { readonly text: string } | { readonly protobuf: string } | null;
+
+/** A body as recordings have it: bytes of protobuf in base64. */
+export function contentOf(type: string | undefined, bytes: Buffer): Content {
+  if (bytes.length === 0) return null;
+  if (type?.includes('protobuf')) return { protobuf: bytes.toString('base64') };
+  return type?.includes('json') ? { json: JSON.parse(bytes.toString()) } : { text: bytes.toString() };
+}
+
+/** What a fixtures/session-NAME.json holds. */
 export interface Recording {
   /** How it was made. */
   readonly about: string;

@@ -9,6 +9,12 @@ export const capabilities = z.object({
   ),
 });
 
+/** What the server asks of clients, with the defaults of Tinker's library: of one request, the most examples and bytes. */
+export const clientConfig = z.object({
+  fwdbwd_max_chunk_len: z.int().positive().default(1024),
+  fwdbwd_max_chunk_bytes_count: z.int().positive().default(5_000_000),
+});
+
 export const createdSession = z.object({ session_id: z.string() });
 
 /** The first answer to a request whose result comes later. */
@@ -18,11 +24,11 @@ export const future = z.object({ request_id: z.string() });
 export const tryAgain = z.object({ type: z.literal('try_again') });
 
 /** The answer instead of a result if the request failed. */
-export const failed = z.object({ error: z.string(), category: z.string() });
+export const failed = z.object({ error: z.string(), category: z.string().nullish() });
 
 export const createdModel = z.object({ model_id: z.string() });
 
-export const savedForSampler = z.object({ sampling_session_id: z.string() });
+export const samplingSession = z.object({ sampling_session_id: z.string() });
 
 export const savedWeights = z.object({ path: z.string() });
 
@@ -31,7 +37,8 @@ export const sampled = z.object({
     z.object({
       stop_reason: z.enum(['stop', 'length']),
       tokens: z.array(z.int()),
-      logprobs: z.array(z.number()),
+      // An empty completion has none.
+      logprobs: z.array(z.number()).nullish(),
     }),
   ]),
 });

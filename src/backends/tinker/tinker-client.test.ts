@@ -1,43 +1,11 @@
 // The client against a scripted server: what is retried, what is an error, what is never sent twice.
 import assert from 'node:assert/strict';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { z } from 'zod';
+import { answering, type Reply } from '../../../test/scripted-tinker-server.ts';
 import { tinkerClient } from './tinker-client.ts';
 
 const number = z.object({ number: z.number() });
-
-type Reply = { readonly status?: number; readonly body: unknown } | ((response: ServerResponse) => void);
-
-/** A server with a list of replies for each route, the last of which is repeated. */
-async function answering(t: TestContext, replies: Readonly<Record<string, readonly Reply[]>>, timeout = 5000) {
-  const asked: { route: string; headers: IncomingHttpHeaders; body: string }[] = [];
-  const server = createServer((request, response) => {
-    const route = request.url!.replace('/api/v1/', '');
-    let body = '';
-    request.on('data', (chunk) => (body += chunk));
-    request.on('end', () => {
-      const before = asked.filter((other) => other.route === route).length;
-      asked.push({ route, headers: request.headers, body });
-      const list = replies[route]!;
-      const reply = list[Math.min(before, list.length - 1)]!;
-      if (typeof reply === 'function') reply(response);
-      else
-        response
-          .writeHead(reply.status ?? 200)
-          .end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body));
-    });
-  }).listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const count = (route: string) => asked.filter((request) => request.route === route).length;
-  return { client: tinkerClient({ url, apiKey: 'tml-secret', timeout }), asked, count };
-}
 
 const begun: Reply = { body: { request_id: '7' } };
 const result: Reply = { body: { number: 3 } };
@@ -56,7 +24,7 @@ test('a result is asked for until it is there, whatever happens to single questi
   assert.deepEqual(await client.result(number, 'forward', { model_id: 'm' }), { number: 3 });
   assert.deepEqual([count('forward'), count('retrieve_future')], [1, 5]);
   assert.equal(asked[0]!.headers['x-api-key'], 'tml-secret');
-  assert.deepEqual(JSON.parse(asked[1]!.body), { request_id: '7' });
+  assert.deepEqual(JSON.parse(asked[1]!.body.toString()), { request_id: '7' });
 });
 
 test('a request that the server has not begun with is sent again, any other is not', async (t) => {
@@ -126,5 +94,5 @@ test('a limit of time holds for an answer and for a result, and a signal ends ei
   const stopped = await answering(t, { forward: [begun], retrieve_future: [() => {}] });
   const controller = new AbortController();
   setTimeout(() => controller.abort(new Error('enough')), 100);
-  await assert.rejects(stopped.client.result(number, 'forward', {}, controller.signal), /enough/);
+  await assert.rejects(stopped.client.result(number, 'forward', {}, { signal: controller.signal }), /enough/);
 });

@@ -1,4 +1,4 @@
-// A client for Tinker servers: JSON over HTTP. Most requests are answered with an id, with which the client then polls for the result.
+// A client for Tinker servers: JSON or protobuf over HTTP. Most requests are answered with an id, with which the client then polls for the result.
 import type { z } from 'zod';
 import { keepSecret } from '../../common/redaction.ts';
 import { repeatedly, retryAfter, TryAgain } from '../../common/repeatedly.ts';
@@ -17,8 +17,41 @@ export interface TinkerServer {
 export interface TinkerClient {
   /** A request that is answered at once: a POST with a body, else a GET. */
   ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T>;
-  /** A request with a result to wait for. */
-  result<T>(schema: z.ZodType<T>, route: string, body: object, signal?: AbortSignal): Promise<T>;
+  /** A request with a result to wait for; resolves once the server has taken it. A body of bytes is protobuf. */
+  submit(route: string, body: object, options?: SubmitOptions): Promise<Submitted>;
+  /** The result of a submitted request. */
+  wait<T>(schema: z.ZodType<T>, submitted: Submitted, options?: WaitOptions): Promise<T>;
+  /** Both. */
+  result<T>(schema: z.ZodType<T>, route: string, body: object, options?: WaitOptions): Promise<T>;
+}
+
+export interface Submitted {
+  readonly route: string;
+  readonly id: string;
+  /** In milliseconds, as from `Date.now`. */
+  readonly deadline: number;
+}
+
+export interface SubmitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether it may be sent again after a lost connection, since it changes nothing. @default false */
+  readonly repeatable?: boolean;
+}
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Reads a result in protobuf, for which the server is then asked. @default results are JSON */
+  readonly read?: (bytes: Uint8Array) => unknown;
+}
+
+/** The cause of an error that is a server's answer. */
+export class HttpStatus extends Error {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`HTTP status ${status}`);
+    this.status = status;
+  }
 }
 
 /** Milliseconds after which a poll is repeated: servers keep one open for minutes, but proxies in between do not. */
@@ -30,6 +63,8 @@ const LONGEST_PAUSE = 2000;
 const busy: readonly number[] = [429, 503];
 /** Asking for a result changes nothing, so it may be repeated after any of these. */
 const passing: readonly number[] = [...busy, 408, 425, 502, 504];
+
+const PROTOBUF = 'application/x-protobuf';
 
 interface Answer {
   readonly status: number;
@@ -46,21 +81,31 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
   keepSecret(apiKey ?? '');
   const base = `${url.replace(/\/+$/, '')}/api/v1/`;
 
-  async function send(route: string, body: object | undefined, signal: AbortSignal): Promise<Answer> {
+  async function send(
+    route: string,
+    body: object | undefined,
+    signal: AbortSignal,
+    readResult: WaitOptions['read'],
+  ): Promise<Answer> {
+    const isBytes = body instanceof Uint8Array;
     const response = await fetch(base + route, {
       method: body ? 'POST' : 'GET',
       headers: {
-        accept: 'application/json',
-        ...(body && { 'content-type': 'application/json' }),
+        accept: readResult ? PROTOBUF : 'application/json',
+        ...(body && { 'content-type': isBytes ? PROTOBUF : 'application/json' }),
         ...(apiKey !== undefined && { 'x-api-key': apiKey }),
       },
-      ...(body && { body: JSON.stringify(body) }),
+      ...(body && { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
       // The key must not be sent to wherever a server redirects.
       redirect: 'error',
       signal,
     });
     const { status, headers } = response;
-    return { status, after: retryAfter(headers), body: parsed(await response.text()) };
+    const isProtobuf = readResult && response.ok && headers.get('content-type')?.includes(PROTOBUF);
+    const content = isProtobuf
+      ? decoded(readResult, new Uint8Array(await response.arrayBuffer()), { url, route })
+      : parsed(await response.text());
+    return { status, after: retryAfter(headers), body: content };
   }
 
   const late = () =>
@@ -74,7 +119,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
   async function answered(
     route: string,
     body: object | undefined,
-    { again, deadline, signal, poll, what = route }: Sending,
+    { again, deadline, signal, poll = false, repeatable = poll, read: readResult, what = route }: Sending,
   ): Promise<unknown> {
     const attempt = async () => {
       signal?.throwIfAborted();
@@ -82,13 +127,13 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
       if (left <= 0) throw late();
       const limit = AbortSignal.timeout(Math.ceil(poll ? Math.min(left, LONGEST_POLL) : left));
       const either = signal ? AbortSignal.any([signal, limit]) : limit;
-      const answer = await send(route, body, either).catch((error: unknown) => {
+      const answer = await send(route, body, either, readResult).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (error instanceof GradusError) throw error;
         if (!poll && limit.aborted) throw late();
         const fault = unreachable(url, error);
-        // Until its time is up, asking for a result may be repeated even after a lost connection.
-        throw poll && (limit.aborted || isLost(error)) ? new TryAgain(fault) : fault;
+        // Until its time is up, what changes nothing may be repeated even after a lost connection.
+        throw (poll && limit.aborted) || (repeatable && isLost(error)) ? new TryAgain(fault) : fault;
       });
       const isPending = poll && tryAgain.safeParse(answer.body).success;
       if (isPending || again.includes(answer.status)) throw new TryAgain(late(), answer.after);
@@ -99,21 +144,31 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
 
   async function ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T> {
     const deadline = Date.now() + timeout;
-    const answer = await answered(route, body, { again: busy, deadline, signal, poll: false });
+    const answer = await answered(route, body, { again: busy, deadline, signal });
+    return read(schema, answer, { url, route });
+  }
+
+  async function submit(route: string, body: object, { signal, repeatable }: SubmitOptions = {}): Promise<Submitted> {
+    const deadline = Date.now() + timeout;
+    const answer = await answered(route, body, { again: busy, deadline, signal, repeatable });
+    return { route, id: read(future, answer, { url, route }).request_id, deadline };
+  }
+
+  async function wait<T>(schema: z.ZodType<T>, submitted: Submitted, { signal, read: readResult }: WaitOptions = {}) {
+    const { route, id, deadline } = submitted;
+    const polling = { again: passing, deadline, signal, poll: true, read: readResult, what: route };
+    const answer = await answered('retrieve_future', { request_id: id }, polling);
+    const failure = failed.safeParse(answer);
+    if (failure.success) throw refused(url, route, failure.data.error);
     return read(schema, answer, { url, route });
   }
 
   return {
     ask,
-    async result(schema, route, body, signal) {
-      const deadline = Date.now() + timeout;
-      const { request_id } = await ask(future, route, body, signal);
-      const polling = { again: passing, deadline, signal, poll: true, what: route };
-      const answer = await answered('retrieve_future', { request_id }, polling);
-      const failure = failed.safeParse(answer);
-      if (failure.success) throw refused(url, route, failure.data.error);
-      return read(schema, answer, { url, route });
-    },
+    submit,
+    wait,
+    result: async (schema, route, body, options) =>
+      wait(schema, await submit(route, body, { signal: options?.signal }), options),
   };
 }
 
@@ -122,8 +177,11 @@ interface Sending {
   /** In milliseconds, as from `Date.now`. */
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
-  /** Whether it asks for a result, which may be repeated. */
-  readonly poll: boolean;
+  /** Whether it asks for a result that may not be ready. @default false */
+  readonly poll?: boolean;
+  /** Whether it may be sent again after a lost connection. @default whether it polls */
+  readonly repeatable?: boolean | undefined;
+  readonly read?: WaitOptions['read'];
   /** What errors call it. @default its route */
   readonly what?: string;
 }
@@ -142,17 +200,20 @@ function accepted({ status, body }: Answer, { url, route }: Place): unknown {
       kind: 'credentials',
     });
   }
-  if (status < 500) throw refused(url, route, detailOf(body));
+  const cause = new HttpStatus(status);
+  if (status < 500) throw refused(url, route, detailOf(body), cause);
   throw new GradusError('TINKER_FAILED', `the Tinker server at ${url} failed in ${route}: ${detailOf(body)}`, {
     hint: `see the log of the server; ${call('train', undefined, { resume: true })} goes on from the last checkpoint`,
     kind: 'failed',
+    cause,
   });
 }
 
-function refused(url: string, route: string, detail: string): GradusError {
+function refused(url: string, route: string, detail: string, cause?: HttpStatus): GradusError {
   return new GradusError('TINKER_REFUSED', `the Tinker server at ${url} refuses ${route}: ${detail}`, {
     hint: 'see the limits of the server: ranks, numbers of adapters, lengths, losses; docs/backends.md says what is asked of it',
     kind: 'failed',
+    cause,
   });
 }
 
@@ -171,16 +232,25 @@ function isLost(error: unknown): boolean {
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' || code === 'UND_ERR_HEADERS_TIMEOUT';
 }
 
-function read<T>(schema: z.ZodType<T>, answer: unknown, { url, route }: Place): T {
+function read<T>(schema: z.ZodType<T>, answer: unknown, place: Place): T {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  const where = issue!.path.join('.') || 'the answer';
-  throw new GradusError(
-    'TINKER_ANSWER_INVALID',
-    `the answer of ${url} to ${route} is not Tinker’s: ${where}: ${issue!.message}`,
-    { hint: 'is it a Tinker server, one that answers in JSON?', path: 'tinker.base_url', kind: 'failed' },
-  );
+  throw notTinkers(`${issue!.path.join('.') || 'the answer'}: ${issue!.message}`, place);
+}
+
+function decoded(readResult: (bytes: Uint8Array) => unknown, bytes: Uint8Array, place: Place): unknown {
+  try {
+    return readResult(bytes);
+  } catch (error) {
+    throw notTinkers(messageOf(error), place);
+  }
+}
+
+function notTinkers(what: string, { url, route }: Place): GradusError {
+  const message = `the answer of ${url} to ${route} is not Tinker’s: ${what}`;
+  const hint = 'is it a Tinker server?';
+  return new GradusError('TINKER_ANSWER_INVALID', message, { hint, path: 'tinker.base_url', kind: 'failed' });
 }
 
 function parsed(text: string): unknown {

@@ -3,17 +3,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { GradusError } from '../../errors.ts';
+import { readSampleResponse } from '../../formats/tinker-messages.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { NotFiniteError } from '../../loop/not-finite.ts';
 import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Policy, TextLogprobs, TextLogprobsOptions } from '../../policy.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { createdModel, createdSession, done, passed, savedForSampler, savedWeights, scoredPrompt } from './answers.ts';
+import { createdModel, createdSession, done, samplingSession, savedWeights, scoredPrompt } from './answers.ts';
 import type { TinkerClient } from './tinker-client.ts';
+import { type Dialect, runPass, SPOKEN_VERSION, serverDialect } from './tinker-passes.ts';
 import { assertSamples, sampleCompletions } from './tinker-policy.ts';
 import { supervisedGradients, type TokenGradients, tokenGradients } from './token-gradients.ts';
-import { chunks, type Datum, datum, type LossReduction, learningData } from './training-data.ts';
+import { chunks, datum, type LossReduction, learningData } from './training-data.ts';
 
 /** The file of a checkpoint that says where the server keeps the weights and the optimiser's state. */
 const TINKER_STATE = 'tinker.json';
@@ -24,10 +26,6 @@ const stateSchema = z.strictObject({ path: z.string(), base_model: z.string(), r
 const HEARTBEAT = 10_000; // ms
 /** How long an ending process waits to tell the server. */
 const LAST_WORD = 3000; // ms
-/** Tinker's server accepts requests of five megabytes; a number is ten characters. */
-const MOST_NUMBERS = 500_000;
-/** The version of Tinker’s library whose requests we send. */
-const SPOKEN_VERSION = '0.16.1';
 
 export interface TinkerModelOptions {
   /** The server's name of the model. */
@@ -53,6 +51,7 @@ export async function openTinkerModel(
   signal?: AbortSignal,
 ): Promise<TinkerModel> {
   const { baseModel, rank, seed } = options;
+  const dialect = await serverDialect(client, signal);
   const opening = { tags: ['gradus'], user_metadata: {}, sdk_version: SPOKEN_VERSION };
   const { session_id } = await client.ask(createdSession, 'create_session', opening, signal);
   const body = {
@@ -61,13 +60,14 @@ export async function openTinkerModel(
     base_model: baseModel,
     lora_config: { rank, seed, train_unembed: false, train_mlp: true, train_attn: true },
   };
-  const { model_id } = await client.result(createdModel, 'create_model', body, signal);
-  return new TinkerModel(client, options, { session: session_id, model: model_id });
+  const { model_id } = await client.result(createdModel, 'create_model', body, { signal });
+  return new TinkerModel(client, dialect, options, { session: session_id, model: model_id });
 }
 
 class TinkerModel implements TrainableModel {
   readonly parameters: TrainableModel['parameters'];
   readonly #client: TinkerClient;
+  readonly #dialect: Dialect;
   readonly #options: TinkerModelOptions;
   readonly #ids: { readonly session: string; readonly model: string };
   readonly #heartbeat: NodeJS.Timeout;
@@ -76,9 +76,16 @@ class TinkerModel implements TrainableModel {
   #samplers = 0;
   /** The server's copy of the weights to sample with; undefined if the weights have changed since. */
   #sampler: Promise<string> | undefined;
+  #baseSampler: Promise<string> | undefined;
 
-  constructor(client: TinkerClient, options: TinkerModelOptions, ids: { session: string; model: string }) {
+  constructor(
+    client: TinkerClient,
+    dialect: Dialect,
+    options: TinkerModelOptions,
+    ids: { session: string; model: string },
+  ) {
     this.#client = client;
+    this.#dialect = dialect;
     this.#options = options;
     this.#ids = ids;
     this.parameters = options.parameters;
@@ -161,11 +168,8 @@ class TinkerModel implements TrainableModel {
     if (!Number.isFinite(loss)) throw new NotFiniteError('loss', { sequences });
     if (!gradients.flat().every(Number.isFinite)) throw new NotFiniteError('gradient', { sequences });
     const learnt = gradients.map((gradient, i) => ({ logprobs: logprobs[i]!, gradient }));
-    // The server adds up the gradients of requests until the optimiser makes its step.
-    for (const data of parts(learningData(sequences, learnt, this.#options.reduction))) {
-      const forward_backward_input = { data, loss_fn: 'importance_sampling' };
-      await this.#request(passed, 'forward_backward', { forward_backward_input });
-    }
+    const data = learningData(sequences, learnt, this.#options.reduction);
+    await runPass(this.#place(), { data, loss: 'importance_sampling', forwardOnly: false });
     const { beta1, beta2, epsilon: eps, weightDecay: weight_decay } = this.#options.optimizer;
     const adam_params = { learning_rate: learningRate, beta1, beta2, eps, weight_decay };
     this.#sampler = undefined;
@@ -178,12 +182,8 @@ class TinkerModel implements TrainableModel {
     sequences: readonly Pick<TrainingSequence, 'promptIds' | 'completionIds'>[],
     signal?: AbortSignal,
   ): Promise<number[][]> {
-    const outputs: z.output<typeof passed>['loss_fn_outputs'] = [];
-    for (const data of parts(sequences.map(datum))) {
-      const body = { forward_input: { data, loss_fn: 'cross_entropy' } };
-      const { loss_fn_outputs } = await this.#request(passed, 'forward', body, signal);
-      outputs.push(...loss_fn_outputs);
-    }
+    const data = sequences.map(datum);
+    const outputs = await runPass(this.#place(), { data, loss: 'cross_entropy', forwardOnly: true }, signal);
     return sequences.map(({ promptIds, completionIds }, i) =>
       outputs[i]!.logprobs.data.slice(promptIds.length - 1, promptIds.length - 1 + completionIds.length),
     );
@@ -191,12 +191,15 @@ class TinkerModel implements TrainableModel {
 
   /** The same under the model without adapters: as the prompt of a one-token completion that is ignored. */
   async #referenceLogprobs(sequences: readonly TrainingSequence[]): Promise<number[][]> {
-    const { baseModel: base_model } = this.#options;
+    const sampling_session_id = await this.#baseSession();
     const score = async ({ promptIds, completionIds }: TrainingSequence) => {
       const prompt = chunks([...promptIds, ...completionIds]);
       const sampling_params = { max_tokens: 1, temperature: 0, seed: 0 };
-      const body = { base_model, prompt, num_samples: 1, sampling_params, prompt_logprobs: true };
-      const { prompt_logprobs } = await this.#client.result(scoredPrompt, 'asample', body);
+      const numbered = { sampling_session_id, seq_id: this.#samples++ };
+      const body = { ...numbered, prompt, num_samples: 1, sampling_params, prompt_logprobs: true };
+      const { prompt_logprobs } = await this.#client.result(scoredPrompt, 'asample', body, {
+        read: readSampleResponse,
+      });
       const logprobs = completionIds.length === 0 ? [] : prompt_logprobs.slice(-completionIds.length);
       return logprobs.map((logprob) => logprob ?? Number.NaN);
     };
@@ -216,36 +219,35 @@ class TinkerModel implements TrainableModel {
     return texts.map((ids) => ({ logprobs: scored[scorable.indexOf(ids)] ?? [] }));
   }
 
+  /** Where the server samples from the model without adapters. */
+  #baseSession(): Promise<string> {
+    this.#baseSampler ??= this.#client
+      .ask(samplingSession, 'create_sampling_session', {
+        session_id: this.#ids.session,
+        sampling_session_seq_id: this.#samplers++,
+        base_model: this.#options.baseModel,
+      })
+      .then(({ sampling_session_id }) => sampling_session_id);
+    return this.#baseSampler;
+  }
+
   /** Makes the server copy the current weights to its sampler, unless it has. */
   #samplingSession(): Promise<string> {
-    this.#sampler ??= this.#request(savedForSampler, 'save_weights_for_sampler', {
+    this.#sampler ??= this.#request(samplingSession, 'save_weights_for_sampler', {
       sampling_session_seq_id: this.#samplers++,
     }).then(({ sampling_session_id }) => sampling_session_id);
     return this.#sampler;
   }
 
-  /** A request about this model; they are numbered. */
-  #request<T>(schema: z.ZodType<T>, route: string, body: object, signal?: AbortSignal): Promise<T> {
-    const numbered = { model_id: this.#ids.model, seq_id: ++this.#requests, ...body };
-    return this.#client.result(schema, route, numbered, signal);
+  #place() {
+    const nextId = () => ++this.#requests;
+    return { client: this.#client, dialect: this.#dialect, model: this.#ids.model, nextId };
   }
-}
 
-/** Divides data among requests that are not too large. */
-function parts(data: readonly Datum[]): Datum[][] {
-  const all: Datum[][] = [];
-  let numbers = Number.POSITIVE_INFINITY;
-  for (const one of data) {
-    const tensors = Object.values(one.loss_fn_inputs);
-    const own = tensors[0]!.data.length * (1 + tensors.length);
-    if (numbers + own > MOST_NUMBERS) {
-      all.push([]);
-      numbers = 0;
-    }
-    all.at(-1)!.push(one);
-    numbers += own;
+  /** A request about this model; they are numbered. */
+  #request<T>(schema: z.ZodType<T>, route: string, body: object): Promise<T> {
+    return this.#client.result(schema, route, { model_id: this.#ids.model, seq_id: ++this.#requests, ...body });
   }
-  return all;
 }
 
 function readState(directory: string): z.output<typeof stateSchema> {

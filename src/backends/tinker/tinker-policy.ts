@@ -1,5 +1,6 @@
 // Samples completions at a Tinker server: one request per completion, each with its own seed. The server puts them into batches.
 import { GradusError } from '../../errors.ts';
+import { readSampleResponse } from '../../formats/tinker-messages.ts';
 import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { endedCompletion } from '../ended-completion.ts';
 import { sampled } from './answers.ts';
@@ -49,11 +50,12 @@ export async function sampleCompletions(
         ...(stopIds.size > 0 && { stop: [...stopIds] }),
       },
     };
-    const { sequences } = await client.result(sampled, 'asample', body, signal);
-    const [{ tokens: ids, logprobs: plainLogprobs, stop_reason: finishReason }] = sequences;
+    const { sequences } = await client.result(sampled, 'asample', body, { signal, read: readSampleResponse });
+    const [{ tokens: ids, stop_reason: finishReason, logprobs }] = sequences;
+    const plainLogprobs = logprobs ?? [];
     // The probability of a greedy choice is 1. Servers do not report log-probabilities for temperatures other than 1.
-    const logprobs = temperature === 0 ? ids.map(() => 0) : plainLogprobs;
-    return endedCompletion({ ids, logprobs, plainLogprobs, finishReason }, request, stopWhen);
+    const drawn = temperature === 0 ? ids.map(() => 0) : plainLogprobs;
+    return endedCompletion({ ids, logprobs: drawn, plainLogprobs, finishReason }, request, stopWhen);
   };
   return Promise.all(
     requests.map((request) =>

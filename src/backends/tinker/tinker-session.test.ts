@@ -1,25 +1,28 @@
-// The backend's whole conversation with a server, against a recording of skyrl-tx: requests are compared, and recorded answers are parsed.
+// The backend's whole conversation with a server, against recordings of real ones: requests are compared, and recorded answers are parsed.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { type Recording, tinkerSession } from '../../../test/tinker-session.ts';
+import { contentOf, type Recording, tinkerSession } from '../../../test/tinker-session.ts';
 
-const recording: Recording = JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures', 'session.json'), 'utf8'));
+for (const file of globSync('fixtures/session-*.json', { cwd: import.meta.dirname }).sort()) {
+  test(`${file}: a session says what the recorded one said, and finds what it found`, (t) => replay(t, file));
+}
 
-test('a session says what the recorded one said, and finds what it found', async (t) => {
+async function replay(t: TestContext, file: string): Promise<void> {
+  const recording: Recording = JSON.parse(readFileSync(join(import.meta.dirname, file), 'utf8'));
   const left = [...recording.exchanges];
   const unexpected: unknown[] = [];
   const server = createServer((request, response) => {
-    let text = '';
-    request.on('data', (chunk) => (text += chunk));
+    const parts: Buffer[] = [];
+    request.on('data', (part) => parts.push(part));
     request.on('end', () => {
       const [method, path] = [request.method, request.url];
-      const body = text === '' ? null : JSON.parse(text);
+      const body = contentOf(request.headers['content-type'], Buffer.concat(parts));
       if (path!.endsWith('session_heartbeat')) return response.end('{}');
       // Samples are requested concurrently, in any order.
       const at = left.findIndex(
@@ -27,9 +30,12 @@ test('a session says what the recorded one said, and finds what it found', async
       );
       const [exchange] = at < 0 ? [] : left.splice(at, 1);
       if (!exchange) unexpected.push({ method, path, body });
-      return response
-        .writeHead(exchange?.status ?? 422)
-        .end(JSON.stringify(exchange?.response ?? { detail: 'not recorded' }));
+      const answer = exchange?.response ?? { json: { detail: 'not recorded' } };
+      const [type, content] =
+        'protobuf' in answer
+          ? ['application/x-protobuf', Buffer.from(answer.protobuf, 'base64')]
+          : ['application/json', 'json' in answer ? JSON.stringify(answer.json) : answer.text];
+      return response.writeHead(exchange?.status ?? 422, { 'content-type': type }).end(content);
     });
   }).listen(0, '127.0.0.1');
   await new Promise((done) => server.once('listening', done));
@@ -45,4 +51,4 @@ test('a session says what the recorded one said, and finds what it found', async
   assert.deepEqual(unexpected, []);
   assert.deepEqual(JSON.parse(JSON.stringify(found)), recording.found);
   while (left.length > 0) await new Promise((done) => setTimeout(done, 5)); // the last request is not waited for
-});
+}

@@ -1,4 +1,4 @@
-// The Tinker backend keeps the contract of backends, with skyrl-tx as the server, and the server reduces losses as `loss_reduction: mean` says.
+// The Tinker backend keeps the contract of backends, with SkyRL as the server, and the server reduces losses as `loss_reduction: mean` says.
 // Most of the time goes into what jax compiles.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

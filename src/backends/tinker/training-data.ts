@@ -1,5 +1,6 @@
 // Training sequences in the format of Tinker servers: input tokens, and for each of them the target token with its advantage and log-probability.
 import { GradusError } from '../../errors.ts';
+import type { TinkerDatum, TinkerTensor } from '../../formats/tinker-messages.ts';
 import type { TrainingSequence } from '../../training-model.ts';
 
 type Tokens = Pick<TrainingSequence, 'promptIds' | 'completionIds'>;
@@ -7,28 +8,12 @@ type Tokens = Pick<TrainingSequence, 'promptIds' | 'completionIds'>;
 /** How the server adds up the losses of tokens: `tinker.loss_reduction`. */
 export type LossReduction = 'sum' | 'mean';
 
-export interface Datum {
-  readonly model_input: { readonly chunks: readonly Chunk[] };
-  readonly loss_fn_inputs: Readonly<Record<string, TensorData>>;
-}
-
-interface Chunk {
-  readonly type: 'encoded_text';
-  readonly tokens: readonly number[];
-}
-
-interface TensorData {
-  readonly data: readonly number[];
-  readonly dtype: 'int64' | 'float32';
-  readonly shape: readonly [number];
-}
-
-export function chunks(tokens: readonly number[]): { readonly chunks: readonly Chunk[] } {
+export function chunks(tokens: readonly number[]): TinkerDatum['model_input'] {
   return { chunks: [{ type: 'encoded_text', tokens }] };
 }
 
 /** The input of a pass that only computes log-probabilities. Throws `PROMPT_EMPTY`, since the first token has no context. */
-export function datum({ promptIds, completionIds }: Tokens): Datum {
+export function datum({ promptIds, completionIds }: Tokens): TinkerDatum {
   if (promptIds.length === 0) {
     throw new GradusError('PROMPT_EMPTY', 'a prompt without tokens: what follows nothing has no log-probability', {
       hint: 'give the prompt a text, or chat_template: auto',
@@ -37,7 +22,10 @@ export function datum({ promptIds, completionIds }: Tokens): Datum {
   const ids = [...promptIds, ...completionIds];
   return {
     model_input: chunks(ids.slice(0, -1)),
-    loss_fn_inputs: { target_tokens: tensor('int64', ids.slice(1)) },
+    loss_fn_inputs: {
+      target_tokens: tensor('int64', ids.slice(1)),
+      weights: tensor('float32', ids.slice(1).fill(1)),
+    },
   };
 }
 
@@ -56,7 +44,7 @@ export function learningData(
   sequences: readonly Tokens[],
   learnt: readonly Learnt[],
   reduction: LossReduction,
-): Datum[] {
+): TinkerDatum[] {
   return sequences.map((sequence, i) => {
     const { model_input, loss_fn_inputs } = datum(sequence);
     const { logprobs, gradient } = learnt[i]!;
@@ -65,7 +53,7 @@ export function learningData(
     return {
       model_input,
       loss_fn_inputs: {
-        ...loss_fn_inputs,
+        target_tokens: loss_fn_inputs.target_tokens!,
         logprobs: tensor('float32', [...prompt, ...logprobs]),
         // JSON has only one 0.
         advantages: tensor('float32', [...prompt, ...gradient.map((slope) => (slope === 0 ? 0 : -scale * slope))]),
@@ -74,6 +62,6 @@ export function learningData(
   });
 }
 
-function tensor(dtype: TensorData['dtype'], data: readonly number[]): TensorData {
+function tensor(dtype: TinkerTensor['dtype'], data: readonly number[]): TinkerTensor {
   return { data, dtype, shape: [data.length] };
 }

@@ -1,0 +1,132 @@
+// Forward and backward passes at a Tinker server, as it takes them: in protobuf, as Tinker's library sends them, or in JSON, as it did before.
+import type { z } from 'zod';
+import { GradusError } from '../../errors.ts';
+import {
+  readForwardBackwardOutput,
+  type TinkerDatum,
+  writeForwardBackwardRequest,
+} from '../../formats/tinker-messages.ts';
+import { clientConfig, passed } from './answers.ts';
+import { HttpStatus, type Submitted, type TinkerClient } from './tinker-client.ts';
+
+/** The version of Tinker’s library whose requests we send. */
+export const SPOKEN_VERSION = '0.38.0';
+
+/** A number is at most this many bytes, in either encoding. */
+const NUMBER_BYTES = 10;
+
+/** Of a server that has no such route, or none that takes such a body. */
+const unknown: readonly number[] = [404, 405, 415];
+/** Of a server that takes only JSON: SkyRL fails when it describes the bytes that are none. */
+const notUnderstood: readonly number[] = [...unknown, 400, 422, 500];
+
+type Outputs = z.output<typeof passed>['loss_fn_outputs'];
+
+/** How a server is spoken to. */
+export interface Dialect {
+  /** Whether passes are protobuf; undefined until the server has taken or refused one. */
+  protobuf: boolean | undefined;
+  readonly mostExamples: number;
+  readonly mostBytes: number;
+}
+
+/** Asks a server how it wants to be spoken to; one without an answer is older than protobuf. */
+export async function serverDialect(client: TinkerClient, signal?: AbortSignal): Promise<Dialect> {
+  const asked = client.ask(clientConfig, 'client/config', { sdk_version: SPOKEN_VERSION }, signal);
+  const config = await asked.catch((error: unknown) => {
+    if (unknown.includes(statusOf(error))) return undefined;
+    throw error;
+  });
+  const limits = config ?? clientConfig.parse({});
+  return {
+    protobuf: config ? undefined : false,
+    mostExamples: limits.fwdbwd_max_chunk_len,
+    mostBytes: limits.fwdbwd_max_chunk_bytes_count,
+  };
+}
+
+export interface PassesPlace {
+  readonly client: TinkerClient;
+  readonly dialect: Dialect;
+  readonly model: string;
+  /** Numbers the requests of the model. */
+  readonly nextId: () => number;
+}
+
+export interface Pass {
+  readonly data: readonly TinkerDatum[];
+  readonly loss: 'cross_entropy' | 'importance_sampling';
+  /** Whether nothing is learnt. */
+  readonly forwardOnly: boolean;
+}
+
+/** What the server says of each example; gradients are added up at the server. */
+export async function runPass(place: PassesPlace, pass: Pass, signal?: AbortSignal): Promise<Outputs> {
+  const all: Outputs[] = [];
+  for (const data of parts(pass.data, place.dialect)) {
+    const submitted = await submit(place, { ...pass, data }, signal);
+    const { loss_fn_outputs } = await place.client.wait(passed, submitted, {
+      signal,
+      ...(place.dialect.protobuf && { read: readForwardBackwardOutput }),
+    });
+    all.push(loss_fn_outputs);
+  }
+  return all.flat();
+}
+
+async function submit(
+  { client, dialect, model, nextId }: PassesPlace,
+  pass: Pass,
+  signal?: AbortSignal,
+): Promise<Submitted> {
+  const { data, loss: loss_fn, forwardOnly: forward_only } = pass;
+  const options = { signal, repeatable: forward_only };
+  const numbered = { model_id: model, seq_id: nextId() };
+  const inProtobuf = () => {
+    const body = writeForwardBackwardRequest({ ...numbered, data, loss_fn, forward_only });
+    return client.submit('forward_backward', body, options);
+  };
+  const inJson = () => {
+    const [route, key] = forward_only ? ['forward', 'forward_input'] : ['forward_backward', 'forward_backward_input'];
+    return client.submit(route, { ...numbered, [key]: { data, loss_fn } }, options);
+  };
+  if (dialect.protobuf !== undefined) return dialect.protobuf ? inProtobuf() : inJson();
+  // The first pass finds out.
+  try {
+    const submitted = await inProtobuf();
+    dialect.protobuf = true;
+    return submitted;
+  } catch (refusal) {
+    if (!notUnderstood.includes(statusOf(refusal))) throw refusal;
+    const submitted = await inJson().catch((error: unknown) => {
+      // It was the request that the server did not like, not its encoding.
+      throw unknown.includes(statusOf(error)) ? refusal : error;
+    });
+    dialect.protobuf = false;
+    return submitted;
+  }
+}
+
+/** Divides data among requests that are not too large. */
+function parts(data: readonly TinkerDatum[], { mostExamples, mostBytes }: Dialect): TinkerDatum[][] {
+  const all: TinkerDatum[][] = [];
+  let bytes = 0;
+  for (const one of data) {
+    const tensors = Object.values(one.loss_fn_inputs);
+    const own = NUMBER_BYTES * tensors[0]!.data.length * (1 + tensors.length);
+    const last = all.at(-1);
+    if (last && last.length < mostExamples && bytes + own <= mostBytes) {
+      last.push(one);
+      bytes += own;
+    } else {
+      all.push([one]);
+      bytes = own;
+    }
+  }
+  return all;
+}
+
+/** The HTTP status of a server's answer; 0 of other errors. */
+function statusOf(error: unknown): number {
+  return error instanceof GradusError && error.cause instanceof HttpStatus ? error.cause.status : 0;
+}
