@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { briefName, briefs } from '../src/cli/brief/briefs.ts';
 import { loadSchemas } from '../src/cli/command-table.ts';
 import { exitCodes } from '../src/cli/exit-codes.ts';
 import { jsonSchemaOf } from '../src/cli/schemas/envelope.ts';
@@ -23,7 +24,7 @@ on stderr. \`ok\` says whether the command did what was asked, \`command\` names
 \`error.problems\` lists all that is wrong with it, with \`path\`, \`line\`, \`hint\` and \`rename_to\`, the key that was meant. Later versions may add keys. A version that
 removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`.
 
-With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.
+[\`--brief\`](#in-brief) prints a part of it that fits into a context. With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.
 
 ## Exit codes
 
@@ -32,9 +33,39 @@ With \`train --events\` stdout holds one object per line as training proceeds, e
 ${exitCodes.map(({ code, meaning }) => `| ${code} | ${meaning} |`).join('\n')}
 `;
 
+const briefly = `
+## In brief
+
+Whoever pays for every byte that is read adds \`--brief\` to any command, in place of \`--json\`: it keeps what is acted on next (the verdict, errors, what is wrong, paths, the best checkpoint,
+\`next\`, key numbers) and nothing that a poll has told before. An object in brief is a part of the whole one, with a schema of its own, such as
+\`train.result.brief/1\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path: nothing is cut without a word.
+Errors, and objects that are short anyway, stay as they are.
+
+\`--fields\` keeps what it names, whole and exact, as a \`fields/1\`; \`of\` names the schema of the whole object. A field that no object of the command can have is an error before anything is run.
+
+| field | keeps |
+|---|---|
+| \`run.status\`, \`run{id,status}\` | keys of an object, or of every object in a list |
+| \`metrics.eval/*\` | the keys that match; \`*\` alone stands for everything |
+| \`evals[-1:]\`, \`table[:3]\` | the last or the first items of a list, characters of a text |
+| \`checks[?!ok]\`, \`alerts[?resolved_step]\` | items in which a key is not, or is, there and true |
+
+\`\`\`sh
+gradus runs wait first --timeout 300 --brief
+gradus runs show first --fields 'run.status,evals[-1:].metrics,best_checkpoint.path'
+\`\`\`
+
+| in brief | keeps |
+|---|---|
+${Object.entries(briefs)
+  .map(([name, { text }]) => `| \`${briefName(name)}\` | ${text.replaceAll(',', ', ')} |`)
+  .join('\n')}
+`;
+
 /** The whole document. */
 export async function jsonOutputDocument(): Promise<string> {
-  return [introduction, HEADER, ...Object.entries(await loadSchemas()).map(row), ''].join('\n');
+  const whole = Object.entries(await loadSchemas()).filter(([name]) => !name.includes('.brief/'));
+  return [introduction, HEADER, ...whole.map(row), briefly].join('\n');
 }
 
 const HEADER = `## Objects

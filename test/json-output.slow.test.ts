@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { jsonOutputDocument } from '../scripts/json-output.ts';
+import { inBrief } from '../src/cli/brief/brief.ts';
 import type { ListedCommand } from '../src/cli/command-list.ts';
 import { loadSchemas } from '../src/cli/command-table.ts';
 import { main } from '../src/cli/main.ts';
@@ -363,8 +364,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
 };
 
-/** Kinds of objects that come after others, one a line; tests of their own look at them. */
-const laterLines = ['train.event/2', 'rewards.score/1', 'episodes.request/1', 'episodes.episode/1'];
+/** Kinds of objects that come after others, one a line, or with an option; tests of their own look at them. */
+const others = ['train.event/2', 'rewards.score/1', 'episodes.request/1', 'episodes.episode/1', 'fields/1'];
+
+/** The most bytes of an object in brief, where neither a long text was asked for nor all keys of a configuration. */
+const MOST_BRIEF = 4096;
+const long = /^(agent-docs rewards|config-schema|schema|runs show tiny --card)/;
 
 interface Answer {
   readonly code: number;
@@ -394,6 +399,8 @@ function assertPublished(object: Record<string, unknown>, schema: string): void 
   assert.equal(error && z.prettifyError(error), undefined, JSON.stringify(object));
 }
 
+const briefsSeen = new Set<string>();
+
 describe('one object on stdout', () => {
   for (const [name, [line, exitCode, schema]] of Object.entries(cases).flatMap(([name, lines]) =>
     lines.map((each) => [name, each] as const),
@@ -410,6 +417,11 @@ describe('one object on stdout', () => {
         assert.deepEqual([code, object.ok], [exitCode, exitCode === 0], stderr);
         // A group, such as `runs`, has no command of its own.
         assert.equal(object.command, line.startsWith(name) ? name : line.split(' ')[0]);
+        const brief = inBrief(object) as Record<string, unknown>;
+        assertPublished(brief, brief.schema as string);
+        briefsSeen.add(brief.schema as string);
+        const bytes = Buffer.byteLength(JSON.stringify(brief));
+        assert.ok(bytes < MOST_BRIEF || long.test(line), `${bytes} bytes in brief`);
         if (exitCode === 0) continue;
         const { message } = object.error as { message: string };
         assert.equal(object.exit_code, exitCode);
@@ -433,9 +445,36 @@ describe('one object on stdout', () => {
   test('every kind of object was seen', () => {
     const seen = new Set([...Object.values(cases).flatMap((lines) => lines.map(([, , schema]) => schema))]);
     assert.deepEqual(
-      Object.keys(schemas).filter((name) => !laterLines.includes(name)),
-      [...seen].toSorted(),
+      Object.keys(schemas).filter((name) => !others.includes(name)),
+      [...new Set([...seen, ...briefsSeen])].toSorted(),
     );
+  });
+
+  test('--brief and --fields are taken by every command, wherever they stand, and imply --json', async () => {
+    const shown = onlyObject((await run('--brief runs show tiny', false)).stdout);
+    assertPublished(shown, 'runs.show.result.brief/1');
+    const [evaluation] = shown.evals as { metrics: object; per_problem?: unknown }[];
+    assert.ok(evaluation!.metrics && !('per_problem' in evaluation!));
+    const fields = onlyObject((await run('runs show tiny --fields run.status --fields=evals.step', false)).stdout);
+    assertPublished(fields, 'fields/1');
+    assert.deepEqual([fields.run, fields.evals], [{ status: 'completed' }, [{ step: 0 }, { step: 2 }]]);
+    const help = onlyObject((await run('train --help --brief', false)).stdout);
+    const names = (help.options as { name: string }[]).map(({ name }) => name);
+    assert.ok(['--set', '--brief', '--fields'].every((name) => names.includes(name)));
+    const plan = onlyObject((await run('train tiny.yaml --dry-run --brief', false)).stdout);
+    assert.equal(plan.would_run, 'gradus train tiny.yaml');
+    for (const [line, code] of [
+      ['runs show tiny --fields run.stauts', 'FIELDS_INVALID'],
+      ['runs show tiny --fields', 'FIELDS_INVALID'],
+      ['runs show tiny --brief --fields run', 'USAGE'],
+      ['runs tail tiny --brief --events', 'USAGE'],
+      ['runs show nothing --brief', 'RUN_NOT_FOUND'],
+    ] as const) {
+      const answer = await run(line, false);
+      const object = onlyObject(answer.stdout);
+      const { error } = (object.type === 'result' ? object.result : object) as { error: { code: string } };
+      assert.deepEqual([answer.code, error.code], [2, code], line);
+    }
   });
 });
 

@@ -7,6 +7,37 @@ export function collect(value: string, before: readonly string[]): string[] {
   return [...before, value];
 }
 
+/** What of the result is to be printed. */
+export interface AskedOutput {
+  readonly brief: boolean;
+  /** The fields to print, in the language of `--fields`. */
+  readonly fields?: string;
+  /** The command line without these options: what a process in the background is started with. */
+  readonly argv: readonly string[];
+}
+
+/** Reads --brief and --fields, which every command takes and none sees, from a command line. */
+export function askedOutput(argv: readonly string[]): AskedOutput {
+  const [options, values] = splitAt(argv, argv.indexOf('--'));
+  const fields: string[] = [];
+  const others: string[] = [];
+  for (let i = 0; i < options.length; i++) {
+    const word = options[i]!;
+    if (word === '--fields') fields.push(options[++i] ?? '');
+    else if (word.startsWith('--fields=')) fields.push(word.slice('--fields='.length));
+    else if (word !== '--brief') others.push(word);
+  }
+  return {
+    brief: options.includes('--brief'),
+    ...(fields.length > 0 && { fields: fields.join(',') }),
+    argv: [...others, ...values],
+  };
+}
+
+function splitAt<T>(list: readonly T[], index: number): [readonly T[], readonly T[]] {
+  return index < 0 ? [list, []] : [list.slice(0, index), list.slice(index)];
+}
+
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;

@@ -9,6 +9,8 @@ interface CommandRow {
   readonly prints: Readonly<Record<string, () => Promise<z.ZodType>>>;
   /** The whole names of commands here that go on until they are stopped. */
   readonly serving?: readonly string[];
+  /** Likewise, those that only read: they change no files but caches. */
+  readonly reading?: readonly string[];
 }
 
 /** In the order of the help. */
@@ -40,6 +42,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   sample: {
+    reading: ['sample'],
     make: async (cli) => (await import('./commands/sample.ts')).sampleCommand(cli),
     prints: {
       'sample.result/1': async () => (await import('./schemas/sample.ts')).sampleSchema,
@@ -59,6 +62,16 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   runs: {
+    reading: [
+      'runs best',
+      'runs compare',
+      'runs diagnose',
+      'runs list',
+      'runs show',
+      'runs snapshot',
+      'runs tail',
+      'runs wait',
+    ],
     make: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
     prints: {
       'runs.best.result/1': async () => (await import('./schemas/runs-best.ts')).runsBestSchema,
@@ -101,12 +114,14 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   'gpu-train': {
+    reading: ['gpu-train'],
     make: async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),
     prints: {
       'gpu-train.result/1': async () => (await import('./schemas/gpu-train.ts')).gpuTrainSchema,
     },
   },
   plan: {
+    reading: ['plan'],
     make: async (cli) => (await import('./commands/plan.ts')).planCommand(cli),
     prints: {
       'plan.result/1': async () => (await import('./schemas/plan.ts')).planSchema,
@@ -125,6 +140,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   'agent-docs': {
+    reading: ['agent-docs'],
     make: async (cli) => (await import('./commands/agent-docs.ts')).agentDocsCommand(cli),
     prints: {
       'agent-docs.result/1': async () => (await import('./schemas/agent-docs.ts')).agentDocsSchema,
@@ -138,6 +154,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
   },
   rewards: {
     serving: ['rewards serve'],
+    reading: ['rewards list', 'rewards test'],
     make: async (cli) => (await import('./commands/rewards.ts')).rewardsCommand(cli),
     prints: {
       'rewards.list.result/1': async () => (await import('./schemas/rewards-list.ts')).rewardsListSchema,
@@ -156,30 +173,35 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   replay: {
+    reading: ['replay'],
     make: async (cli) => (await import('./commands/replay.ts')).replayCommand(cli),
     prints: {
       'replay.result/1': async () => (await import('./schemas/replay.ts')).replaySchema,
     },
   },
   conformance: {
+    reading: ['conformance'],
     make: async (cli) => (await import('./commands/conformance.ts')).conformanceCommand(cli),
     prints: {
       'conformance.result/1': async () => (await import('./schemas/conformance.ts')).conformanceSchema,
     },
   },
   presets: {
+    reading: ['presets'],
     make: async (cli) => (await import('./commands/presets.ts')).presetsCommand(cli),
     prints: {
       'presets.result/1': async () => (await import('./schemas/presets.ts')).presetsSchema,
     },
   },
   data: {
+    reading: ['data check'],
     make: async (cli) => (await import('./commands/data.ts')).dataCommand(cli),
     prints: {
       'data.check.result/1': async () => (await import('./schemas/data-check.ts')).dataCheckSchema,
     },
   },
   env: {
+    reading: ['env check'],
     make: async (cli) => (await import('./commands/env.ts')).envCommand(cli),
     prints: {
       'env.check.result/1': async () => (await import('./schemas/env-check.ts')).envCheckSchema,
@@ -187,18 +209,21 @@ export const commands: Readonly<Record<string, CommandRow>> = {
     },
   },
   preflight: {
+    reading: ['preflight'],
     make: async (cli) => (await import('./commands/preflight.ts')).preflightCommand(cli),
     prints: {
       'preflight.result/1': async () => (await import('./schemas/preflight.ts')).preflightSchema,
     },
   },
   'config-schema': {
+    reading: ['config-schema'],
     make: async (cli) => (await import('./commands/config-schema.ts')).configSchemaCommand(cli),
     prints: {
       'config-schema.result/1': async () => (await import('./schemas/config-schema.ts')).configSchemaSchema,
     },
   },
   schema: {
+    reading: ['schema'],
     make: async (cli) => (await import('./commands/schema.ts')).schemaCommand(cli, loadSchemas),
     prints: {
       'schema.result/1': async () => (await import('./schemas/schema.ts')).schemaSchema,
@@ -210,19 +235,24 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       (await import('./commands/mcp.ts')).mcpCommand(cli, {
         program: () => Promise.all(Object.values(commands).map(({ make }) => make(cli))),
         schemas: loadSchemas,
-        serving: new Set(Object.values(commands).flatMap(({ serving = [] }) => serving)),
+        kinds: {
+          serving: new Set(Object.values(commands).flatMap(({ serving = [] }) => serving)),
+          reading: new Set(Object.values(commands).flatMap(({ reading = [] }) => reading)),
+        },
       }),
     prints: {
       'mcp.result/1': async () => (await import('./schemas/mcp.ts')).mcpSchema,
     },
   },
   version: {
+    reading: ['version'],
     make: async (cli) => (await import('./commands/version.ts')).versionCommand(cli),
     prints: {
       'version.result/1': async () => (await import('./schemas/version.ts')).versionSchema,
     },
   },
   help: {
+    reading: ['help'],
     make: async (cli) => (await import('./commands/help.ts')).helpCommand(cli),
     prints: {
       'help.result/1': async () => (await import('./schemas/help.ts')).helpSchema,
@@ -233,8 +263,14 @@ export const commands: Readonly<Record<string, CommandRow>> = {
 /** The schemas of all objects that the command prints, by name, in alphabetical order. */
 export async function loadSchemas(): Promise<Readonly<Record<string, z.ZodType>>> {
   const { errorSchema } = await import('./schemas/error.ts');
+  const { briefSchemas, fieldsSchema } = await import('./brief/brief-schemas.ts');
   const ofCommands = Object.values(commands).flatMap(({ prints }) => Object.entries(prints));
   const loaded = await Promise.all(ofCommands.map(async ([name, load]) => [name, await load()] as const));
-  const all = [['error/1', errorSchema] as const, ...loaded];
+  const all: (readonly [string, z.ZodType])[] = [
+    ['error/1', errorSchema],
+    ['fields/1', fieldsSchema],
+    ...loaded,
+    ...briefSchemas(Object.fromEntries(loaded)),
+  ];
   return Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

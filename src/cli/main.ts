@@ -4,9 +4,10 @@ import { Command, CommanderError } from 'commander';
 import { speak } from '../common/words.ts';
 import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { GradusError } from '../errors.ts';
+import { type AskedOutput, askedOutput } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
-import { commands } from './command-table.ts';
+import { commands, loadSchemas } from './command-table.ts';
 import { commandWords } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -37,15 +38,16 @@ const EXAMPLES = `Examples:
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
   keepMachineSecrets();
   speak(commandWords);
-  const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
+  const asked = askedOutput(argv);
+  const line = asked.argv[0] === '--version' ? ['version', ...asked.argv.slice(1)] : asked.argv;
   const words = line.filter((argument) => !argument.startsWith('-'));
-  const output = outputFor(argv, streams);
+  const output = outputFor(argv, asked, streams);
   let exitCode: ExitCode = 0;
   const cli: Cli = {
     output,
     // A function, since accessing `process.stdin` opens it.
     stdin: () => (streams ? (streams.stdin ?? Readable.from([])) : process.stdin),
-    argv,
+    argv: asked.argv,
     action:
       (work) =>
       async (...args) => {
@@ -64,13 +66,13 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   const fail = (error: unknown) => {
     output.trace(error);
     // For an unknown command, its first word.
-    const command = subject === program ? (words[0] ?? null) : fullName(subject).slice(`${program.name()} `.length);
-    return output.failure(error, command);
+    return output.failure(error, subject === program ? (words[0] ?? null) : fullName(subject));
   };
   const watches = [showDownloads(output), emitDownloads(output)];
   // A caller with its own streams also handles its own failures.
   if (!streams) watches.push(watchForNoAnswer(fail));
   try {
+    await shapeOutput(output, asked, fullName(subject));
     await program.parseAsync(line, { from: 'user' });
     showHelp();
     return exitCode;
@@ -85,11 +87,28 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   }
 }
 
-function outputFor(argv: readonly string[], streams: Streams | undefined): Output {
+function outputFor(argv: readonly string[], { brief, fields }: AskedOutput, streams: Streams | undefined): Output {
   const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
-  const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
+  const isJson = argv.includes('--json') || brief || fields !== undefined;
+  const mode = argv.includes('--events') ? 'events' : isJson ? 'json' : 'text';
   const name = streams ? 'gradus' : ownName(process.argv[1] ?? '', process.env);
   return new Output(mode, stdout, stderr, process.env, name);
+}
+
+/** Throws `USAGE` for what cannot be combined, and `FIELDS_INVALID`. */
+async function shapeOutput(output: Output, { brief, fields }: AskedOutput, command: string): Promise<void> {
+  if (!brief && fields === undefined) return;
+  const option = brief ? '--brief' : '--fields';
+  if (brief && fields !== undefined) {
+    throw new GradusError('USAGE', '--brief and --fields cannot be combined', { hint: 'leave one of them out' });
+  }
+  if (output.mode === 'events') {
+    throw new GradusError('USAGE', `${option} shapes one object, and --events prints many`, {
+      hint: `leave ${option} or --events out`,
+    });
+  }
+  const { inBrief, onlyFields } = await import('./brief/brief.ts');
+  output.inShape(fields === undefined ? inBrief : await onlyFields(fields, command, await loadSchemas()));
 }
 
 /**
@@ -116,7 +135,17 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   program.allowUnknownOption(name !== null && !isKnown);
   for (const command of await Promise.all(rows.map(({ make }) => make(cli)))) program.addCommand(command);
   catchOutput(program, help);
+  listShapes(program);
   return program;
+}
+
+/** Lists what every command takes, and `askedOutput` reads. */
+function listShapes(command: Command): void {
+  for (const child of command.commands) listShapes(child);
+  if (command.commands.length > 0 && command.parent) return;
+  command
+    .option('--brief', 'print one JSON object with what to act on: verdict, errors, paths, key numbers')
+    .option('--fields <list>', "print one JSON object with these fields: 'run.status,evals[-1:].metrics'");
 }
 
 /** Makes commander throw its errors, and collects its help. */
@@ -147,14 +176,14 @@ function named(program: Command, words: readonly string[]): Command {
   return command;
 }
 
-/** `gradus runs show` */
+/** `runs show`; empty of the program. */
 function fullName(command: Command): string {
-  return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
+  return command.parent ? `${fullName(command.parent)} ${command.name()}`.trimStart() : '';
 }
 
 /** Converts commander's error, such as `error: unknown option '--x'\n(Did you mean --y?)`, to ours. */
 async function usageError({ code, message }: CommanderError, command: Command): Promise<GradusError> {
-  const name = fullName(command);
+  const name = `gradus ${fullName(command)}`.trimEnd();
   // Commander throws this for a group of commands, such as `runs`, without a command.
   if (code === 'commander.help') {
     const own = command.commands.map((known) => known.name()).join(', ');

@@ -29,6 +29,7 @@ export class Output {
   readonly color: boolean;
   readonly #name: string;
   #run: BegunRun | undefined;
+  #shape: (result: object) => object = (result) => result;
 
   /** @param name what users type for `gradus` in the commands that are suggested to them */
   constructor(mode: OutputMode, stdout: Stream, stderr: Stream, environment: NodeJS.ProcessEnv, name = 'gradus') {
@@ -43,7 +44,7 @@ export class Output {
   /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
     if (this.mode === 'text') return void this.stdout.write(`${printable(redacted(text))}\n`);
-    const suggested = this.suggested(result);
+    const suggested = this.suggested(this.#shape(result));
     this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
   }
 
@@ -70,6 +71,11 @@ export class Output {
   /** Writes an event, in mode `events` only. */
   event(event: object): void {
     if (this.mode === 'events') this.line(event);
+  }
+
+  /** From now on, JSON results are printed in this shape. */
+  inShape(shape: (result: object) => object): void {
+    this.#shape = shape;
   }
 
   /** From now on, failures name this run. */

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { GradusError, messageOf } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { CommandKinds } from '../mcp/tools.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -21,8 +22,7 @@ interface McpFlags {
 interface Source {
   readonly program: () => Promise<readonly Command[]>;
   readonly schemas: () => Promise<Readonly<Record<string, z.ZodType>>>;
-  /** The names of commands that go on until they are stopped. */
-  readonly serving: ReadonlySet<string>;
+  readonly kinds: CommandKinds;
 }
 
 export function mcpCommand(cli: Cli, source: Source): Command {
@@ -37,7 +37,7 @@ export function mcpCommand(cli: Cli, source: Source): Command {
 
 async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, source: Source) {
   const { commandTools } = await import('../mcp/tools.ts');
-  const tools = commandTools(await source.program(), await source.schemas(), source.serving);
+  const tools = commandTools(await source.program(), await source.schemas(), source.kinds);
   if (list) {
     const listed = tools.map(({ tool }) => ({ name: tool.name, description: tool.description! }));
     const result = { ok: true, schema: 'mcp.result/1', command: 'mcp', tools: listed };

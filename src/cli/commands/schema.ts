@@ -9,6 +9,7 @@ const EXAMPLES = `Examples:
   gradus schema                    their names
   gradus schema train.result/1
   gradus schema train              the same
+  gradus schema train.result.brief/1   what --brief prints instead
 `;
 
 type LoadSchemas = () => Promise<Readonly<Record<string, z.ZodType>>>;
@@ -29,7 +30,8 @@ async function showSchema({ output }: Cli, load: LoadSchemas, given: string | un
   const names = Object.keys(schemas);
   const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
   if (given === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
-  const name = [given, `${given}/1`, `${given.replaceAll(' ', '.')}.result/1`].find((known) => names.includes(known));
+  const meant = [given, `${given.replaceAll(' ', '.')}.result`];
+  const name = names.find((known) => known === given || meant.includes(known.replace(/\/\d+$/, '')));
   if (name === undefined) {
     throw new GradusError('USAGE', `there is no schema ${given}`, { hint: existingNames(given, names) });
   }

@@ -4,8 +4,8 @@ import { assertKnownNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
 import { optionSchemas } from '../arguments.ts';
 
-/** Clients give up after 60 s. */
-export const MOST_SECONDS = 50;
+/** Clients give up after 60 s, the server answers after 50. A command that waits ends before that, and says how far the run is. */
+export const MOST_SECONDS = 45;
 
 export type ToolInput = Readonly<Record<string, unknown>>;
 
@@ -16,8 +16,12 @@ export interface InputSchema {
   readonly additionalProperties: false;
 }
 
-/** Options about stdout, which a tool does not have. */
+/** Options about stdout, which a tool does not have: it answers in brief, or with the fields that are asked for. */
 const outputs: ReadonlySet<string> = new Set(['--json', '--events']);
+
+const FIELDS = 'fields';
+/** What they are, the instructions of the server say once for all tools. */
+const fieldsSchema = { type: 'array', items: { type: 'string' } };
 
 /** Options that tools set to something else if nobody says otherwise: only so do they answer before the client gives up. */
 const presets: Readonly<Record<string, boolean | number>> = { '--detach': true, '--timeout': MOST_SECONDS };
@@ -35,7 +39,7 @@ export function inputSchema(command: Command): InputSchema {
   const mandatory = optionsOf(command).filter((option) => option.mandatory);
   return {
     type: 'object',
-    properties: Object.fromEntries([...ofArguments, ...ofOptions]),
+    properties: { ...Object.fromEntries([...ofArguments, ...ofOptions]), [FIELDS]: fieldsSchema },
     required: [...needed, ...mandatory.map(keyOf)],
     additionalProperties: false,
   };
@@ -53,7 +57,9 @@ export function commandLine(command: Command, input: ToolInput): string[] {
     const key = keyOfArgument(argument);
     return input[key] === undefined ? [] : listOf(key, input[key]);
   });
-  return [...options, '--json', ...(positional.length > 0 ? ['--', ...positional] : [])];
+  const fields = input[FIELDS] === undefined ? [] : listOf(FIELDS, input[FIELDS]);
+  const shape = fields.length > 0 ? `--fields=${fields.join(',')}` : '--brief';
+  return [...options, shape, ...(positional.length > 0 ? ['--', ...positional] : [])];
 }
 
 function words(option: Option, value: unknown): string[] {

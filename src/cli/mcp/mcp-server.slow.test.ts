@@ -71,8 +71,18 @@ test('tools have the names, inputs and outputs of the commands', async () => {
     const { anyOf } = tools.find((tool) => tool.name === name)!.outputSchema as { anyOf?: { title: string }[] };
     return anyOf!.map(({ title }) => title);
   };
-  assert.deepEqual(outputsOf('train'), ['train.detached/1', 'train.plan/1', 'train.result/1', 'error/1']);
-  assert.ok(outputsOf('runs_wait').includes('sweep.status/1'));
+  const ofTrain = ['train.detached/1', 'train.plan.brief/1', 'train.result.brief/1', 'error/1', 'fields/1'];
+  assert.deepEqual(outputsOf('train'), ofTrain);
+  assert.ok(outputsOf('runs_wait').includes('sweep.status.brief/1'));
+  const hintsOf = (name: string) => tools.find((tool) => tool.name === name)!.annotations;
+  for (const name of ['doctor', 'init', 'train', 'sweep', 'eval', 'export', 'runs_stop', 'runs_rm', 'runs_tag'])
+    assert.equal(hintsOf(name)!.readOnlyHint, false, name);
+  for (const name of ['agent_docs', 'preflight', 'runs_list', 'runs_wait', 'runs_compare'])
+    assert.deepEqual(hintsOf(name), { readOnlyHint: true, destructiveHint: false }, name);
+  for (const { name, inputSchema, annotations } of tools) {
+    const asks = ['yes', 'overwrite'].some((key) => key in inputSchema.properties!);
+    assert.equal(annotations!.destructiveHint, asks, name);
+  }
   const bytes = JSON.stringify(tools.map(({ outputSchema: _, ...shown }) => shown)).length;
   assert.ok(bytes < 32_000, `${bytes} bytes of names, descriptions and inputs`);
 });
@@ -84,6 +94,7 @@ test('an agent trains, waits with progress, compares and reads the files', async
   assert.deepEqual([started.ok, started.schema, started.run?.id], [true, 'train.detached/1', 'first']);
   const told: number[] = [];
   const over = await call('runs_wait', { run: 'first' }, ({ progress }) => told.push(progress));
+  assert.equal(over.schema, 'runs.wait.result.brief/1');
   assert.deepEqual([over.ok, over.run?.status, over.run?.step], [true, 'completed', 3], JSON.stringify(over));
   assert.deepEqual(
     told,
@@ -92,6 +103,10 @@ test('an agent trains, waits with progress, compares and reads the files', async
   // Nothing is overwritten without the option that says so.
   const again = await call('train', { config: 'tiny.yaml', name: 'first' });
   assert.deepEqual([again.isError, again.error?.code], [true, 'RUN_EXISTS']);
+  // What a run is made of is told when it is asked for.
+  assert.ok(!('versions' in over.run!));
+  const asked = await call('runs_show', { run: 'first', fields: ['run.versions', 'evals[-1:].metrics'] });
+  assert.deepEqual([asked.schema, Object.keys(asked.run!)], ['fields/1', ['versions']]);
   const exported = await call('export', { run: 'first', out: 'exported' });
   assert.ok(exported.ok && existsSync(join(folder, 'exported')), JSON.stringify(exported));
 
@@ -143,7 +158,7 @@ test('wrong inputs, configurations and plans that cost are refused with what to 
   const wrong = await call('train', { config: 'wrong.yaml' });
   assert.equal(wrong.error?.code, 'CONFIG_UNKNOWN_KEY');
   const rented = await call('train', { config: 'rented.yaml' });
-  assert.deepEqual([rented.schema, rented.error?.code], ['train.plan/1', 'CONFIRMATION_REQUIRED']);
+  assert.deepEqual([rented.schema, rented.error?.code], ['train.plan.brief/1', 'CONFIRMATION_REQUIRED']);
   // A text that looks like an option is a value.
   const option = await call('runs_show', { run: '--help' });
   assert.equal(option.error?.code, 'RUN_NOT_FOUND');

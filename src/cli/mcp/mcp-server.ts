@@ -27,14 +27,17 @@ export interface McpOptions {
   readonly patience?: number;
 }
 
+/** Milliseconds; clients give up after 60 s. */
+const PATIENCE = 50_000;
+
 const INSTRUCTIONS = `Gradus trains language models with GRPO. Each tool is a command of the same name: where a text says \`gradus runs wait NAME --timeout 300\`,
 call runs_wait with {"run": "NAME"}. train, eval and sweep start in the background and return the run; runs_wait waits for it, at most ${MOST_SECONDS} s a call:
-call it again while it answers STILL_RUNNING. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
+call it again while it answers STILL_RUNNING. Results are short; fields asks for others instead, such as ["run.status", "evals[-1:].metrics"], or ["*"] for all. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
 error.code, error.hint. The usual order: doctor, init, data_check, preflight, train, runs_wait, runs_diagnose, runs_compare, export; agent_docs has guides.`;
 
 /** Serves until stdin ends or the signal stops it. */
 export async function serveMcp(tools: readonly CommandTool[], options: McpOptions): Promise<void> {
-  const { stdin, stdout, signal, patience = MOST_SECONDS * 1000 } = options;
+  const { stdin, stdout, signal, patience = PATIENCE } = options;
   const calls = new Calls();
   const transport = new StdioServerTransport(stdin, writableTo(stdout));
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -3,6 +3,7 @@ import type { Tool } from '@modelcontextprotocol/server';
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { isObject } from '../../errors.ts';
+import { briefName } from '../brief/briefs.ts';
 import { jsonSchemaOf } from '../schemas/envelope.ts';
 import { commandLine, inputSchema, type ToolInput } from './inputs.ts';
 
@@ -12,26 +13,40 @@ export interface CommandTool {
   readonly line: (input: ToolInput) => string[];
 }
 
+/** The whole names of commands that differ from the others. */
+export interface CommandKinds {
+  /** They go on until they are stopped. */
+  readonly serving: ReadonlySet<string>;
+  /** They change no files but caches. */
+  readonly reading: ReadonlySet<string>;
+}
+
 /** A command that prints no object of its own, or goes on until it is stopped, is no tool. */
 export function commandTools(
   program: readonly Command[],
   schemas: Readonly<Record<string, z.ZodType>>,
-  serving: ReadonlySet<string>,
+  { serving, reading }: CommandKinds,
 ): CommandTool[] {
-  const printed = Object.entries(schemas).map(([name, schema]) => jsonSchemaOf(name, schema));
+  const printed = Object.entries(schemas)
+    // Tools answer in brief.
+    .filter(([name]) => !Object.hasOwn(schemas, briefName(name)))
+    .map(([name, schema]) => jsonSchemaOf(name, schema));
+  const ofAll = printed.filter((schema) => ['error/1', 'fields/1'].includes(String(constantOf(schema, 'schema'))));
   return leaves(program).flatMap(({ name, command }) => {
     const outputs = printed.filter((schema) => constantOf(schema, 'command') === name);
     if (serving.has(name) || outputs.length === 0) return [];
-    const failed = printed.find((schema) => constantOf(schema, 'schema') === 'error/1')!;
     // The schemas of commands and of zod are of values that TypeScript does not know to be JSON.
     const tool = {
       name: name.replaceAll(/[ -]/g, '_'),
       title: `gradus ${name}`,
       description: command.description(),
       inputSchema: inputSchema(command),
-      outputSchema: { type: 'object', anyOf: [...outputs, failed].map(inShort) },
-      // Confirmation is an option of these: nothing is spent or overwritten without it.
-      annotations: { destructiveHint: command.options.some(({ long }) => long === '--yes' || long === '--overwrite') },
+      outputSchema: { type: 'object', anyOf: [...outputs, ...ofAll].map(inShort) },
+      annotations: {
+        readOnlyHint: reading.has(name),
+        // Confirmation is an option of these: nothing is spent or overwritten without it.
+        destructiveHint: command.options.some(({ long }) => long === '--yes' || long === '--overwrite'),
+      },
     } as unknown as Tool;
     return [{ tool, line: (input: ToolInput) => [...name.split(' '), ...commandLine(command, input)] }];
   });

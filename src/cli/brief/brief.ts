@@ -1,0 +1,61 @@
+// The door of this room: what --brief and --fields make of a result.
+import type { z } from 'zod';
+import { nearestNames } from '../../common/nearest.ts';
+import { GradusError } from '../../errors.ts';
+import { briefName, briefs, envelope } from './briefs.ts';
+import { type Kept, parseFields } from './field-paths.ts';
+import { pick } from './pick.ts';
+
+/** Of --brief. Objects without a brief, such as errors, stay as they are. */
+export function inBrief(result: object): object {
+  const { schema } = result as { readonly schema: string };
+  const brief = briefs[schema];
+  if (!brief) return result;
+  const { value, notShown } = pick(result, brief.fields, { rounds: true });
+  return { ...value, schema: briefName(schema), ...told(notShown) };
+}
+
+/**
+ * Of --fields. Errors stay as they are. Throws `FIELDS_INVALID`, also for a field that no object of the command has.
+ * @param command its whole name, such as `runs show`
+ * @param published the schemas of all objects
+ */
+export async function onlyFields(
+  text: string,
+  command: string,
+  published: Readonly<Record<string, z.ZodType>>,
+): Promise<(result: object) => object> {
+  const fields = parseFields(text);
+  const { schemasOf, unknownField } = await import('./brief-schemas.ts');
+  const schemas = schemasOf(command, published);
+  for (const leaf of leaves(fields)) {
+    if (envelope.has(leaf.keys().next().value!)) continue;
+    const unknown = schemas.map((schema) => unknownField(schema, leaf));
+    const [first] = unknown.toSorted((a, b) => (b?.path.length ?? 0) - (a?.path.length ?? 0));
+    if (!first || unknown.includes(undefined)) continue;
+    throw new GradusError('FIELDS_INVALID', `--fields: there is no field ${first.path}`, {
+      hint: nearestNames(first.name, first.names),
+      path: '--fields',
+    });
+  }
+  const kept = new Map([...fields, ...envelope]);
+  return (result) => {
+    const { schema: of } = result as { readonly schema: string };
+    if (of === 'error/1') return result;
+    const { value, notShown } = pick(result, kept);
+    const { ok, schema: _, ...others } = value;
+    return { ok, schema: 'fields/1', of, ...others, ...told(notShown) };
+  };
+}
+
+function told(notShown: Readonly<Record<string, number>>): { readonly not_shown?: Readonly<Record<string, number>> } {
+  return Object.keys(notShown).length > 0 ? { not_shown: notShown } : {};
+}
+
+/** `run{id,step}` as `run.id` and `run.step`. */
+function leaves(fields: ReadonlyMap<string, Kept>): ReadonlyMap<string, Kept>[] {
+  return [...fields].flatMap(([name, kept]) => {
+    if (!kept.inside) return [new Map([[name, kept]])];
+    return leaves(kept.inside).map((inside) => new Map([[name, { ...kept, inside }]]));
+  });
+}
