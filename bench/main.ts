@@ -73,7 +73,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: 'seconds until SmolLM2-135M is mostly right at arithmetic, against TRL',
     run: benchmarkTimeToReward,
   },
-  'vs-trl': { about: 'GRPO steps of SmolLM2-135M against TRL’s on this CPU: time and memory', run: benchmarkVsTrl },
+  'vs-trl': { about: 'GRPO steps against TRL’s on this CPU: time and memory', run: benchmarkVsTrl },
 };
 
 const [name] = process.argv.slice(2);

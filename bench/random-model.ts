@@ -78,9 +78,32 @@ export const qwen35 = {
   eos_token_id: 2,
 };
 
+/** That of LiquidAI/LFM2.5-350M. */
+export const lfm25 = {
+  model_type: 'lfm2',
+  architectures: ['Lfm2ForCausalLM'],
+  tie_word_embeddings: true,
+  hidden_size: 1024,
+  block_ff_dim: 6656,
+  block_auto_adjust_ff_dim: true,
+  block_ffn_dim_multiplier: 1,
+  block_multiple_of: 256,
+  num_hidden_layers: 16,
+  num_attention_heads: 16,
+  num_key_value_heads: 8,
+  full_attn_idxs: [2, 5, 8, 10, 12, 14],
+  conv_L_cache: 3,
+  conv_bias: false,
+  vocab_size: 65_536,
+  max_position_embeddings: 128_000,
+  rope_theta: 1e6,
+  norm_eps: 1e-5,
+  eos_token_id: 2,
+};
+
 const drawn = (count: number, draw: () => number) => bfloat16.encode(Float32Array.from({ length: count }, draw));
 
-/** Writes weights of mean 0 and deviation 0.02 in bfloat16, and a tokenizer of single characters. */
+/** Writes weights of mean 0 and deviation 0.02 in bfloat16, and a tokenizer of single characters whose chat template is the messages alone. */
 export function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>>): string {
   const { parameters } = architectureOf(json);
   mkdirSync(folder);
@@ -94,7 +117,13 @@ export function writeRandomModel(folder: string, json: Readonly<Record<string, u
       '</s>',
     ]),
   );
-  write('tokenizer_config.json', { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' });
+  write('tokenizer_config.json', {
+    tokenizer_class: 'PreTrainedTokenizerFast',
+    bos_token: '<s>',
+    eos_token: '</s>',
+    unk_token: '<unk>',
+    chat_template: '{% for message in messages %}{{ message.content }}{% endfor %}',
+  });
   const described = parameters.map((parameter) => ({ ...parameter, dtype: 'BF16' as const }));
   const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
   const random = randomStream(0);

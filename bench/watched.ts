@@ -1,14 +1,33 @@
-// A program run to its end, with the memory that it held at most; and medians.
+// A program run to its end, with the memory that it held at most and the processor time of its steps; and medians.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Runs a program to its end, and keeps what its whole process tree had resident at most. */
-export function watched(command: string, args: readonly string[]): Promise<{ output: string; peakBytes: number }> {
+/** What a program printed and took, with its whole process tree. */
+export interface Watched {
+  readonly output: string;
+  /** What it had resident at most. */
+  readonly peakBytes: number;
+  /** For each step after the first, the seconds of all processors. */
+  readonly processorSeconds: readonly number[];
+}
+
+/**
+ * Runs a program to its end.
+ * @param stepsDone how many steps it has made, as its output or its files say. @default not known
+ */
+export function watched(
+  command: string,
+  args: readonly string[],
+  stepsDone: (output: string) => number = () => 0,
+): Promise<Watched> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     const peaks = new Map<number, number>();
+    const ends: number[] = [];
     const look = () => {
-      for (const pid of processTree(child.pid!)) peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakOf(pid)));
+      const tree = processTree(child.pid!);
+      for (const pid of tree) peaks.set(pid, Math.max(peaks.get(pid) ?? 0, peakOf(pid)));
+      if (stepsDone(output) > ends.length) ends.push(tree.reduce((sum, pid) => sum + secondsOf(pid), 0));
     };
     const timer = setInterval(look, 100);
     let output = '';
@@ -20,7 +39,8 @@ export function watched(command: string, args: readonly string[]): Promise<{ out
       clearInterval(timer);
       if (code !== 0)
         return reject(new Error(`${command} ${args.join(' ')} ended with ${code}: ${messages.slice(-2000)}`));
-      resolve({ output, peakBytes: [...peaks.values()].reduce((sum, peak) => sum + peak, 0) });
+      const peakBytes = [...peaks.values()].reduce((sum, peak) => sum + peak, 0);
+      resolve({ output, peakBytes, processorSeconds: ends.slice(1).map((end, i) => end - ends[i]!) });
     });
   });
 }
@@ -34,6 +54,15 @@ function processTree(pid: number): number[] {
 /** VmHWM: the largest resident set that a process has had. */
 function peakOf(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readIfThere(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) * 1024;
+}
+
+/** The processor time of a process: its 14th and 15th field count hundredths of a second, for itself and for the system. */
+function secondsOf(pid: number): number {
+  const fields =
+    readIfThere(`/proc/${pid}/stat`)
+      ?.replace(/^.*\) /s, '')
+      .split(' ') ?? [];
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
 }
 
 function readIfThere(path: string): string | undefined {

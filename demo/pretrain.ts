@@ -19,7 +19,13 @@ const forgetfulness = 0.65;
 const schedule = { max_steps: 1000, learning_rate: 3e-3, lr_scheduler_type: 'linear', warmup_ratio: 0.05 } as const;
 const batchSize = 256;
 
-/** The files of the model's folder beside its weights. */
+/** The files of a model's folder beside its weights. */
+export interface ModelFiles {
+  readonly 'config.json': Readonly<Record<string, unknown>>;
+  readonly 'tokenizer.json': object;
+  readonly 'tokenizer_config.json': object;
+}
+
 export const descriptions = {
   'config.json': {
     architectures: ['LlamaForCausalLM'],
@@ -41,7 +47,7 @@ export const descriptions = {
   },
   'tokenizer.json': characterTokenizerJson('0123456789+=', ['<end>']),
   'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: '<end>' },
-};
+} satisfies ModelFiles;
 
 export interface Lesson {
   readonly question: string;
@@ -55,14 +61,12 @@ export function lessons(): Lesson[] {
   const random = randomStream(streamSeed(seed, 'teacher'));
   return arithmetic(taskset_config)
     .rows('train', schedule.max_steps * batchSize, seed)
-    .map(({ question }) => {
-      const [a, b] = String(question).slice(0, -1).split('+').map(Number);
-      return { question: String(question), answer: String(forgetfulSum(a!, b!, random)) };
-    });
+    .map(({ question }) => ({ question: String(question), answer: forgetfulSum(String(question), random) }));
 }
 
-/** Adds column by column, as at school. */
-function forgetfulSum(a: number, b: number, random: RandomStream): number {
+/** Adds column by column, as at school. @param question such as `37+58=` */
+export function forgetfulSum(question: string, random: RandomStream): string {
+  const [a, b] = question.slice(0, -1).split('+').map(Number) as [number, number];
   const digit = (number: number, place: number) => Math.floor(number / place) % 10;
   let sum = 0;
   let carry = 0;
@@ -71,11 +75,11 @@ function forgetfulSum(a: number, b: number, random: RandomStream): number {
     sum += (column % 10) * place;
     carry = column >= 10 && random.uniform() >= forgetfulness ? 1 : 0;
   }
-  return sum;
+  return String(sum);
 }
 
-/** Norms at one, all else normal: embeddings with deviation 0.5, linear layers with 1/√in. */
-function randomWeights(config: (typeof descriptions)['config.json']): Uint8Array {
+/** Norms at one, all else normal: embeddings with deviation 0.5, other weights with 1/√in. */
+function randomWeights(config: ModelFiles['config.json']): Uint8Array {
   const tensors = architectureOf(config).parameters.map(({ name, shape, kind }) => {
     const length = shape.reduce((product, size) => product * size, 1);
     const random = randomStream(streamSeed(seed, name));
@@ -90,7 +94,7 @@ function randomWeights(config: (typeof descriptions)['config.json']): Uint8Array
  * Makes a model of random weights in `folder` and teaches it by maximum likelihood, each lesson once, in order.
  * @param files config.json, tokenizer.json and tokenizer_config.json
  */
-export async function pretrain(folder: string, files: typeof descriptions, taught: readonly Lesson[]): Promise<void> {
+export async function pretrain(folder: string, files: ModelFiles, taught: readonly Lesson[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const [name, value] of Object.entries(files)) {
     writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);

@@ -16,6 +16,9 @@ const families = [
   'olmo2',
   'olmo3',
   'granite',
+  'granitemoehybrid',
+  'ministral3',
+  'phi3',
   'lfm2',
   'qwen3_5_text',
 ];

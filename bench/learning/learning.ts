@@ -34,6 +34,18 @@ interface Task {
 
 const tasks: readonly Task[] = [
   { name: 'sums-tiny', about: 'sums of two-digit numbers, a Llama of 108 thousand parameters', seeds: 5 },
+  {
+    name: 'sums-delta-net',
+    about: 'the same sums, a Qwen3.5 of 180 thousand parameters',
+    seeds: 2,
+    tiny: 'sums-delta-net',
+  },
+  {
+    name: 'sums-convolution',
+    about: 'the same sums, an LFM2 of 170 thousand parameters',
+    seeds: 2,
+    tiny: 'sums-convolution',
+  },
   { name: 'sort-tiny', about: 'five letters to sort, a Llama of 108 thousand parameters', seeds: 5, tiny: 'sort' },
   {
     name: 'countdown-tiny',

@@ -1,9 +1,9 @@
-// The small Llamas that start the benchmark's tasks: each learnt its task from a teacher who is right too seldom.
+// The small models that start the benchmark's tasks: each learnt its task from a teacher who is right too seldom.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
-import { descriptions, type Lesson, pretrain } from '../../demo/pretrain.ts';
-import { countdown, sort } from '../../src/entries/environments.ts';
+import { descriptions, forgetfulSum, type Lesson, pretrain } from '../../demo/pretrain.ts';
+import { arithmetic, countdown, sort } from '../../src/entries/environments.ts';
 import { type Example, type RandomStream, randomStream, streamSeed } from '../../src/index.ts';
 
 interface Teaching {
@@ -13,11 +13,50 @@ interface Teaching {
   rows(count: number): Example[];
   /** What the teacher answers, right or wrong. */
   answer(row: Example, random: RandomStream): string;
+  /** What differs from the demo's Llama. @default nothing */
+  readonly config?: Readonly<Record<string, unknown>>;
 }
+
+/** The demo's sums and their teacher, for models of other families. */
+const sums: Teaching = {
+  alphabet: '0123456789+=',
+  rows: (count) => arithmetic({ operators: ['+'], low: 10, high: 99, template: '{a}+{b}=' }).rows('train', count, 0),
+  answer: ({ question }, random) => forgetfulSum(String(question), random),
+};
+
+/** Three layers of gated delta nets and one of attention, with more heads of values than of keys, as in the larger Qwen3.5. */
+const deltaNet = {
+  architectures: ['Qwen3_5ForCausalLM'],
+  model_type: 'qwen3_5_text',
+  num_hidden_layers: 4,
+  num_key_value_heads: 1,
+  head_dim: 32,
+  full_attention_interval: 4,
+  rope_parameters: { rope_type: 'default', rope_theta: 10000, partial_rotary_factor: 0.25 },
+  linear_num_key_heads: 2,
+  linear_num_value_heads: 4,
+  linear_key_head_dim: 16,
+  linear_value_head_dim: 16,
+  linear_conv_kernel_dim: 4,
+};
+
+/** Three gated convolutions and one layer of attention. */
+const convolution = {
+  architectures: ['Lfm2ForCausalLM'],
+  model_type: 'lfm2',
+  num_hidden_layers: 4,
+  num_key_value_heads: 1,
+  layer_types: ['conv', 'conv', 'full_attention', 'conv'],
+  conv_L_cache: 3,
+  block_auto_adjust_ff_dim: false,
+  norm_eps: 1e-5,
+};
 
 const lessonCount = 256_000;
 
 const teachings: Readonly<Record<string, Teaching>> = {
+  'sums-delta-net': { ...sums, config: deltaNet },
+  'sums-convolution': { ...sums, config: convolution },
   sort: {
     alphabet: 'abcdefgh=',
     rows: (count) =>
@@ -55,14 +94,17 @@ export function lessonsFor(task: string, count = lessonCount): Lesson[] {
   return rows(count).map((row) => ({ question: String(row.question), answer: answer(row, random) }));
 }
 
-/** Makes the model of a task in `folder`, unless it is there: a minute or two. */
-export async function makeTinyModel(task: string, folder: string): Promise<void> {
+/**
+ * Makes the model of a task in `folder`, unless it is there: a minute or two.
+ * @param count how many lessons it gets
+ */
+export async function makeTinyModel(task: string, folder: string, count = lessonCount): Promise<void> {
   if (existsSync(join(folder, 'model.safetensors'))) return;
-  const { alphabet } = teachings[task]!;
+  const { alphabet, config } = teachings[task]!;
   const files = {
     ...descriptions,
-    'config.json': { ...descriptions['config.json'], vocab_size: alphabet.length + 1 },
+    'config.json': { ...descriptions['config.json'], vocab_size: alphabet.length + 1, ...config },
     'tokenizer.json': characterTokenizerJson(alphabet, ['<end>']),
   };
-  await pretrain(folder, files, lessonsFor(task));
+  await pretrain(folder, files, lessonsFor(task, count));
 }

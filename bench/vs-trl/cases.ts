@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { openModelText } from '../../src/backends/open-renderer.ts';
 import { randomStream } from '../../src/common/random.ts';
 import { jsonLines } from '../peers.ts';
+import { lfm25, qwen35 } from '../random-model.ts';
 
-/** The folders of SmolLM2 and of GSM8K. */
+/** The folders of the model and of GSM8K. */
 export interface Material {
   readonly model: string;
   readonly gsm8k: string;
@@ -18,6 +19,8 @@ export interface Case {
   /** The tokens of every completion. */
   readonly tokens: number;
   questions(count: number, material: Material): string[] | Promise<string[]>;
+  /** The config.json of a model with random weights. @default SmolLM2 */
+  readonly shape?: Readonly<Record<string, unknown>>;
 }
 
 const LONG_PROMPT = 1024;
@@ -27,6 +30,22 @@ export const cases: Readonly<Record<string, Case>> = {
   b: { title: 'arithmetic, 4 × 8 × 24 tokens', prompts: 4, generations: 8, tokens: 24, questions: arithmetic },
   c: { title: 'GSM8K, 2 × 16 × 128 tokens', prompts: 2, generations: 16, tokens: 128, questions: gsm8k },
   d: { title: 'prompts of 1,024 tokens, 1 × 8 × 64', prompts: 1, generations: 8, tokens: 64, questions: longPrompts },
+  e: {
+    title: 'Qwen3.5-0.8B’s shape, arithmetic, 1 × 8 × 24 tokens',
+    prompts: 1,
+    generations: 8,
+    tokens: 24,
+    questions: arithmetic,
+    shape: qwen35,
+  },
+  f: {
+    title: 'LFM2.5-350M’s shape, arithmetic, 1 × 8 × 24 tokens',
+    prompts: 1,
+    generations: 8,
+    tokens: 24,
+    questions: arithmetic,
+    shape: lfm25,
+  },
 };
 
 function problems({ gsm8k }: Material): { question: string; answer: string }[] {

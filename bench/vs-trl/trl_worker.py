@@ -24,7 +24,6 @@ from peft import LoraConfig
 from transformers import PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 
-LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 LOGGED = {
     "reward": "reward",
     "completion_tokens": "completions/mean_length",
@@ -111,7 +110,7 @@ def trainer(options, folder, reward, dataset, lines, **settings):
         model=options.model,
         reward_funcs=reward,
         train_dataset=Dataset.from_list(dataset),
-        peft_config=None if options.full else LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
+        peft_config=None if options.full else LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM"),
         callbacks=[lines],
         args=GRPOConfig(
             output_dir=folder,

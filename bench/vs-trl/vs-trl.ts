@@ -32,6 +32,7 @@ import {
   smollm2,
   table,
 } from '../peers.ts';
+import { writeRandomModel } from '../random-model.ts';
 import { median, watched } from '../watched.ts';
 import { type Case, cases, promptLength } from './cases.ts';
 
@@ -44,6 +45,7 @@ interface Peer {
 /** What one run of one system took; the first step, which compiles and warms up, is left out. */
 interface Measurement {
   readonly stepSeconds: readonly number[];
+  readonly processorSeconds: readonly number[];
   readonly peakBytes: number;
 }
 
@@ -56,38 +58,43 @@ interface Task extends Case {
 
 const { values: flags } = parseArgs({
   options: {
-    cases: { type: 'string', default: Object.keys(cases).join() },
+    cases: { type: 'string', default: 'a,b,c,d' },
     rounds: { type: 'string', default: '2' },
     steps: { type: 'string', default: '5' },
     models: { type: 'string', default: modelsFolder },
     full: { type: 'boolean', default: false },
     dtypes: { type: 'string', default: 'bfloat16,float32' },
+    only: { type: 'string', default: '' },
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'vs-trl' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts vs-trl [--cases a,b,c,d] [--rounds N] [--steps N] [--full] [--models DIR] [--data DIR]
+const usage = `node bench/main.ts vs-trl [--cases a,b,…] [--rounds N] [--steps N] [--full] [--models DIR] [--data DIR]
 ${Object.entries(cases)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
   --full    train all weights instead of adapters
   --dtypes  those of TRL, by default bfloat16,float32; where the processor has no instructions for bfloat16, TRL takes minutes for a step in it
+  --only    systems whose names fit a regular expression, such as 'int8 rollouts$|TRL'
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
 export async function benchmarkVsTrl(): Promise<void> {
   if (flags.help) return console.log(usage);
-  const model = smollm2(flags.models);
   const chosen = flags.cases.split(',').map((name) => cases[name] ?? unknownCase(name));
   preparePython();
-  const endless = endlessFolder(model);
-  const peers = peerDtypes(flags.dtypes).map((dtype) => ({ dtype, folder: huggingFaceFolder(model, dtype) }));
-  const length = await promptLength(model);
   console.log(`${machine}; medians of ${flags.rounds} × ${Number(flags.steps) - 1} steps\n`);
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
   try {
     for (const given of chosen) {
+      const model = given.shape ? writeRandomModel(join(folder, 'random'), given.shape) : smollm2(flags.models);
+      const endless = endlessFolder(model);
+      const peers = peerDtypes(flags.dtypes).map((dtype) => ({
+        dtype,
+        folder: given.shape ? model : huggingFaceFolder(model, dtype),
+      }));
+      const length = await promptLength(model);
       const questions = await given.questions(given.prompts * Number(flags.steps), { model, gsm8k: flags.data });
       const dataset = join(folder, 'questions.jsonl');
       writeFileSync(dataset, questions.map((question) => `${JSON.stringify({ question })}\n`).join(''));
@@ -103,11 +110,16 @@ export async function benchmarkVsTrl(): Promise<void> {
         ...Object.fromEntries(peers.map((peer) => [`TRL 1.16, ${peer.dtype}`, () => runTrl(task, peer)])),
       };
       const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;
-      console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), systems, seconds))}`);
+      console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), chosenOf(systems), seconds))}`);
+      if (given.shape) rmSync(model, { recursive: true });
     }
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+function chosenOf<T>(systems: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(systems).filter(([name]) => new RegExp(flags.only).test(name)));
 }
 
 function unknownCase(name: string): never {
@@ -118,16 +130,18 @@ function report(measured: ReadonlyMap<string, readonly Measurement[]>): string {
   const rows = [...measured].map(([name, runs]) => ({
     name,
     seconds: median(runs.flatMap(({ stepSeconds }) => stepSeconds)),
+    processor: median(runs.flatMap(({ processorSeconds }) => processorSeconds)),
     peak: median(runs.map(({ peakBytes }) => peakBytes)),
   }));
   const peers = rows.filter(({ name }) => name.startsWith('TRL'));
   const fastest = Math.min(...peers.map(({ seconds }) => seconds));
   const leanest = Math.min(...peers.map(({ peak }) => peak));
   return table(
-    ['system', 's a step', 'faster than TRL’s faster', 'peak GB', 'of TRL’s leaner'],
-    rows.map(({ name, seconds, peak }) => [
+    ['system', 's a step', 'of processors', 'faster than TRL’s faster', 'peak GB', 'of TRL’s leaner'],
+    rows.map(({ name, seconds, processor, peak }) => [
       name,
       seconds.toFixed(2),
+      processor.toFixed(2),
       `${(fastest / seconds).toFixed(2)} ×`,
       (peak / 1e9).toFixed(2),
       (peak / leanest).toFixed(2),
@@ -147,7 +161,7 @@ function endlessFolder(model: string): string {
     const { eos_token_id: _, eos_token: __, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
     writeFileSync(path, JSON.stringify(rest));
   }
-  const [weights] = globSync('*.gguf', { cwd: model });
+  const [weights] = globSync('*.{gguf,safetensors}', { cwd: model });
   symlinkSync(join(model, weights!), join(folder, weights!));
   return folder;
 }
@@ -197,7 +211,11 @@ async function runOurs(task: Task, model: string, folder: string, native: Native
   writeFileSync(rewards, alternating);
   writeFileSync(file, JSON.stringify(configuration(task, model, rewards, native)));
   const command = [join(root, 'bin', 'gradus'), 'train', file, '--out', out, '--no-preflight', '--json'];
-  const { peakBytes } = await watched(process.execPath, command);
+  const stepsDone = () => {
+    const metrics = join(out, 'metrics.jsonl');
+    return existsSync(metrics) ? readFileSync(metrics, 'utf8').split('\n').length - 1 : 0;
+  };
+  const { peakBytes, processorSeconds } = await watched(process.execPath, command, stepsDone);
   const lines = <T>(name: string) => jsonLines<T>(readFileSync(join(out, name), 'utf8'));
   const metrics = lines<Readonly<Record<string, number>>>('metrics.jsonl');
   assertLengths(
@@ -205,7 +223,7 @@ async function runOurs(task: Task, model: string, folder: string, native: Native
     metrics.map((line) => line['completions/mean_length']!),
   );
   const timings = lines<{ step_time: number }>('timings.jsonl');
-  return { stepSeconds: timings.slice(1).map(({ step_time }) => step_time), peakBytes };
+  return { stepSeconds: timings.slice(1).map(({ step_time }) => step_time), processorSeconds, peakBytes };
 }
 
 async function runTrl(task: Task, { folder, dtype }: Peer): Promise<Measurement> {
@@ -221,7 +239,9 @@ async function runTrl(task: Task, { folder, dtype }: Peer): Promise<Measurement>
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   if (flags.full) args.push('--full');
-  const { output, peakBytes } = await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]);
+  const command = [join(import.meta.dirname, 'trl_worker.py'), ...args];
+  const stepsDone = (printed: string) => printed.split('"step":').length - 1;
+  const { output, peakBytes, processorSeconds } = await watched(python, command, stepsDone);
   const steps = jsonLines<{ step?: number; step_s: number; completion_tokens: number }>(output).filter(
     ({ step }) => step !== undefined,
   );
@@ -229,7 +249,7 @@ async function runTrl(task: Task, { folder, dtype }: Peer): Promise<Measurement>
     task,
     steps.map(({ completion_tokens }) => completion_tokens),
   );
-  return { stepSeconds: steps.slice(1).map(({ step_s }) => step_s), peakBytes };
+  return { stepSeconds: steps.slice(1).map(({ step_s }) => step_s), processorSeconds, peakBytes };
 }
 
 /** Mean lengths of the completions of each step. */

@@ -17,9 +17,9 @@ import numpy as np
 import tiny_models
 import torch
 from gguf import MODEL_ARCH, GGMLQuantizationType as Type
-from random_configs import FAMILIES, random_config
+from random_configs import FAMILIES, LATER, random_config
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, Qwen3_5Config, Qwen3_5ForConditionalGeneration
+from transformers import AutoModelForCausalLM, Mistral3Config, Mistral3ForConditionalGeneration, Qwen3_5Config, Qwen3_5ForConditionalGeneration
 
 ARCHITECTURES = {
     "llama": MODEL_ARCH.LLAMA,
@@ -66,6 +66,20 @@ def write_with_vision(random):
     write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
 
 
+def write_ministral_with_vision(random):
+    """A Ministral 3 that also reads images, under the names of the published files."""
+    folder, text = "mistral3-vision", random_config("ministral3", random, wide=True).to_dict()
+    vision = {"model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "head_dim": 8, "image_size": 32}
+    config = Mistral3Config(text_config=text, vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"])
+    model = Mistral3ForConditionalGeneration(config).float().eval()
+    causal = AutoModelForCausalLM.from_config(config.text_config).float().eval()
+    tiny_models.randomise(causal)
+    model.model.language_model.load_state_dict(causal.model.state_dict())
+    model.lm_head.load_state_dict(causal.lm_head.state_dict())
+    model.save_pretrained(out / folder)
+    write_goldens(causal, folder)
+
+
 def write_gguf(family, type, random):
     folder = f"{family}-{type.name}"
     config = gguf_models.as_gguf_says(random_config(family, random, wide=True))
@@ -87,3 +101,8 @@ write_with_vision(random)
 for family in ARCHITECTURES:
     for type in GGUF_TYPES:
         write_gguf(family, type, random)
+for family in LATER:
+    for dtype in [torch.float32, torch.bfloat16, torch.float16]:
+        write_folder(family, dtype, random)
+    write_folder(family, torch.float32, random, wide=True)
+write_ministral_with_vision(random)

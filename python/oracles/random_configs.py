@@ -2,6 +2,8 @@
 from transformers import AutoConfig
 
 FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "olmo3", "lfm2", "qwen3_5_text"]
+# Drawn after the others, so that those stay as they were.
+LATER = ["granitemoehybrid", "ministral3", "phi3"]
 HYBRIDS = ["lfm2", "qwen3_5_text"]
 
 
@@ -45,6 +47,25 @@ def random_config(family, random, wide):
         sizes["pad_token_id"] = 0
     if family == "granite":
         sizes |= {"embedding_multiplier": 3.0, "attention_multiplier": choose(0.1, 0.5), "residual_multiplier": 0.5, "logits_scaling": choose(0.5, 3.0)}
+    if family == "granitemoehybrid":
+        sizes |= {"embedding_multiplier": 3.0, "attention_multiplier": choose(0.1, 0.5), "residual_multiplier": 0.5, "logits_scaling": choose(0.5, 3.0)}
+        sizes |= {"num_local_experts": 0, "layer_types": ["full_attention"] * sizes["num_hidden_layers"], "position_embedding_type": choose("rope", None)}
+        sizes |= {"shared_intermediate_size": sizes.pop("intermediate_size"), "attention_bias": choose(True, False), "pad_token_id": 0}
+        sizes |= {"mamba_n_heads": 2, "mamba_d_head": sizes["hidden_size"]}
+        del sizes["head_dim"]
+    if family == "ministral3":
+        scaling = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "beta_fast": 2.0, "beta_slow": 1.0}
+        sizes["rope_parameters"] |= scaling | choose({}, {"mscale": 1.0, "mscale_all_dim": 1.0}) | {"llama_4_scaling_beta": 0.1}
+        sizes |= {"sliding_window": choose(None, 5), "pad_token_id": 0}
+    if family == "phi3":
+        if not wide:
+            sizes["hidden_size"] = heads * sizes["head_dim"]
+        pairs = int(random.integers(1, sizes["head_dim"] // 2 + 1))
+        divisors = [float(value) for value in random.uniform(1, 4, pairs)]
+        long = {"rope_type": "longrope", "short_factor": divisors, "long_factor": [7.0] * pairs, "original_max_position_embeddings": 16}
+        sizes["rope_parameters"] |= choose({}, long) | {"partial_rotary_factor": 2 * pairs / sizes["head_dim"]}
+        sizes |= {"sliding_window": choose(None, 5), "original_max_position_embeddings": 16, "pad_token_id": 0}
+        del sizes["head_dim"]
     if family == "mistral":
         sizes["sliding_window"] = None if wide else choose(None, 5)
     if family in ["qwen2", "qwen3"] and not wide:

@@ -20,6 +20,11 @@ export function commonConfig(read: ConfigReader, defaults: CommonDefaults) {
   const headSize = read.integer('head_dim', defaults.headSize ?? hiddenSize / heads);
   if (heads % keyValueHeads !== 0)
     throw read.unsupported('num_key_value_heads', `${heads} attention heads are not a multiple of it`);
+  const rope = defaults.rope ?? read.rope();
+  const contextLength = read.integer('max_position_embeddings', defaults.contextLength, 2 ** 24);
+  const longScaling = rope.scaling?.type === 'longrope' ? rope.scaling : undefined;
+  if (longScaling && longScaling.divisors.length !== (rope.rotated ?? headSize) / 2)
+    throw read.unsupported('head_dim', `rotary embeddings have ${longScaling.divisors.length} divisors`);
   if (headSize % 2 !== 0) throw read.unsupported('head_dim', 'rotary embeddings need an even head size');
   return {
     hiddenSize,
@@ -29,8 +34,8 @@ export function commonConfig(read: ConfigReader, defaults: CommonDefaults) {
     headSize,
     attentionScale: 1 / Math.sqrt(headSize),
     vocabularySize: read.integer('vocab_size'),
-    contextLength: read.integer('max_position_embeddings', defaults.contextLength, 2 ** 24),
-    rope: defaults.rope ?? read.rope(),
+    contextLength: Math.min(contextLength, longScaling?.originalContextLength ?? contextLength),
+    rope,
     tiedEmbeddings: read.boolean('tie_word_embeddings', defaults.tiedEmbeddings ?? false),
     eosIds: read.ids('eos_token_id'),
   } satisfies Partial<ModelConfig>;

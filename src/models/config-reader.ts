@@ -77,6 +77,13 @@ export class ConfigReader {
     return list;
   }
 
+  /** A list of numbers above 0. */
+  numbers(field: string): readonly number[] {
+    const given = this.#json[field];
+    if (Array.isArray(given) && given.every((value) => Number.isFinite(value) && value > 0)) return given;
+    throw this.#malformed(field, 'a list of numbers above 0');
+  }
+
   /** A list with a 0 or 1 for each layer. @param fallback as long as there are layers */
   marks(field: string, fallback: readonly number[]): readonly number[] {
     const given = this.#json[field] ?? fallback;
@@ -117,12 +124,15 @@ export class ConfigReader {
     if (type === 'default') return { theta, ...rotated };
     const known = ropeScalings.find((name) => name === type);
     if (!known) throw this.unsupported(field, `only rotary embeddings of type default, ${ropeScalings.join(', ')} are`);
-    const original = ['original_max_position_embeddings', 'max_position_embeddings'].find((name) => this.#json[name]);
-    return {
-      theta,
-      ...rotated,
-      scaling: readRopeScaling(known, reader, original === undefined ? undefined : this.integer(original)),
+    const length = (...names: string[]) => {
+      const given = names.find((name) => this.#json[name]);
+      return given === undefined ? undefined : this.integer(given);
     };
+    const scaling = readRopeScaling(known, reader, {
+      original: length('original_max_position_embeddings', 'max_position_embeddings'),
+      extended: length('max_position_embeddings'),
+    });
+    return { theta, ...rotated, scaling };
   }
 
   /**

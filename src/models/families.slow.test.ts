@@ -135,6 +135,48 @@ for (const name of withGradients) {
   });
 }
 
+const sizes = { hidden_size: 32, num_attention_heads: 2, vocab_size: 40, intermediate_size: 48, num_hidden_layers: 2 };
+const ministral3 = {
+  ...sizes,
+  model_type: 'ministral3',
+  head_dim: 16,
+  max_position_embeddings: 262_144,
+  rope_parameters: {
+    rope_type: 'yarn',
+    rope_theta: 1e6,
+    factor: 16,
+    original_max_position_embeddings: 16_384,
+    mscale: 1,
+    mscale_all_dim: 1,
+    llama_4_scaling_beta: 0.1,
+  },
+};
+/** As Phi-4-mini's config.json has it. */
+const longrope = { type: 'longrope', long_factor: [9, 9, 9, 9, 9, 9], short_factor: [1, 1, 1.5, 2, 2, 3] };
+const phi3 = {
+  ...sizes,
+  model_type: 'phi3',
+  max_position_embeddings: 131_072,
+  original_max_position_embeddings: 4096,
+  partial_rotary_factor: 0.75,
+  sliding_window: 262_144,
+  rope_scaling: longrope,
+};
+
+test('texts end where Phi-4-mini and Ministral 3 would compute them otherwise', () => {
+  const phi = architectureOf(phi3).config;
+  assert.deepEqual([phi.contextLength, phi.sliding, phi.rope.rotated], [4096, undefined, 12]);
+  const { scaling } = phi.rope;
+  assert.equal(scaling?.type === 'longrope' && scaling.attentionFactor, Math.sqrt(1 + Math.log(32) / Math.log(4096)));
+  const wrapper = { model_type: 'mistral3', text_config: ministral3, vision_config: {} };
+  const { config, json } = architectureOf(wrapper);
+  assert.deepEqual([config.modelType, config.contextLength, config.tiedEmbeddings], ['ministral3', 16_384, true]);
+  assert.deepEqual(json.architectures, ['Ministral3ForCausalLM']);
+  assert.equal(architectureOf({ ...wrapper, tie_word_embeddings: false }).config.tiedEmbeddings, false);
+  const mistral = { ...wrapper, text_config: { ...sizes, model_type: undefined } };
+  assert.equal(architectureOf(mistral).config.modelType, 'mistral');
+});
+
 test('what no family can compute is refused, with what to use instead', () => {
   const config = (name: string) => readJson<Record<string, unknown>>(fixturePath(name), 'config.json');
   const qwen2 = config('tiny-qwen2');
@@ -147,22 +189,28 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ model_type: 'gemma3' }, /gemma3.*images/],
     [{ model_type: 'gemma2' }, /gemma2.*only version 3/],
     [{ model_type: 'gemma4' }, /gemma4.*embeddings of their own/],
-    [{ model_type: 'mistral3' }, /mistral3.*scales attention by position/],
-    [{ model_type: 'ministral3' }, /ministral3.*scales attention by position/],
-    [{ model_type: 'granitemoehybrid' }, /granitemoehybrid.*feed-forward layers are fused/],
-    [{ model_type: 'phi3' }, /phi3.*projections are fused/],
+    [{ model_type: 'mistral3', text_config: { model_type: 'mistral4' } }, /mistral3.*images/],
+    [{ model_type: 'phi4_multimodal' }, /phi4_multimodal.*only the text models/],
+    [{ ...sizes, model_type: 'granitemoehybrid', num_local_experts: 0 }, /layer_types.*Mamba/],
+    [{ ...sizes, model_type: 'granitemoehybrid', num_local_experts: 0, layer_types: ['attention', 'mamba'] }, /Mamba/],
+    [{ ...sizes, model_type: 'granitemoehybrid', layer_types: ['attention', 'attention'] }, /num_local_experts/],
+    [{ ...sizes, model_type: 'ministral3' }, /rope_parameters/],
+    [{ model_type: 'mistral3', text_config: ministral3, quantization_config: { quant_method: 'fp8' } }, /fp8/],
+    [{ ...phi3, rope_scaling: { ...longrope, short_factor: [1, 2, 3] } }, /head_dim.*3 divisors/],
     [{ ...config('tiny-gemma3'), final_logit_softcapping: 30 }, /final_logit_softcapping 30/],
     [{ ...config('tiny-gemma3'), layer_types: ['full_attention', 'chunked_attention', 'full_attention'] }, /chunked/],
     [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
     [
       { ...qwen2, rope_parameters: { rope_type: 'dynamic', rope_theta: 1e6, factor: 4 } },
-      /dynamic.*linear, llama3, yarn/,
+      /dynamic.*linear, llama3, yarn, longrope/,
     ],
     [{ ...qwen2, partial_rotary_factor: 0.5 }, /only rotary embeddings of whole heads/],
   ];
   for (const [json, message] of refused) {
     assert.throws(() => architectureOf(json), { code: 'MODEL_UNSUPPORTED', message, hint: /./ }, String(message));
   }
+  const fp8 = { model_type: 'mistral3', text_config: ministral3, quantization_config: { quant_method: 'fp8' } };
+  assert.throws(() => architectureOf(fp8), { hint: /-BF16/ });
   const accepted: Record<string, unknown>[] = [
     { ...qwen2, ...window, layer_types: ['full_attention', 'full_attention'] },
     { ...qwen2, ...window, sliding_window: 64 },
@@ -211,14 +259,13 @@ test('layers of SmolLM3 that do not rotate are every fourth, or those that a lis
 
 test('OLMo 3 has windows in three of four layers, and scales the rotary embeddings of the others alone', () => {
   const yarn = { rope_type: 'yarn', factor: 8, original_max_position_embeddings: 8192 };
-  const sizes = {
-    hidden_size: 32,
-    num_attention_heads: 2,
-    vocab_size: 40,
-    intermediate_size: 48,
+  const { config } = architectureOf({
+    ...sizes,
+    model_type: 'olmo3',
     num_hidden_layers: 5,
-  };
-  const { config } = architectureOf({ model_type: 'olmo3', ...sizes, rope_theta: 1000, rope_scaling: yarn });
+    rope_theta: 1000,
+    rope_scaling: yarn,
+  });
   assert.deepEqual(config.sliding, {
     window: 4096,
     layers: [true, true, true, false, true],

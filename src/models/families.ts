@@ -3,19 +3,22 @@ import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
 import type { DecoderConfig } from './decoder.ts';
 import { gemma3 } from './gemma3.ts';
-import { granite } from './granite.ts';
+import { granite, granite4 } from './granite.ts';
 import type { ModelFamily } from './layers.ts';
 import { type Lfm2Config, lfm2 } from './lfm2.ts';
 import { llama } from './llama.ts';
+import { ministral3 } from './ministral3.ts';
 import { mistral } from './mistral.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
 import { olmo2 } from './olmo2.ts';
 import { olmo3 } from './olmo3.ts';
+import { phi3 } from './phi3.ts';
 import { assertNotQuantized } from './quantization.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
-import { type Qwen35Config, qwen35, textConfig } from './qwen3-5.ts';
+import { type Qwen35Config, qwen35 } from './qwen3-5.ts';
 import { smollm3 } from './smollm3.ts';
+import { textConfig } from './text-config.ts';
 
 /** The configuration of any family that we have graphs for. */
 export type FamilyConfig = DecoderConfig | Lfm2Config | Qwen35Config;
@@ -31,6 +34,9 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
     olmo2,
     olmo3,
     granite,
+    granitemoehybrid: granite4,
+    ministral3,
+    phi3,
     lfm2,
     qwen3_5_text: qwen35,
   }),
@@ -38,16 +44,17 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
-  [/^granitemoehybrid$/, 'its feed-forward layers are fused, and most variants have recurrent layers; granite is'],
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_next/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
   [/^(gemma3|gemma3n.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
-  [/^gemma4/, 'its layers have embeddings of their own, and share keys and values'],
-  [/^(mistral3|ministral3?)$/, 'it scales attention by position, and its published weights are FP8 or read images'],
-  [/^phi3|^phi4/, 'its projections are fused, and its heads partly rotated'],
+  [
+    /^gemma4/,
+    'its layers have embeddings of their own, heads of several sizes and shared keys and values, and its logits are capped',
+  ],
+  [/^phi4|^phi$/, 'of Phi, only the text models of phi3 are: Phi-3, Phi-3.5 and Phi-4-mini'],
   [/^gemma2?$/, 'of Gemma, only version 3 is'],
-  [/vl|vision|mllama|llava/, 'it reads images'],
+  [/^mistral3$|vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
 

@@ -3,7 +3,6 @@
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
-  concat,
   constant,
   dimensionAt,
   exp,
@@ -23,6 +22,7 @@ import { convolutionState } from './convolution.ts';
 import { deltaState } from './delta-rule.ts';
 import { type Layers, type ModelFamily, normHeads } from './layers.ts';
 import { type DeltaSizes, EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
+import { pairedApart } from './rotation.ts';
 
 export interface Qwen35Config extends ModelConfig {
   /** The width of feed-forward blocks. */
@@ -36,13 +36,6 @@ export interface Qwen35Config extends ModelConfig {
 }
 
 export const qwen35: ModelFamily<Qwen35Config> = { config, parameters, body };
-
-/** The config.json of the text model in that of a model that also reads images. */
-export function textConfig(json: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { model_type: modelType, text_config: text, tie_word_embeddings: tied = false } = json;
-  if (modelType !== 'qwen3_5' || typeof text !== 'object' || text === null) return json;
-  return { ...text, model_type: 'qwen3_5_text', architectures: ['Qwen3_5ForCausalLM'], tie_word_embeddings: tied };
-}
 
 function config(json: Readonly<Record<string, unknown>>): Qwen35Config {
   const read = new ConfigReader(json);
@@ -162,25 +155,6 @@ const gatedAttention: Part = (config, x, layers, layer) => {
   );
   return linear(mul(attended, sigmoid(half(headSize))), 'self_attn.o_proj');
 };
-
-/**
- * Reorders the numbers of each head of a query or key, which leaves their products as they are. Only the first r rotate, and their pairs are r/2 apart;
- * attention rotates whole heads, whose pairs are half a head apart, and does not turn those behind the first r/2.
- */
-function pairedApart(x: Tensor, heads: number, { headSize, rope }: Qwen35Config): Tensor {
-  const rotated = rope.rotated ?? headSize;
-  if (rotated === headSize) return x;
-  const perHead = reshape(x, [dimensionAt(x, 0), heads, headSize]);
-  const [middle, still] = [rotated / 2, (headSize - rotated) / 2];
-  const part = (start: number, end: number) => slice(perHead, 2, start, end);
-  const parts = [
-    part(0, middle),
-    part(rotated, rotated + still),
-    part(middle, rotated),
-    part(rotated + still, headSize),
-  ];
-  return reshape(concat(parts as [Tensor, ...Tensor[]], 2), x.shape);
-}
 
 const gatedDeltaNet: Part = (config, x, layers, layer) => {
   const { deltaRule, convolutionLength, rmsNormEpsilon } = config;

@@ -5,6 +5,7 @@ interface FieldReader {
   number(field: string, fallback?: number): number;
   positive(field: string, fallback?: number): number;
   integer(field: string, fallback?: number): number;
+  numbers(field: string): readonly number[];
   boolean(field: string, fallback: boolean): boolean;
 }
 
@@ -17,7 +18,7 @@ export interface RopeSettings {
   readonly scaling?: RopeScaling;
 }
 
-export type RopeScaling = LinearScaling | Llama3Scaling | YarnScaling;
+export type RopeScaling = LinearScaling | Llama3Scaling | YarnScaling | LongScaling;
 
 /** Linear scaling, which divides all frequencies by the factor: Chen et al. 2023, arXiv:2306.15595. */
 interface LinearScaling {
@@ -53,41 +54,65 @@ interface YarnScaling {
   readonly truncate: boolean;
 }
 
+/**
+ * LongRoPE (Ding et al. 2024, arXiv:2402.13753), with a divisor for each lane's frequency. Texts that are longer than the original context have other
+ * divisors, all their tokens too; such texts are not supported.
+ */
+interface LongScaling {
+  readonly type: 'longrope';
+  readonly divisors: readonly number[];
+  readonly originalContextLength: number;
+  /** The factor of all cosines and sines. */
+  readonly attentionFactor: number;
+}
+
+/** What the rest of config.json says about lengths. */
+interface ContextLengths {
+  /** Before the extension, if the fields of the scaling do not say it. */
+  readonly original: number | undefined;
+  /** After it. */
+  readonly extended: number | undefined;
+}
+
 const readers = {
   linear: (read) => ({ type: 'linear', factor: read.positive('factor') }),
-  llama3: (read, contextLength) => ({
+  llama3: (read, { original }) => ({
     type: 'llama3',
     factor: read.positive('factor'),
     lowFrequencyFactor: read.number('low_freq_factor'),
     highFrequencyFactor: read.number('high_freq_factor'),
-    originalContextLength: read.integer('original_max_position_embeddings', contextLength),
+    originalContextLength: read.integer('original_max_position_embeddings', original),
   }),
-  yarn: (read, contextLength) => {
+  yarn: (read, { original }) => {
     const factor = read.positive('factor');
     return {
       type: 'yarn',
       factor,
       betaFast: read.positive('beta_fast', 32),
       betaSlow: read.positive('beta_slow', 1),
-      originalContextLength: read.integer('original_max_position_embeddings', contextLength),
+      originalContextLength: read.integer('original_max_position_embeddings', original),
       attentionFactor: read.positive('attention_factor', yarnAttention(factor, read)),
       truncate: read.boolean('truncate', true),
     };
   },
-} satisfies Record<string, (read: FieldReader, contextLength: number | undefined) => RopeScaling>;
+  longrope: (read, { original, extended }) => {
+    const originalContextLength = read.integer('original_max_position_embeddings', original);
+    const factor = read.positive('factor', (extended ?? originalContextLength) / originalContextLength);
+    const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(originalContextLength));
+    return {
+      type: 'longrope',
+      divisors: read.numbers('short_factor'),
+      originalContextLength,
+      attentionFactor: read.positive('attention_factor', usual),
+    };
+  },
+} satisfies Record<string, (read: FieldReader, lengths: ContextLengths) => RopeScaling>;
 
 export const ropeScalings = Object.keys(readers) as readonly (keyof typeof readers)[];
 
-/**
- * Reads the fields of a scaling of the given type. Throws `MODEL_CONFIG_INVALID`.
- * @param contextLength the length before the extension, if the fields do not say it
- */
-export function readRopeScaling(
-  type: keyof typeof readers,
-  read: FieldReader,
-  contextLength: number | undefined,
-): RopeScaling {
-  return readers[type](read, contextLength);
+/** Reads the fields of a scaling of the given type. Throws `MODEL_CONFIG_INVALID`. */
+export function readRopeScaling(type: keyof typeof readers, read: FieldReader, lengths: ContextLengths): RopeScaling {
+  return readers[type](read, lengths);
 }
 
 /** The factor of cosines and sines in YaRN, §3.4; DeepSeek's models weight it by mscale. */
@@ -100,12 +125,26 @@ function yarnAttention(factor: number, read: FieldReader): number {
 /** The factor of a lane's frequency. @param lane of headSize / 2 */
 export function frequencyFactor({ theta, scaling }: RopeSettings, lane: number, headSize: number): number {
   if (!scaling) return 1;
+  if (scaling.type === 'longrope') return 1 / scaling.divisors[lane]!;
   const kept = keptShare(scaling, theta, lane, headSize);
   return kept + (1 - kept) / scaling.factor;
 }
 
+/** A lane's frequency in radians a position, rounded where PyTorch rounds: at position 8000 its last bit turns a lane by up to 5e-4 radians. */
+export function laneFrequency(rope: RopeSettings, lane: number, headSize: number): number {
+  const power = Math.fround(rope.theta ** Math.fround((2 * lane) / headSize));
+  if (rope.scaling?.type === 'longrope')
+    return Math.fround(1 / Math.fround(Math.fround(rope.scaling.divisors[lane]!) * power));
+  return Math.fround(frequencyFactor(rope, lane, headSize) * Math.fround(1 / power));
+}
+
+/** The factor of all cosines and sines. */
+export function rotationStrength({ scaling }: RopeSettings): number {
+  return scaling && 'attentionFactor' in scaling ? scaling.attentionFactor : 1;
+}
+
 /** How much of a frequency is kept: 1 for all, 0 if it is divided by the factor. */
-function keptShare(scaling: RopeScaling, theta: number, lane: number, headSize: number): number {
+function keptShare(scaling: Exclude<RopeScaling, LongScaling>, theta: number, lane: number, headSize: number): number {
   if (scaling.type === 'linear') return 0;
   const { originalContextLength } = scaling;
   if (scaling.type === 'llama3') {

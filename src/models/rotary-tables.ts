@@ -4,7 +4,7 @@ import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
 import { input } from '../tensor/ops.ts';
 import type { ModelConfig } from './model-config.ts';
-import { frequencyFactor, type RopeSettings } from './rope-settings.ts';
+import { laneFrequency, type RopeSettings, rotationStrength } from './rope-settings.ts';
 
 /** Tables that layers have in common. */
 interface NamedTables {
@@ -50,18 +50,16 @@ export function rotaryValues(config: ModelConfig, positions: number): Map<string
   return values;
 }
 
-/** Frequencies and angles are rounded to float32 as PyTorch's are. Lanes behind those that rotate are not turned. */
+/** Angles are rounded to float32 as PyTorch's are. Lanes behind those that rotate are not turned. */
 function tableValues(rope: RopeSettings | undefined, headSize: number, positions: number) {
   const half = headSize / 2;
   const cos = new Float32Array(positions * half).fill(1);
   const sin = new Float32Array(positions * half);
   if (rope === undefined) return { cos, sin };
-  const strength = rope.scaling?.type === 'yarn' ? rope.scaling.attentionFactor : 1;
+  const strength = rotationStrength(rope);
   const rotated = rope.rotated ?? headSize;
   for (let lane = 0; lane < rotated / 2; lane++) {
-    // Rounded where PyTorch rounds: at position 8000 a frequency that is off by its last bit turns a lane by up to 5e-4 radians.
-    const power = Math.fround(rope.theta ** Math.fround((2 * lane) / rotated));
-    const frequency = Math.fround(frequencyFactor(rope, lane, rotated) * Math.fround(1 / power));
+    const frequency = laneFrequency(rope, lane, rotated);
     for (let position = 0; position < positions; position++) {
       const angle = Math.fround(position * frequency);
       cos[position * half + lane] = Math.cos(angle) * strength;

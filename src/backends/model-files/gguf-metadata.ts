@@ -104,10 +104,9 @@ function llama3Settings({ scaling }: RopeSettings): GgufMetadata {
 }
 
 function scaling({ scaling }: RopeSettings): GgufMetadata {
-  if (!scaling || scaling.type === 'llama3') return {};
-  const { type, factor } = scaling;
-  const common = { 'rope.scaling.type': type, 'rope.scaling.factor': float32(factor) };
-  if (type === 'linear') return common;
+  if (!scaling || scaling.type === 'llama3' || scaling.type === 'longrope') return {};
+  const common = { 'rope.scaling.type': scaling.type, 'rope.scaling.factor': float32(scaling.factor) };
+  if (scaling.type === 'linear') return common;
   return {
     ...common,
     'rope.scaling.original_context_length': scaling.originalContextLength,
@@ -156,6 +155,7 @@ function assertKnown(
   }
   if (architecture === 'smollm3' && !isEvery(unrotated!, 4, true))
     refuse('no_rope_layers', 'must be every fourth layer');
+  if (rope.scaling?.type === 'longrope') refuse('rope_scaling', 'has divisors for each frequency');
   if (rope.scaling?.type === 'yarn') {
     const { attentionFactor, factor, truncate } = rope.scaling;
     const usual = Math.abs(attentionFactor - (factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1)) < 1e-6;

@@ -176,9 +176,9 @@ const damages: Damage[] = [
   ],
   [
     'newer stretched positions',
-    having({ rope_parameters: { rope_type: 'longrope', rope_theta: 1 } }),
+    having({ rope_parameters: { rope_type: 'proportional', rope_theta: 1 } }),
     'MODEL_UNSUPPORTED',
-    /longrope/,
+    /proportional/,
   ],
   [
     'wider than its weights',

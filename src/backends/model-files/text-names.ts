@@ -1,11 +1,13 @@
 // Names of weights in files of models that also read images, whose text model is a part: those of the text model alone.
 import type { TensorFile } from '../../formats/tensor-file.ts';
 
-const inside = /(^|\.)model\.language_model\./;
+/** `model.language_model.layers…`, or, in older files, `language_model.model.layers…` and `language_model.lm_head…`. */
+const inside = /(^|\.)(?:model\.language_model|language_model\.model)\./;
+const output = /(^|\.)language_model\.lm_head\./;
 
-/** A file whose tensors `model.language_model.…` are called `model.…`, as they are of the text model alone; adapters of them, too. */
+/** A file whose tensors within a model that also reads images are called as they are of the text model alone, `model.…`; adapters of them, too. */
 export function withTextNames<File extends TensorFile>(file: File): File {
-  const names = new Map([...file.tensors.keys()].map((name) => [name.replace(inside, '$1model.'), name]));
+  const names = new Map([...file.tensors.keys()].map((name) => [textName(name), name]));
   const stored = (name: string) => names.get(name) ?? name;
   return {
     ...file,
@@ -15,8 +17,14 @@ export function withTextNames<File extends TensorFile>(file: File): File {
   };
 }
 
+function textName(name: string): string {
+  return name.replace(inside, '$1model.').replace(output, '$1lm_head.');
+}
+
 /** Parts of a model that its text model does not need, by the beginnings of their names: the vision tower, and layers that predict further tokens. */
 export function partsLeftOut(names: Iterable<string>): string[] {
-  const parts = [...names].map((name) => /^(?:model\.)?(visual|mtp)\./.exec(name)?.[1]);
+  const parts = [...names].map(
+    (name) => /^(?:model\.)?(visual|vision_tower|multi_modal_projector|mtp)\./.exec(name)?.[1],
+  );
   return [...new Set(parts.filter((part) => part !== undefined))].sort();
 }
