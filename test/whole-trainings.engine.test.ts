@@ -125,6 +125,7 @@ async function openModel(config: Config): Promise<TrainableModel> {
       completions: config.prompts_per_step * config.num_generations,
       scoresReference: config.beta > 0,
       klEstimator: config.kl_estimator,
+      lossType: config.loss_type,
     });
   }
   const { model } = await nativeBackend.open(config);

@@ -9,6 +9,9 @@ KL_ESTIMATORS = {
 # Losses that TRL divides by the tokens of the whole step. It divides the others by tokens or sequences of a micro-batch.
 BY_TOKENS_OF_STEP = ("cispo", "dapo", "vespo")
 
+# Losses that TRL divides by the rows of a micro-batch.
+BY_ROWS = ("grpo", "sapo", "dr_grpo", "luspo")
+
 
 def kl_penalty(trainer, inputs, logprobs):
     """This micro-batch's share of beta · KL, each token weighed as TRL weighs it. Adds to TRL's metrics as TRL does for its own estimator."""

@@ -33,6 +33,8 @@ class StepwiseTrainer(GRPOTrainer):
         # The rows of the step, of all processes, and this process's share of them.
         self._rows = []
         self._share = []
+        # How many times the rows of a step there are.
+        self._times = 1
         # Whether the step is supervised.
         self._supervised = False
         # For each row of the micro-batch, its position in this process's share.
@@ -72,7 +74,7 @@ class StepwiseTrainer(GRPOTrainer):
         return result
 
     def request(self, rows, learning_rate, supervised):
-        """One optimiser step. `rows`: the sequences to learn from, the same number in every step; None for another step with the last ones.
+        """One optimiser step. `rows`: the sequences to learn from, a multiple of the rows of a step; None for another step with the last ones.
         `supervised`: whether to learn the completions themselves, whatever their advantages."""
         self._requests.put((rows, learning_rate, supervised))
         return self.ready()
@@ -94,11 +96,13 @@ class StepwiseTrainer(GRPOTrainer):
         if request is None:
             raise Stopped
         rows, learning_rate, self._supervised = request
-        self._outcome = {"logprobs": [[]] * (self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)}
         if rows is not None:
             self._rows = rows
+            self._times = len(rows) // self.args.generation_batch_size
             # These two are TRL's: it counts micro-batches, and keeps rows for several steps. Reset, it asks for rows again.
             self._step, self._buffered_inputs = 0, None
+        share = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps * self._times
+        self._outcome = {"logprobs": [[]] * share}
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
@@ -110,6 +114,8 @@ class StepwiseTrainer(GRPOTrainer):
         return {column: [row[key] for row in self._share] for column, key in columns.items()}
 
     def _generate_and_score_completions(self, inputs):
+        # TRL splits what it gets into its micro-batches, which are larger for a larger step.
+        inputs = inputs * self._times
         with self._with_beta(0.0 if self._supervised else self.beta):
             output = super()._generate_and_score_completions(inputs)
         advantages = output["advantages"]
@@ -126,6 +132,11 @@ class StepwiseTrainer(GRPOTrainer):
     def _loss(self, model, inputs):
         if self._supervised:
             return self._supervised_loss(model, inputs)
+        loss = self._grpo_loss(model, inputs)
+        # A mean over more rows, of one step's rollouts.
+        return loss * self._times if self.loss_type in objectives.BY_ROWS else loss
+
+    def _grpo_loss(self, model, inputs):
         self._learnt = inputs["row"].tolist()
         if self.beta == 0.0 or self.kl_estimator not in objectives.KL_ESTIMATORS:
             return super()._compute_loss(model, inputs)

@@ -55,6 +55,7 @@ for (const settings of [
         completions: sequences.length,
         scoresReference: config.beta > 0,
         klEstimator: config.kl_estimator,
+        lossType: config.loss_type,
       });
       if (config.adapter === null) for (const model of [native.model, trl]) await model.load(stepAdapter);
     });

@@ -11,7 +11,7 @@ import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import type { TrainingSequence, UpdateResult } from '../../training-model.ts';
+import { type TrainingSequence, trainedCount, type UpdateResult } from '../../training-model.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 import type { TrainableModel } from '../backend.ts';
 import { backend as nativeBackend } from '../native/native-backend.ts';
@@ -66,9 +66,10 @@ async function openBoth(
   const native = (await nativeBackend.open(config)).model;
   const trl = await openTrlModel(worker, {
     open: await openArguments(config, model),
-    completions: sequences.length,
+    completions: config.prompts_per_step * config.num_generations,
     scoresReference: config.beta > 0,
     klEstimator: config.kl_estimator,
+    lossType: config.loss_type,
   });
   return { native, trl };
 }
@@ -141,6 +142,35 @@ for (const [i, settings] of penalties.entries()) {
     const again = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: first.logprobs[i]! }));
     await compareStep(both, (model) => model.update({ sequences: again }, options));
     await compareWeights(both, `penalty-${i}`, 'adapter_model.safetensors');
+  });
+}
+
+/** Two rollouts of two branches, and two of one: more sequences than a step of four completions has rows. */
+const branches = sequences.map((sequence, i) => {
+  if (i > 3) return sequence;
+  const rolloutTokens = trainedCount(sequence) + trainedCount(sequences[i ^ 1]!);
+  return { ...sequence, advantage: sequences[i & 2]!.advantage, rolloutTokens };
+});
+for (const settings of [
+  { loss_type: 'grpo' },
+  { loss_type: 'grpo', trl: { per_device_train_batch_size: 1 } },
+  { loss_type: 'sapo' },
+  { loss_type: 'dr_grpo', trl: { per_device_train_batch_size: 2 } },
+  { loss_type: 'luspo', importance_sampling_level: 'sequence' },
+  { loss_type: 'dapo', trl: { per_device_train_batch_size: 2 } },
+  { loss_type: 'bnpo' },
+  { loss_type: 'cispo', epsilon_high: 5 },
+] as const satisfies ConfigInput[]) {
+  test(`a rollout of several branches counts as one: two steps of ${JSON.stringify(settings)}`, async (t) => {
+    const both = await openBoth({ ...adapters, ...settings, num_generations: 2 });
+    t.after(() => both.native.dispose());
+    for (const model of [both.native, both.trl]) await model.load(stepAdapter, { weightsOnly: true });
+    const first = await compareStep(both, (model) => model.update({ sequences: branches }, options));
+    assert.ok(first.metrics.grad_norm! > 0.01);
+    const again = branches.map((sequence, i) => ({ ...sequence, oldLogprobs: first.logprobs[i]! }));
+    await compareStep(both, (model) => model.update({ sequences: again }, options));
+    // A step of four sequences after those of six.
+    await compareStep(both, (model) => model.update({ sequences: sequences.slice(0, 4) }, options));
   });
 }
 

@@ -1,6 +1,7 @@
 // Steps in the form that TRL needs.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { LossType } from '../../grpo/loss-settings.ts';
 import type { TrainingSequence } from '../../training-model.ts';
 import { stepRows } from './step-rows.ts';
 
@@ -12,7 +13,7 @@ const sequence = (completionIds: readonly number[]): TrainingSequence => ({
 });
 
 test('a step is filled up with rows from which nothing is learnt', () => {
-  const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4);
+  const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4, 'dapo');
   assert.deepEqual(rows[0], {
     prompt_ids: [1, 4],
     completion_ids: [8, 2, 9],
@@ -25,6 +26,10 @@ test('a step is filled up with rows from which nothing is learnt', () => {
   assert.deepEqual(rows.slice(2), [empty, empty]);
 });
 
-test('more sequences than a step has rows are refused', () => {
-  assert.throws(() => stepRows([sequence([7]), sequence([8])], 1), { code: 'BATCH_TOO_LARGE' });
+test('more sequences than a step has completions make twice its rows, and share the weight of their rollout', () => {
+  const branches = [sequence([7, 8, 9]), sequence([8])].map((branch) => ({ ...branch, rolloutTokens: 4 }));
+  const advantages = (lossType: LossType) =>
+    stepRows([...branches, sequence([6])], 2, lossType).map(({ advantage }) => advantage);
+  assert.deepEqual(advantages('grpo'), [0.375, 0.125, 0.5, 0]);
+  assert.deepEqual(advantages('dapo'), [0.5, 0.5, 0.5, 0]);
 });

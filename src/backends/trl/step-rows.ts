@@ -1,6 +1,7 @@
-// The rows of one step for TRL, which needs the same number in every step: missing rows are filled up with rows without trained tokens.
-import { GradusError } from '../../errors.ts';
-import type { TrainingSequence } from '../../training-model.ts';
+// The rows of one step for TRL, which needs the same number in every step, or a multiple of it where rollouts have several branches: missing rows are filled
+// up with rows without trained tokens.
+import type { LossType } from '../../grpo/loss-settings.ts';
+import { type TrainingSequence, trainedCount } from '../../training-model.ts';
 
 export interface StepRow {
   readonly prompt_ids: readonly number[];
@@ -11,24 +12,38 @@ export interface StepRow {
   readonly advantage: number;
 }
 
-/** @param count the number of completions in a step */
-export function stepRows(sequences: readonly TrainingSequence[], count: number): StepRow[] {
-  const missing = count - sequences.length;
-  if (missing < 0) {
-    throw new GradusError('BATCH_TOO_LARGE', `a step of TRL holds ${count} sequences, not ${sequences.length}`, {
-      hint: 'an agent whose calls branch makes a sequence of each branch: choose backend native, or train on fewer of its calls',
-    });
-  }
+/** The losses in which every row is the mean over its own tokens. */
+const rowMeans: readonly LossType[] = ['grpo', 'sapo'];
+
+/**
+ * @param count the number of completions in a step
+ * @returns so many rows, or a multiple
+ */
+export function stepRows(sequences: readonly TrainingSequence[], count: number, lossType: LossType): StepRow[] {
+  const missing = Math.ceil(sequences.length / count) * count - sequences.length;
+  const isRowMean = rowMeans.includes(lossType);
   const { promptIds } = sequences[0]!;
   const empty: StepRow = { prompt_ids: promptIds, completion_ids: [0], mask: [0], logprobs: [0], advantage: 0 };
-  return [...sequences.map(rowOf), ...new Array<StepRow>(missing).fill(empty)];
+  return [
+    ...sequences.map((sequence) => rowOf(sequence, isRowMean ? shareOfRollout(sequence) : 1)),
+    ...new Array<StepRow>(missing).fill(empty),
+  ];
 }
 
-function rowOf({ promptIds, completionIds, mask, samplerLogprobs, advantage }: TrainingSequence): StepRow {
+/** The part of its rollout's tokens that a sequence has. These losses are proportional to the advantage, so that it can carry the weight. */
+function shareOfRollout(sequence: TrainingSequence): number {
+  const own = trainedCount(sequence);
+  return own === 0 ? 1 : own / (sequence.rolloutTokens ?? own);
+}
+
+function rowOf(
+  { promptIds, completionIds, mask, samplerLogprobs, advantage }: TrainingSequence,
+  weight: number,
+): StepRow {
   return {
     prompt_ids: promptIds,
     completion_ids: completionIds,
-    advantage,
+    advantage: advantage * weight,
     mask: mask.map((isTrained) => (isTrained ? 1 : 0)),
     logprobs: samplerLogprobs ?? completionIds.map(() => 0),
   };

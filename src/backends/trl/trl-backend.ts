@@ -40,6 +40,7 @@ export const backend: Backend = {
         completions: config.prompts_per_step * config.num_generations,
         scoresReference: config.beta > 0,
         klEstimator: config.kl_estimator,
+        lossType: config.loss_type,
       });
       const { versions } = await worker.hello;
       return {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
-import type { KlEstimator } from '../../grpo/loss-settings.ts';
+import type { KlEstimator, LossType } from '../../grpo/loss-settings.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { NotFiniteError } from '../../loop/not-finite.ts';
 import { assertSequences } from '../../loop/protocol-checks.ts';
@@ -32,6 +32,7 @@ export interface TrlModelOptions {
   /** Whether TRL measures the KL divergence from the reference itself. */
   readonly scoresReference: boolean;
   readonly klEstimator: KlEstimator;
+  readonly lossType: LossType;
 }
 
 interface WhatIsTrained {
@@ -122,7 +123,8 @@ export class TrlModel implements TrainableModel {
     { learningRate, isNew, supervised }: { learningRate: number; isNew: boolean; supervised: boolean },
   ): Promise<UpdateResult> {
     assertSequences(sequences, this.contextLength);
-    const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
+    const { completions, lossType } = this.#options;
+    const rows = isNew ? stepRows(sequences, completions, lossType) : null;
     const params = { rows, learning_rate: learningRate, supervised };
     const { metrics, logprobs } = await this.#ask(updated, 'update', params).catch((error: GradusError) => {
       const what = notFinite[error.code];
