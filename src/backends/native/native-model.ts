@@ -6,31 +6,25 @@ import { defaultLossSettings } from '../../grpo/loss-settings.ts';
 import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Architecture } from '../../models/families.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
-import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
-import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
-import { batchInvariantKernels, kernelOptions } from './kernel-options.ts';
+import { type GraphParts, learnerOptions, openPolicy, rolloutDtypeOf } from './graph-parts.ts';
+import { kernelOptions } from './kernel-options.ts';
 import { assertNativeOptions, type NativeModelOptions } from './native-options.ts';
 import { free } from './placement.ts';
-import { CACHE_BUDGET } from './planning/memory-plan.ts';
-import { cacheType, type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
-import { DecodingSession } from './sampling/decoding-session.ts';
-import { NativePolicy } from './sampling/native-policy.ts';
-import { rolloutWeights } from './sampling/rollout-weights.ts';
-import { SamplingSession } from './sampling/sampling-session.ts';
+import type { RolloutDtype } from './rollout-dtype.ts';
+import type { NativePolicy } from './sampling/native-policy.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 import { initializeAdapters, readTrained } from './trained-values.ts';
 import { Learner, Scorer } from './training/learner.ts';
-import { microBatchLimits } from './training/micro-batches.ts';
 import type { Objective } from './training/objective.ts';
 import { AdamW, defaultAdamW } from './training/optimizer.ts';
 
@@ -85,6 +79,7 @@ class OnnxRuntimeModel implements NativeModel {
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
   readonly #frozen: FrozenWeights;
+  readonly #parts: GraphParts;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
@@ -114,6 +109,7 @@ class OnnxRuntimeModel implements NativeModel {
     this.#values = values;
     this.#frozen = frozen;
     const { layout } = values;
+    this.#parts = { options, architecture, trained, frozen, layout };
     this.#gradients = new Arena(layout);
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
@@ -140,7 +136,7 @@ class OnnxRuntimeModel implements NativeModel {
 
   async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
     this.#assertSequences(sequences);
-    this.#scorer ??= new Scorer(this.#trainingOptions(), 'logprobs');
+    this.#scorer ??= new Scorer(learnerOptions(this.#parts), 'logprobs');
     const scorer = this.#scorer;
     if (weights === 'current') return scorer.score(sequences, this.#values);
     this.#reference ??= this.#readReference();
@@ -184,43 +180,12 @@ class OnnxRuntimeModel implements NativeModel {
   }
 
   #openPolicy(): NativePolicy {
-    const customOperators = hasCustomOperators(this.#options);
-    const { packing, rounded, quantized, copies } = rolloutWeights(this.rolloutDtype, {
-      architecture: this.architecture,
-      trained: this.#trained,
-      values: this.#values,
-      frozen: this.#frozen,
-      customOperators,
-    });
-    if (copies) this.#quantizedCopies = copies;
-    const { config } = this.architecture;
-    const decoding = (batchInvariant: boolean) =>
-      new DecodingSession({
-        architecture: this.architecture,
-        graph: {
-          ...this.#graphOptions(),
-          ...quantized,
-          cacheType: cacheType(this.rolloutDtype, config, customOperators),
-        },
-        frozen: new Map([...this.#frozen.tensors, ...(copies ?? []), ...(rounded ?? [])]),
-        values: this.#values,
-        session: {
-          ...this.#sessionOptions(),
-          // Only ONNX Runtime's operators read quantized copies.
-          ...(batchInvariant && !quantized && batchInvariantKernels(this.#options)),
-          ...packing,
-          batchInvariant,
-        },
-      });
-    const version = () => this.#version;
-    return new NativePolicy({
-      config,
-      contextLength: config.contextLength,
-      open: ({ batchInvariant }) =>
-        new SamplingSession({ open: () => decoding(batchInvariant), ...(rounded && { version }) }),
+    const { policy, copies } = openPolicy(this.#parts, this.#values, {
       updated: () => this.#updated,
-      cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
+      version: () => this.#version,
     });
+    this.#quantizedCopies = copies;
+    return policy;
   }
 
   /** The trained parameters at the start: the original weights, the given adapter, or one that changes nothing. */
@@ -243,7 +208,7 @@ class OnnxRuntimeModel implements NativeModel {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
     this.#assertSequences(batch.sequences);
     assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
-    const learner = this.#learners.get(objective) ?? new Learner({ ...this.#trainingOptions(), objective });
+    const learner = this.#learners.get(objective) ?? new Learner({ ...learnerOptions(this.#parts), objective });
     this.#learners.set(objective, learner);
     const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients, {
       entropyCoefficient: this.#entropyControl.applied,
@@ -258,8 +223,7 @@ class OnnxRuntimeModel implements NativeModel {
   }
 
   get rolloutDtype(): RolloutDtype {
-    const model = { customOperators: hasCustomOperators(this.#options), whole: this.#trained.whole };
-    return rolloutDtype(this.#options.rolloutDtype ?? 'float32', model);
+    return rolloutDtypeOf(this.#parts);
   }
 
   /** Sampling checks its prompts itself, but completions of supervised stages are not sampled. */
@@ -270,44 +234,6 @@ class OnnxRuntimeModel implements NativeModel {
       assertTokensKnown(promptIds, vocabularySize);
       assertTokensKnown(completionIds, vocabularySize);
     }
-  }
-
-  /** Options that the graphs of training and of sampling have in common. */
-  #graphOptions() {
-    return {
-      ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
-      asStored: this.#frozen.asStored,
-      positions: this.architecture.config.contextLength,
-    };
-  }
-
-  #sessionOptions() {
-    const { threads, kernels } = this.#options;
-    return {
-      device: this.#values.layout.device,
-      ...(threads !== undefined && { threads }),
-      ...(kernels !== undefined && { kernels }),
-    };
-  }
-
-  #trainingOptions() {
-    const trainsOutput = trainsOutputLayer(this.architecture, this.#values.layout.entries);
-    const customOperators = hasCustomOperators(this.#options);
-    const packing = this.#options.matmulPrecision === 'medium' ? ('each_run_rounded' as const) : ('each_run' as const);
-    return {
-      ...this.#graphOptions(),
-      architecture: this.architecture,
-      frozen: this.#frozen.tensors,
-      session: { ...this.#sessionOptions(), packing },
-      temperature: this.#options.temperature,
-      dropout: this.#options.lora?.dropout ?? 0,
-      layout: this.#values.layout,
-      limits:
-        this.#options.memory?.limits ??
-        microBatchLimits(this.architecture, { avoidsLogits: avoidsLogits({ customOperators, trainsOutput }) }),
-      recompute: this.#options.memory?.recompute ?? false,
-      trainsOutput,
-    };
   }
 
   #checkpointParts(): CheckpointParts {

@@ -10,6 +10,7 @@ import type { HostTensor } from '../../../runtime/tensor.ts';
 import { countRollouts, type TrainingSequence, trainedCount } from '../../../training-model.ts';
 import type { RunTensors } from '../run-tensors.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
+import { settingInput, type TokenObjective, type TokenSequence, tokenInput } from './objective.ts';
 
 /** What all micro-batches of an optimiser step share. */
 export interface StepInputs {
@@ -103,10 +104,15 @@ function tokenRows({ segments, rows }: MicroBatch) {
 }
 
 /** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
-function trainedTokens({ segments, slots, paths, sizes }: MicroBatch, sequences: readonly TrainingSequence[]) {
+function trainedTokens(
+  { segments, slots, paths, sizes }: MicroBatch,
+  sequences: readonly (TrainingSequence & Partial<Pick<TokenSequence, 'targetIds'>>)[],
+) {
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
+  // Sequences with targets of their own score all of their tokens, so those that several share are scored once.
+  const known = new Map<string, number>();
   for (const [slot, index] of slots.entries()) {
     const sequence = index === undefined ? undefined : sequences[index]!;
     const rows = paths[slot]!.flatMap((segment) => {
@@ -114,11 +120,19 @@ function trainedTokens({ segments, slots, paths, sizes }: MicroBatch, sequences:
       return tokens.map((_, i) => row + i);
     });
     for (let c = 0; c < sizes.C; c++) {
-      const isTrained = sequence?.mask[c];
-      places.push(isTrained ? targets.length : undefined);
-      if (!isTrained) continue;
-      sources.push(rows[sequence.promptIds.length + c - 1]!);
-      targets.push(sequence.completionIds[c]!);
+      if (!sequence?.mask[c]) {
+        places.push(undefined);
+        continue;
+      }
+      const source = rows[sequence.promptIds.length + c - 1]!;
+      const target = (sequence.targetIds ?? sequence.completionIds)[c]!;
+      const key = `${source} ${target}`;
+      const place = (sequence.targetIds && known.get(key)) ?? targets.length;
+      places.push(place);
+      if (place < targets.length) continue;
+      if (sequence.targetIds) known.set(key, place);
+      sources.push(source);
+      targets.push(target);
     }
   }
   return { sources, targets, places: places.map((place) => place ?? targets.length) };
@@ -153,6 +167,26 @@ export function lossInputs(
     ['total_sequences', run.floats([], [sequences.filter(({ mask }) => mask.includes(true)).length])],
     ['total_rollouts', run.floats([], [countRollouts(sequences)])],
     ['total_entropy_tokens', run.floats([], [countTokens(entropyMasks ?? [])])],
+  ];
+}
+
+/** The inputs of a `TokenObjective`; 0 at padding. */
+export function tokenInputs(
+  { slots, sizes: { C } }: MicroBatch,
+  sequences: readonly TokenSequence[],
+  objective: TokenObjective,
+  settings: Readonly<Record<string, number>>,
+  run: RunTensors,
+): [string, HostTensor][] {
+  return [
+    ...objective.inputs.map((name): [string, HostTensor] => {
+      const numbers = new Float32Array(slots.length * C);
+      for (const [slot, index] of slots.entries()) {
+        if (index !== undefined) numbers.set(sequences[index]!.inputs[name]!, slot * C);
+      }
+      return [tokenInput(name), run.floats([slots.length, C], numbers)];
+    }),
+    ...objective.settings.map((name): [string, HostTensor] => [settingInput(name), run.floats([], [settings[name]!])]),
   ];
 }
 

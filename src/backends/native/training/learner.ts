@@ -4,23 +4,23 @@ import { foldMetrics } from '../../../grpo/loss-metrics.ts';
 import type { Architecture } from '../../../models/families.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
 import { trainingGraph } from '../../../models/training-graph.ts';
-import type { AnyTensor } from '../../../runtime/tensor.ts';
+import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
 import type { StorageFormat, Tensor } from '../../../tensor/graph.ts';
-import { add, input } from '../../../tensor/ops.ts';
-import type { Shape } from '../../../tensor/shape.ts';
 import type { TrainingSequence } from '../../../training-model.ts';
 import { Arena, type ArenaLayout } from '../arena.ts';
 import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from '../compiled-graph.ts';
 import { bindInputs, RunTensors } from '../run-tensors.ts';
-import { ArenaGraph } from './arena-graph.ts';
-import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
+import { ArenaSum } from './arena-sum.ts';
+import { dropoutInputs, layoutInputs, lossInputs, tokenInputs } from './learner-inputs.ts';
 import { type Layout, type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import {
   gradientName,
+  isTokenObjective,
   keptFraction,
   lossOutputs,
   METRIC,
   type Objective,
+  type TokenSequence,
   teaches,
   trainingOutputs,
 } from './objective.ts';
@@ -53,6 +53,19 @@ export interface PassResult {
   readonly logprobs: number[][];
 }
 
+/** The inputs of the loss for a micro-batch. */
+type LossInputs = (part: MicroBatch, run: RunTensors) => [string, HostTensor][];
+
+interface Pass {
+  readonly sequences: readonly TrainingSequence[];
+  readonly values: Arena;
+  readonly lossOf: LossInputs;
+  /** Seeds dropout. */
+  readonly seed: number;
+  /** Where gradients go. @default none are computed */
+  readonly into: Arena | undefined;
+}
+
 /** Computes gradients and metrics of one objective. */
 export class Learner {
   readonly #options: LearnerOptions;
@@ -60,7 +73,7 @@ export class Learner {
   /** The training graph without gradients, for micro-batches that contribute none; compiled on first use. */
   #measuring: CompiledGraph | undefined;
   readonly #metricNames: readonly string[];
-  readonly #accumulator: ArenaGraph;
+  readonly #sum: ArenaSum;
   /** Computes entropies, which losses with `top_entropy_quantile` need before the first micro-batch. */
   readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
@@ -71,7 +84,7 @@ export class Learner {
     const outputs = trainingOutputs(graphOptions(options), names);
     this.#metricNames = Object.keys(outputs).filter((name) => name.startsWith(METRIC));
     this.#training = compile(outputs, options, 'training step');
-    this.#accumulator = new ArenaGraph('gradient sum', options.layout, sumGraph);
+    this.#sum = new ArenaSum(options.layout);
     if (keptFraction(options.objective) < 1) this.#entropies = new Scorer(options, 'entropy');
   }
 
@@ -87,18 +100,48 @@ export class Learner {
     { entropyCoefficient = 0, seed = 0 }: { readonly entropyCoefficient?: number; readonly seed?: number } = {},
   ): Promise<PassResult> {
     const step = { sequences, entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
+    const { objective } = this.#options;
+    const parts = this.#microBatches(sequences, (sequence) => teaches(objective, sequence));
+    if (!parts[0]?.teaches) into.clear();
+    const lossOf: LossInputs = (part, run) => lossInputs(part, step, run);
+    return await this.#pass(parts, { sequences, values, lossOf, seed, into });
+  }
+
+  /**
+   * The same for a `TokenObjective`.
+   * @param settings those of the objective
+   * @param into if nothing is given, the loss is only measured
+   */
+  async tokens(
+    sequences: readonly TokenSequence[],
+    settings: Readonly<Record<string, number>>,
+    values: Arena,
+    into?: Arena,
+  ): Promise<PassResult> {
+    const { objective } = this.#options;
+    if (!isTokenObjective(objective)) throw new Error('this learner has another objective');
+    const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, settings, run);
+    const parts = this.#microBatches(sequences, () => into !== undefined);
+    return await this.#pass(parts, { sequences, values, lossOf, seed: 0, into });
+  }
+
+  #microBatches(
+    sequences: readonly TrainingSequence[],
+    isTeaching: (sequence: TrainingSequence) => boolean,
+  ): MicroBatch[] {
+    return microBatches(sequences, this.#options.limits, layoutOf(this.#options), isTeaching);
+  }
+
+  /** Micro-batches with gradients come first, and the first of them overwrites what `into` held. */
+  async #pass(parts: readonly MicroBatch[], pass: Pass): Promise<PassResult> {
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
-    const { limits, objective } = this.#options;
-    const parts = microBatches(sequences, limits, layoutOf(this.#options), (sequence) => teaches(objective, sequence));
-    // Micro-batches with gradients come first, and the first of them overwrites what `into` held.
-    if (!parts[0]?.teaches) into.clear();
     for (const [index, part] of parts.entries()) {
-      const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
-      const run = await this.#run(part, step, values, target);
+      const target = part.teaches ? (index === 0 ? pass.into : this.#scratchArena()) : undefined;
+      const run = await this.#run(part, pass, target);
       metrics.push(run.metrics);
       for (const [sequence, row] of run.rows) logprobs[sequence] = row;
-      if (target && index > 0) await this.#accumulate(into, target);
+      if (pass.into && target && index > 0) await this.#sum.add(pass.into, target);
     }
     return { metrics: foldMetrics(metrics), logprobs };
   }
@@ -106,7 +149,7 @@ export class Learner {
   dispose(): void {
     this.#training.dispose();
     this.#measuring?.dispose();
-    this.#accumulator.dispose();
+    this.#sum.dispose();
     this.#entropies?.dispose();
     this.#scratch?.dispose();
   }
@@ -119,16 +162,16 @@ export class Learner {
   }
 
   /** The metrics of a micro-batch and the log-probabilities of its sequences. Writes its gradient, if it has one, to `into`. */
-  async #run(part: MicroBatch, step: StepInputs, values: Arena, into: Arena | undefined) {
+  async #run(part: MicroBatch, { sequences, values, lossOf, seed }: Pass, into: Arena | undefined) {
     const graph = into ? this.#training : this.#measuringGraph();
     const { inputs } = graph;
     using run = new RunTensors();
     using binding = graph.bind();
     bindInputs(binding, inputs, values.tensors);
-    bindInputs(binding, inputs, layoutInputs(part, step.sequences, placementOf(this.#options), run));
-    bindInputs(binding, inputs, lossInputs(part, step, run));
+    bindInputs(binding, inputs, layoutInputs(part, sequences, placementOf(this.#options), run));
+    bindInputs(binding, inputs, lossOf(part, run));
     const { adapters, dropout = 0 } = this.#options;
-    if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
+    if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, seed, run));
     const scalars = new Map(['loss', ...this.#metricNames].map((name) => [name, run.create('float32', [])]));
     for (const [name, value] of scalars) binding.output(name, value);
     const logprobs = run.create('float32', [part.slots.length, part.sizes.C]);
@@ -138,21 +181,13 @@ export class Learner {
     const metrics = Array.from(scalars, ([name, { buffer }]) => [name.replace(METRIC, ''), buffer.data[0]!] as const);
     return {
       metrics: Object.fromEntries(metrics),
-      rows: sequenceRows(part, step.sequences, logprobs.buffer.data),
+      rows: sequenceRows(part, sequences, logprobs.buffer.data),
     };
   }
 
   #measuringGraph(): CompiledGraph {
     this.#measuring ??= compile(lossOutputs(graphOptions(this.#options)).outputs, this.#options, 'measuring');
     return this.#measuring;
-  }
-
-  async #accumulate(sum: Arena, addend: Arena): Promise<void> {
-    for (const [i, { tensor }] of sum.parts.entries()) {
-      using binding = this.#accumulator.bind(tensor);
-      binding.input('a', tensor).input('b', addend.parts[i]!.tensor).output('sum', tensor);
-      await binding.run();
-    }
   }
 
   #scratchArena(): Arena {
@@ -222,10 +257,6 @@ function compile(
   // Without prepacking, training shares the sampler's weights instead of copying them, and its large products lose little.
   // Lowering has already fused what can be fused; ONNX Runtime's optimisations would take most of a second and gain nothing.
   return compileGraph(outputs, frozen, { ...session, name, prepack: false, optimization: 'none' });
-}
-
-function sumGraph(shape: Shape) {
-  return { sum: add(input('a', 'float32', shape), input('b', 'float32', shape)) };
 }
 
 /** The row of each sequence in an output [U·G, C], without padding, with the index of the sequence in the batch. */

@@ -12,8 +12,32 @@ import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where 
 import { times } from '../../../tensor/shape.ts';
 import type { TrainingSequence } from '../../../training-model.ts';
 
-/** GRPO with these settings, or supervised learning of the completions. */
-export type Objective = LossOptions | 'supervised';
+/**
+ * A sum of losses of tokens, each computed from the token's log-probability and from numbers that come with it: the losses of Tinker's API. Averages, if any, are in
+ * these numbers, so the gradients of several batches add up.
+ */
+export interface TokenObjective {
+  /** The numbers of each token that the loss reads: the keys of `TokenSequence.inputs`. */
+  readonly inputs: readonly string[];
+  /** Settings that are the same for all tokens. */
+  readonly settings: readonly string[];
+  /** [R, C], to be minimised. `logprobs` and the inputs are [R, C], settings are scalars; all inputs are 0 at padding. */
+  tokenLoss(logprobs: Tensor, numbers: Readonly<Record<string, Tensor>>): Tensor;
+}
+
+/** A sequence for a `TokenObjective`: every number has the length of `completionIds`. */
+export interface TokenSequence extends TrainingSequence {
+  /** The tokens whose log-probabilities count, which need not be those that the model reads next. */
+  readonly targetIds: readonly number[];
+  readonly inputs: Readonly<Record<string, readonly number[]>>;
+}
+
+/** GRPO with these settings, supervised learning of the completions, or a sum over tokens. */
+export type Objective = LossOptions | 'supervised' | TokenObjective;
+
+export function isTokenObjective(objective: Objective): objective is TokenObjective {
+  return objective !== 'supervised' && 'tokenLoss' in objective;
+}
 
 export interface ObjectiveOptions extends TrainingGraphOptions {
   readonly architecture: Architecture;
@@ -27,8 +51,7 @@ export const gradientName = (parameter: string) => `gradient:${parameter}`;
 /** The loss, its metrics and the log-probabilities of completion tokens. */
 export function lossOutputs(options: ObjectiveOptions): { loss: Tensor; outputs: Record<string, Tensor> } {
   const graph = trainingGraph(options.architecture, options);
-  const { loss, metrics } =
-    options.objective === 'supervised' ? supervisedLoss(graph) : rewardLoss(graph, options.objective);
+  const { loss, metrics } = lossOf(graph, options.objective);
   const outputs: Record<string, Tensor> = { loss, logprobs: graph.logprobs };
   for (const [name, metric] of Object.entries(metrics)) outputs[METRIC + name] = metric;
   return { loss, outputs };
@@ -45,6 +68,11 @@ export function trainingOutputs(options: ObjectiveOptions, names: readonly strin
   });
   for (const [i, gradient] of gradients(loss, parameters).entries()) outputs[gradientName(names[i]!)] = gradient;
   return outputs;
+}
+
+function lossOf(graph: TrainingGraph, objective: Objective): { loss: Tensor; metrics: Record<string, Tensor> } {
+  if (objective === 'supervised') return supervisedLoss(graph);
+  return isTokenObjective(objective) ? sumOfTokens(graph, objective) : rewardLoss(graph, objective);
 }
 
 const scalar = (name: string) => input(name, 'float32', []);
@@ -85,7 +113,19 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossOptions)
 
 /** The fraction of tokens that the objective trains on, which are those with the highest entropy. */
 export function keptFraction(objective: Objective): number {
-  return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
+  return objective === 'supervised' || isTokenObjective(objective) ? 1 : objective.top_entropy_quantile;
+}
+
+/** The graph inputs of a `TokenObjective`. */
+export const tokenInput = (name: string) => `token:${name}`;
+export const settingInput = (name: string) => `setting:${name}`;
+
+function sumOfTokens({ logprobs }: TrainingGraph, { inputs, settings, tokenLoss }: TokenObjective) {
+  const numbers = {
+    ...Object.fromEntries(inputs.map((name) => [name, perToken(tokenInput(name))])),
+    ...Object.fromEntries(settings.map((name) => [name, scalar(settingInput(name))])),
+  };
+  return { loss: reduceSum(tokenLoss(logprobs, numbers)), metrics: {} };
 }
 
 /** The mean cross-entropy over completion tokens. */
@@ -103,7 +143,7 @@ function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
 
 /** Whether a sequence contributes to the gradient. Without a KL term, an entropy bonus or a loss from the caller, a sequence with advantage 0 does not. */
 export function teaches(objective: Objective, { advantage, mask }: TrainingSequence): boolean {
-  if (objective === 'supervised' || objective.surrogate) return true;
+  if (objective === 'supervised' || isTokenObjective(objective) || objective.surrogate) return true;
   if (objective.beta !== 0 || hasEntropyBonus(objective)) return true;
   return advantage !== 0 && mask.includes(true);
 }

@@ -1,6 +1,7 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
 import { trainingDefaults } from '../../../grpo/training-defaults.ts';
 import type { Binding } from '../../../runtime/binding.ts';
+import type { HostTensor } from '../../../runtime/tensor.ts';
 import { add, div, input, mul, sqrt, sub } from '../../../tensor/ops.ts';
 import type { Shape } from '../../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from '../arena.ts';
@@ -30,6 +31,10 @@ export const defaultAdamW: AdamWSettings = {
   maxGradNorm: trainingDefaults.max_grad_norm,
 };
 
+/** What depends on the settings and on the step, such as bias correction: inputs of the graph. */
+const scalarNames = ['step_size', 'decay', 'clip', 'correction', 'beta1', 'new1', 'beta2', 'new2', 'epsilon'] as const;
+type ScalarName = (typeof scalarNames)[number];
+
 export class AdamW {
   readonly #settings: AdamWSettings;
   readonly #gradients: Arena;
@@ -40,12 +45,10 @@ export class AdamW {
   /** Updates made so far. */
   steps = 0;
   readonly #graph: ArenaGraph;
-  readonly #scalars = {
-    step_size: newTensor('float32', []),
-    decay: newTensor('float32', []),
-    clip: newTensor('float32', []),
-    correction: newTensor('float32', []),
-  };
+  readonly #scalars = Object.fromEntries(scalarNames.map((name) => [name, newTensor('float32', [])])) as Record<
+    ScalarName,
+    HostTensor<'float32'>
+  >;
   readonly #parts: readonly { readonly binding: Binding; readonly decays: boolean }[];
 
   constructor(layout: ArenaLayout, values: Arena, gradients: Arena, settings: AdamWSettings) {
@@ -54,7 +57,7 @@ export class AdamW {
     this.#norm = new ArenaNorm(layout);
     this.mean = new Arena(layout);
     this.square = new Arena(layout);
-    this.#graph = new ArenaGraph('optimiser', layout, (shape) => adamWGraph(settings, shape));
+    this.#graph = new ArenaGraph('optimiser', layout, adamWGraph);
     this.#parts = values.parts.map(({ tensor: value, decays }, index) => {
       const binding = this.#graph.bind(value);
       for (const [name, scalar] of Object.entries(this.#scalars)) binding.input(name, scalar);
@@ -65,19 +68,29 @@ export class AdamW {
     });
   }
 
-  /** Updates the values from the gradients. Returns the gradients' norm before clipping; if it is not finite, nothing is changed. */
-  async step(learningRate: number): Promise<number> {
-    const { beta1, beta2, weightDecay, maxGradNorm } = this.#settings;
+  /**
+   * Updates the values from the gradients. Returns the gradients' norm before clipping; if it is not finite, nothing is changed.
+   * @param settings those of this step alone
+   */
+  async step(learningRate: number, settings: AdamWSettings = this.#settings): Promise<number> {
+    const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = settings;
     const norm = await this.#norm.of(this.#gradients);
     if (!Number.isFinite(norm)) return norm;
     const step = this.steps + 1;
-    const { step_size, decay, clip, correction } = this.#scalars;
-    step_size.buffer.data[0] = learningRate / (1 - beta1 ** step);
-    correction.buffer.data[0] = 1 / Math.sqrt(1 - beta2 ** step);
+    const set = (name: ScalarName, value: number) => {
+      this.#scalars[name].buffer.data[0] = value;
+    };
+    set('step_size', learningRate / (1 - beta1 ** step));
+    set('correction', 1 / Math.sqrt(1 - beta2 ** step));
     // torch.nn.utils.clip_grad_norm_ adds the same 1e-6.
-    clip.buffer.data[0] = Math.min(1, maxGradNorm / (norm + 1e-6));
+    set('clip', Math.min(1, maxGradNorm / (norm + 1e-6)));
+    set('beta1', beta1);
+    set('new1', 1 - beta1);
+    set('beta2', beta2);
+    set('new2', 1 - beta2);
+    set('epsilon', epsilon);
     for (const { binding, decays } of this.#parts) {
-      decay.buffer.data[0] = decays ? 1 - learningRate * weightDecay : 1;
+      set('decay', decays ? 1 - learningRate * weightDecay : 1);
       await binding.run();
     }
     this.steps = step;
@@ -93,14 +106,14 @@ export class AdamW {
   }
 }
 
-/** One update of a part of some shape. What depends on the step, such as bias correction, is a scalar input. */
-function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings, shape: Shape) {
+/** One update of a part of some shape. */
+function adamWGraph(shape: Shape) {
   const vector = (name: string) => input(name, 'float32', shape);
-  const number = (name: string) => input(name, 'float32', []);
+  const number = (name: ScalarName) => input(name, 'float32', []);
   const gradient = mul(vector('gradient'), number('clip'));
-  const mean = add(mul(vector('mean'), beta1), mul(gradient, 1 - beta1));
-  const square = add(mul(vector('square'), beta2), mul(mul(gradient, gradient), 1 - beta2));
-  const direction = div(mean, add(mul(sqrt(square), number('correction')), epsilon));
+  const mean = add(mul(vector('mean'), number('beta1')), mul(gradient, number('new1')));
+  const square = add(mul(vector('square'), number('beta2')), mul(mul(gradient, gradient), number('new2')));
+  const direction = div(mean, add(mul(sqrt(square), number('correction')), number('epsilon')));
   const value = sub(mul(vector('value'), number('decay')), mul(direction, number('step_size')));
   return { next_value: value, next_mean: mean, next_square: square };
 }

@@ -1,0 +1,122 @@
+// A LoRA model of a `LoraEngine`: its adapters, the gradients that wait for a step, and its optimiser.
+import { EntropyControl } from '../../../grpo/entropy-control.ts';
+import { defaultLossSettings } from '../../../grpo/loss-settings.ts';
+import { assertSequences } from '../../../loop/protocol-checks.ts';
+import type { LoadOptions } from '../../backend.ts';
+import { Arena } from '../arena.ts';
+import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from '../checkpoint.ts';
+import { assertTokensKnown } from '../step-checks.ts';
+import { initializeAdapters } from '../trained-values.ts';
+import type { PassResult } from '../training/learner.ts';
+import type { TokenObjective, TokenSequence } from '../training/objective.ts';
+import { AdamW, type AdamWSettings, defaultAdamW } from '../training/optimizer.ts';
+import type { LoraShape } from './lora-shape.ts';
+import { notFinite } from './not-finite.ts';
+
+/** The weights of a model at some time. */
+export interface LoraWeights {
+  readonly shape: LoraShape;
+  readonly values: Float32Array;
+}
+
+export interface TokenBatch {
+  readonly objective: TokenObjective;
+  readonly sequences: readonly TokenSequence[];
+  /** Those of the objective. */
+  readonly settings: Readonly<Record<string, number>>;
+}
+
+export class LoraModel {
+  readonly shape: LoraShape;
+  readonly #modelName: string;
+  readonly #onDispose: () => void;
+  readonly #values: Arena;
+  readonly #gradients: Arena;
+  readonly #optimizer: AdamW;
+
+  constructor(
+    shape: LoraShape,
+    seed: number,
+    { modelName, onDispose }: { readonly modelName: string; readonly onDispose: () => void },
+  ) {
+    this.shape = shape;
+    this.#modelName = modelName;
+    this.#onDispose = onDispose;
+    const { layout, trained } = shape.parts;
+    this.#values = new Arena(layout);
+    this.#gradients = new Arena(layout);
+    this.#optimizer = new AdamW(layout, this.#values, this.#gradients, defaultAdamW);
+    initializeAdapters(this.#values, trained.adapters!, seed);
+    this.#values.upload();
+  }
+
+  /** The loss and the log-probabilities. Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
+  async measure({ objective, sequences, settings }: TokenBatch): Promise<PassResult> {
+    this.assertBatch(sequences);
+    return await this.shape.learner(objective).tokens(sequences, settings, this.#values);
+  }
+
+  /** The same, and adds the gradient to those that wait for a step. Throws `LOSS_NOT_FINITE`, and adds nothing then. */
+  async addGradient({ objective, sequences, settings }: TokenBatch): Promise<PassResult> {
+    this.assertBatch(sequences);
+    const { gradient, sum } = this.shape;
+    const result = await this.shape.learner(objective).tokens(sequences, settings, this.#values, gradient);
+    if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
+    await sum.add(this.#gradients, gradient);
+    return result;
+  }
+
+  /** One step of AdamW with the gradients, which are 0 again afterwards. Returns their norm before clipping. Throws `GRADIENT_NOT_FINITE`. */
+  async step(learningRate: number, settings: AdamWSettings): Promise<number> {
+    const norm = await this.#optimizer.step(learningRate, settings);
+    this.#gradients.clear();
+    if (!Number.isFinite(norm)) throw notFinite('gradient');
+    return norm;
+  }
+
+  /** A copy of the present weights. */
+  weights(): LoraWeights {
+    this.#values.download();
+    return { shape: this.shape, values: this.#values.buffer.data.slice() };
+  }
+
+  /** Writes the adapter in PEFT's format, and the optimiser's state. */
+  async save(directory: string): Promise<void> {
+    await saveCheckpoint(directory, this.#checkpointParts(), this.shape.parts.architecture.json);
+  }
+
+  /** Reads what `save` wrote, and drops gradients that wait. Throws as `loadCheckpoint` does. */
+  async load(directory: string, options?: LoadOptions): Promise<void> {
+    await loadCheckpoint(directory, this.#checkpointParts(), options);
+    this.#gradients.clear();
+  }
+
+  /** Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
+  assertBatch(sequences: readonly TokenSequence[]): void {
+    const { vocabularySize, contextLength } = this.shape.parts.architecture.config;
+    assertSequences(sequences, contextLength);
+    for (const { promptIds, completionIds, targetIds } of sequences)
+      for (const ids of [promptIds, completionIds, targetIds]) assertTokensKnown(ids, vocabularySize);
+  }
+
+  dispose(): void {
+    this.#optimizer.dispose();
+    this.#values.dispose();
+    this.#gradients.dispose();
+    this.#onDispose();
+  }
+
+  #checkpointParts(): CheckpointParts {
+    const { settings, parts } = this.shape;
+    return {
+      values: this.#values,
+      optimizer: this.#optimizer,
+      // No loss of a server has an entropy bonus; checkpoints of runs have its state.
+      entropyControl: new EntropyControl(defaultLossSettings),
+      modelName: this.#modelName,
+      adapters: { settings, adapters: parts.trained.adapters! },
+      whole: false,
+      tiedEmbeddings: parts.architecture.config.tiedEmbeddings,
+    };
+  }
+}
