@@ -25,6 +25,7 @@ test-engines: setup
 	python/verl-setup.sh
 	python/unsloth-setup.sh
 	python/openenv-setup.sh
+	python/tinker-sdk-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts

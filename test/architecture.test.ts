@@ -168,6 +168,18 @@ const allowedImports: Record<string, string[]> = {
     'training',
     'finished-runs',
   ],
+  'training-server': [
+    'formats',
+    'tensor',
+    'tokenizers',
+    'core',
+    'loop',
+    'models',
+    'config',
+    'http',
+    'backends',
+    'evaluation',
+  ],
   cli: ['*'],
   entries: ['*'],
 };

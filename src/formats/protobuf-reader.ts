@@ -41,6 +41,10 @@ export class ProtobufFields {
     }
   }
 
+  has(field: number): boolean {
+    return this.#fields.has(field);
+  }
+
   /** @default 0 */
   integer(field: number): number {
     return signed(this.#all(field, 'bigint').at(-1) ?? 0n);

@@ -117,12 +117,6 @@ export function faultAnswer(c: Context, error: unknown, onError: (error: unknown
   return c.json(bodyFor(c, told), told.status);
 }
 
-/** The keys that a request carries, in either of the ways that clients send one. */
-export function keysOf(c: Context): string[] {
-  const [scheme = '', given = ''] = (c.req.header('authorization') ?? '').split(' ');
-  return [scheme.toLowerCase() === 'bearer' ? given : '', c.req.header('x-api-key') ?? ''];
-}
-
 /** What is wrong with a request; undefined if the failure is not the client's. */
 function refusalOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;

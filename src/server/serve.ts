@@ -1,10 +1,10 @@
 // Serves the model of a run or of a configuration behind OpenAI's API.
 import { basename, isAbsolute } from 'node:path';
-import { option } from '../common/words.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { modelAlone, openModel } from '../evaluation/model-alone.ts';
 import { type FoundSubject, findSubject } from '../evaluation/open-subject.ts';
+import { assertKeyCanBeSent } from '../http/api-key.ts';
 import type { Listening, ListenOptions } from '../http/listening.ts';
 import type { OpenAiAppOptions } from '../model-api/openai/openai-app.ts';
 import { ServedModel } from '../model-api/openai/served-model.ts';
@@ -31,7 +31,7 @@ export interface Serving extends Listening {
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
-  if (options.apiKey !== undefined) assertKey(options.apiKey);
+  if (options.apiKey !== undefined) assertKeyCanBeSent(options.apiKey);
   const alone = modelAlone(subject);
   const { config, directory, checkpoint }: FoundSubject =
     alone ?? findSubject(subject, { checkpoint: options.checkpoint });
@@ -72,24 +72,6 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     model.dispose();
     throw error;
   }
-}
-
-/** Headers have 16 KiB in all. */
-const LONGEST_KEY = 4096;
-
-/** Throws `API_KEY_INVALID` for a key that no client could send. */
-function assertKey(key: string): void {
-  const fault =
-    key.length > LONGEST_KEY
-      ? `has ${key.length} characters, of at most ${LONGEST_KEY}`
-      : /^[!-~]+$/.test(key)
-        ? undefined
-        : 'is empty or has characters that no header may hold: spaces, line ends, or others beyond ASCII';
-  if (fault === undefined) return;
-  throw new GradusError('API_KEY_INVALID', `the key that clients must send ${fault}`, {
-    hint: 'choose a key of letters and digits, such as openssl rand -hex 32 makes',
-    path: option('apiKey'),
-  });
 }
 
 /** The id of a model on the hub, or the last part of a path. */

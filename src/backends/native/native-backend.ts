@@ -9,9 +9,10 @@ import { describableModel, nameForOthers, obtainModel } from '../model-files/fin
 import { loraSettings } from '../model-files/lora-settings.ts';
 import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
-import { openModelText, textOptions } from '../open-renderer.ts';
+import { type ModelText, openModelText, textOptions } from '../open-renderer.ts';
 import { lossSettings, optimizerSettings } from '../training-settings.ts';
 import { kernelOptions } from './kernel-options.ts';
+import { type LoraEngine, openLoraEngine } from './lora-models/lora-engine.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 import { memoryPlan } from './planning/memory-plan.ts';
 import { describeNativeModel } from './planning/native-description.ts';
@@ -36,6 +37,26 @@ export const backend: Backend = {
   profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
 
+/** What a training server needs of a configuration: its model, without weights to train yet, and its texts. */
+export async function openLoraServer(config: Config, signal?: AbortSignal): Promise<LoraServer> {
+  const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, signal });
+  const architecture = await readArchitecture(modelPath);
+  const text = await openModelText(modelPath, 'none');
+  const engine = await openLoraEngine({
+    modelPath,
+    modelName: nameForOthers(config.model!),
+    memory: memoryPlan(architecture, config),
+    ...computing(config),
+  });
+  return { engine, text, modelPath };
+}
+
+export interface LoraServer {
+  readonly engine: LoraEngine;
+  readonly text: ModelText;
+  readonly modelPath: string;
+}
+
 /** The version of our custom operators, if they are used. */
 function operatorVersion(config: Config, architecture: Architecture): Record<string, string> {
   const { kernels } = kernelOptions(productOptions(config), architecture);
@@ -51,8 +72,14 @@ function productOptions({ native }: Config) {
   };
 }
 
+/** The settings of a configuration for computing in general. */
+function computing(config: Config) {
+  const { threads } = config.native;
+  return { ...productOptions(config), ...(threads !== 'auto' && { threads }) };
+}
+
 async function openModel(config: Config, modelPath: string, signal?: AbortSignal): Promise<NativeModel> {
-  const { native, model, temperature, seed, trainable } = config;
+  const { model, temperature, seed, trainable } = config;
   const architecture = await readArchitecture(modelPath);
   const adapter = await startAdapter(config, architecture, signal);
   return openNativeModel({
@@ -66,7 +93,6 @@ async function openModel(config: Config, modelPath: string, signal?: AbortSignal
     optimizer: optimizerSettings(config),
     seed,
     memory: memoryPlan(architecture, config),
-    ...productOptions(config),
-    ...(native.threads !== 'auto' && { threads: native.threads }),
+    ...computing(config),
   });
 }

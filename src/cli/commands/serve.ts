@@ -1,10 +1,10 @@
-// gradus serve: serves a model behind OpenAI's API.
+// gradus serve: serves a model behind OpenAI's API, or for training behind Tinker's.
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
 import { keepSecret } from '../../common/redaction.ts';
 import { GradusError } from '../../errors.ts';
-import type { ServeOptions } from '../../server/serve.ts';
-import { portNumber } from '../arguments.ts';
+import type { ServeOptions, Serving } from '../../server/serve.ts';
+import { portNumber, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { describeError } from '../output.ts';
 import { serveUntilStopped } from '../signals.ts';
@@ -13,6 +13,7 @@ const EXAMPLES = `Examples:
   gradus serve latest
   gradus serve runs/small --port 8080 --name my-model
   gradus serve ./my-model                      a model that export --merge wrote, or any other
+  gradus serve ./my-model --train              clients of Tinker’s API train it: TINKER_BASE_URL=http://127.0.0.1:8000
   curl http://127.0.0.1:8000/v1/chat/completions -H 'content-type: application/json' \\
     -d '{"model": "small", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}'
 `;
@@ -22,12 +23,15 @@ const OPEN =
 
 interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' | 'name'> {
   readonly apiKeyEnv?: string;
+  readonly train?: true;
+  readonly weights?: string;
+  readonly maxModels?: number;
 }
 
 export function serveCommand(cli: Cli): Command {
   return new Command('serve')
     .description(
-      'answer requests of OpenAI’s interface (chat completions, responses, completions, models) with a trained model',
+      'answer requests of OpenAI’s interface (chat completions, responses, completions, models) with a trained model; with --train, those of Tinker’s API, whose clients train it',
     )
     .argument('<run|config|model>', 'a run (directory, name, latest), a config file, or a model (folder or .gguf file)')
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
@@ -35,29 +39,77 @@ export function serveCommand(cli: Cli): Command {
     .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8000)', portNumber)
     .option('--name <name>', 'what clients call the model (default: the name of the run, or of the model)')
     .option('--api-key-env <variable>', 'the environment variable with the key that clients must send (default: none)')
+    .option('--train', 'let clients of Tinker’s API train LoRA models of a config’s model and sample from them')
+    .option('--weights <folder>', 'with --train, where weights that clients save are kept (default: tinker-weights)')
+    .option('--max-models <count>', 'with --train, how many are trained at a time (default: 8)', positiveInteger)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: ServeFlags) => runServer(cli, subject, flags)));
 }
 
-async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags }: ServeFlags) {
-  const { serve } = await import('../../server/serve.ts');
+async function runServer(cli: Cli, subject: string, { apiKeyEnv, train, weights, maxModels, ...flags }: ServeFlags) {
   const apiKey = apiKeyEnv === undefined ? undefined : keyIn(apiKeyEnv);
-  const { checkpoint, host, port, name } = flags;
-  const onError = (error: unknown) => {
-    output.trace(error);
-    output.errorLine(describeError(error));
-  };
+  const { checkpoint, ...listening } = flags;
+  assertFits(given({ train, weights, maxModels, checkpoint }));
+  const shared = { ...listening, apiKey, onError: (error: unknown) => reported(cli, error) };
+  if (train) {
+    const { serveTraining } = await import('../../training-server/serve-training.ts');
+    const options = given({ ...shared, weights, maxModels });
+    return serveUntilStopped(
+      (signal) => serveTraining(subject, { ...options, signal }),
+      ({ url, ...serving }) =>
+        told(
+          cli,
+          { ...serving, url, base_url: url },
+          apiKey,
+          `clients of Tinker’s API train ${serving.model} at ${url}`,
+        ),
+    );
+  }
+  const { serve } = await import('../../server/serve.ts');
+  const options = given({ ...shared, checkpoint });
   return serveUntilStopped(
-    (signal) => serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError }),
-    ({ url, model, run, isLocal }) => {
+    (signal) => serve(subject, { ...options, signal }),
+    ({ url, ...serving }) => {
       const base_url = `${url}/v1`;
-      const warning = isLocal || apiKey !== undefined ? {} : { warning: OPEN };
-      const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...warning };
-      output.result({ ...result, ...(run && { run }) }, `${model} answers at ${base_url}; Ctrl-C ends it`);
-      if (warning.warning !== undefined) output.warningLine(warning.warning);
+      told(cli, { ...serving, url, base_url }, apiKey, `${serving.model} answers at ${base_url}`);
     },
   );
+}
+
+/** Throws `USAGE` for options that do not go together. */
+function assertFits({ train, weights, maxModels, checkpoint }: ServeFlags): void {
+  const [wrong, hint] =
+    train && checkpoint !== undefined
+      ? ['--checkpoint', 'clients load the weights that they go on from']
+      : !train && (weights !== undefined || maxModels !== undefined)
+        ? [weights === undefined ? '--max-models' : '--weights', 'it is for --train']
+        : [];
+  if (wrong === undefined) return;
+  throw new GradusError('USAGE', `${wrong} does not go ${train ? 'with' : 'without'} --train`, { hint, path: wrong });
+}
+
+type Told = Pick<Serving, 'url' | 'model' | 'isLocal' | 'run'> & {
+  readonly base_url: string;
+  readonly weights?: string;
+};
+
+/** Says that a server answers, and warns if anybody may use it. */
+function told(
+  { output }: Cli,
+  { isLocal, url, base_url, model, run, weights }: Told,
+  apiKey: string | undefined,
+  text: string,
+) {
+  const warning = isLocal || apiKey !== undefined ? {} : { warning: OPEN };
+  const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...warning };
+  output.result({ ...result, ...given({ run, weights }) }, `${text}; Ctrl-C ends it`);
+  if (warning.warning !== undefined) output.warningLine(warning.warning);
+}
+
+function reported({ output }: Cli, error: unknown): void {
+  output.trace(error);
+  output.errorLine(describeError(error));
 }
 
 function keyIn(variable: string): string {

@@ -1,11 +1,11 @@
 // A model behind OpenAI's interface (models, chat completions, completions, responses) and Anthropic's (messages); whole or as a stream of events.
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
+import { carriesKey } from '../../http/api-key.ts';
 import { ownHost } from '../../http/own-host.ts';
 import { plainPath } from '../../http/plain-path.ts';
-import { answer, bodyOf, faultAnswer, keysOf, MOST_BYTES } from '../answer-request.ts';
+import { answer, bodyOf, faultAnswer, MOST_BYTES } from '../answer-request.ts';
 import { countRequest } from '../anthropic/message-requests.ts';
 import { countTokens } from '../anthropic/messages.ts';
 import { routes } from '../routes.ts';
@@ -63,8 +63,7 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
 }
 
 async function assertKey(c: Context, apiKey: string): Promise<void> {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (keysOf(c).some((key) => timingSafeEqual(digest(key), digest(apiKey)))) return;
+  if (carriesKey(c, apiKey)) return;
   const ways = '`Authorization: Bearer KEY` or `x-api-key: KEY`';
   throw new ApiError(401, 'invalid_api_key', `The key is missing or wrong: send it as ${ways}`);
 }

@@ -22,8 +22,6 @@ export interface LoraWeights {
 export interface TokenBatch {
   readonly objective: TokenObjective;
   readonly sequences: readonly TokenSequence[];
-  /** Those of the objective. */
-  readonly settings: Readonly<Record<string, number>>;
 }
 
 export class LoraModel {
@@ -51,16 +49,16 @@ export class LoraModel {
   }
 
   /** The loss and the log-probabilities. Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
-  async measure({ objective, sequences, settings }: TokenBatch): Promise<PassResult> {
+  async measure({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
-    return await this.shape.learner(objective).tokens(sequences, settings, this.#values);
+    return await this.shape.learner(objective).tokens(sequences, this.#values);
   }
 
   /** The same, and adds the gradient to those that wait for a step. Throws `LOSS_NOT_FINITE`, and adds nothing then. */
-  async addGradient({ objective, sequences, settings }: TokenBatch): Promise<PassResult> {
+  async addGradient({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
     const { gradient, sum } = this.shape;
-    const result = await this.shape.learner(objective).tokens(sequences, settings, this.#values, gradient);
+    const result = await this.shape.learner(objective).tokens(sequences, this.#values, gradient);
     if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
     await sum.add(this.#gradients, gradient);
     return result;

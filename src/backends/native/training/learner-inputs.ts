@@ -10,7 +10,7 @@ import type { HostTensor } from '../../../runtime/tensor.ts';
 import { countRollouts, type TrainingSequence, trainedCount } from '../../../training-model.ts';
 import type { RunTensors } from '../run-tensors.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
-import { settingInput, type TokenObjective, type TokenSequence, tokenInput } from './objective.ts';
+import { type TokenObjective, type TokenSequence, tokenInput } from './objective.ts';
 
 /** What all micro-batches of an optimiser step share. */
 export interface StepInputs {
@@ -174,20 +174,16 @@ export function lossInputs(
 export function tokenInputs(
   { slots, sizes: { C } }: MicroBatch,
   sequences: readonly TokenSequence[],
-  objective: TokenObjective,
-  settings: Readonly<Record<string, number>>,
+  { inputs }: Pick<TokenObjective, 'inputs'>,
   run: RunTensors,
 ): [string, HostTensor][] {
-  return [
-    ...objective.inputs.map((name): [string, HostTensor] => {
-      const numbers = new Float32Array(slots.length * C);
-      for (const [slot, index] of slots.entries()) {
-        if (index !== undefined) numbers.set(sequences[index]!.inputs[name]!, slot * C);
-      }
-      return [tokenInput(name), run.floats([slots.length, C], numbers)];
-    }),
-    ...objective.settings.map((name): [string, HostTensor] => [settingInput(name), run.floats([], [settings[name]!])]),
-  ];
+  return inputs.map((name) => {
+    const numbers = new Float32Array(slots.length * C);
+    for (const [slot, index] of slots.entries()) {
+      if (index !== undefined) numbers.set(sequences[index]!.inputs[name]!, slot * C);
+    }
+    return [tokenInput(name), run.floats([slots.length, C], numbers)];
+  });
 }
 
 /**

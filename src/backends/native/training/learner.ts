@@ -107,20 +107,11 @@ export class Learner {
     return await this.#pass(parts, { sequences, values, lossOf, seed, into });
   }
 
-  /**
-   * The same for a `TokenObjective`.
-   * @param settings those of the objective
-   * @param into if nothing is given, the loss is only measured
-   */
-  async tokens(
-    sequences: readonly TokenSequence[],
-    settings: Readonly<Record<string, number>>,
-    values: Arena,
-    into?: Arena,
-  ): Promise<PassResult> {
+  /** The same for a `TokenObjective`. If there is nothing to write to, the loss is only measured. */
+  async tokens(sequences: readonly TokenSequence[], values: Arena, into?: Arena): Promise<PassResult> {
     const { objective } = this.#options;
     if (!isTokenObjective(objective)) throw new Error('this learner has another objective');
-    const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, settings, run);
+    const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, run);
     const parts = this.#microBatches(sequences, () => into !== undefined);
     return await this.#pass(parts, { sequences, values, lossOf, seed: 0, into });
   }

@@ -19,10 +19,8 @@ import type { TrainingSequence } from '../../../training-model.ts';
 export interface TokenObjective {
   /** The numbers of each token that the loss reads: the keys of `TokenSequence.inputs`. */
   readonly inputs: readonly string[];
-  /** Settings that are the same for all tokens. */
-  readonly settings: readonly string[];
-  /** [R, C], to be minimised. `logprobs` and the inputs are [R, C], settings are scalars; all inputs are 0 at padding. */
-  tokenLoss(logprobs: Tensor, numbers: Readonly<Record<string, Tensor>>): Tensor;
+  /** [R, C], to be minimised, of `logprobs` and inputs [R, C], all of which are 0 at padding. */
+  tokenLoss(logprobs: Tensor, inputs: Readonly<Record<string, Tensor>>): Tensor;
 }
 
 /** A sequence for a `TokenObjective`: every number has the length of `completionIds`. */
@@ -116,15 +114,11 @@ export function keptFraction(objective: Objective): number {
   return objective === 'supervised' || isTokenObjective(objective) ? 1 : objective.top_entropy_quantile;
 }
 
-/** The graph inputs of a `TokenObjective`. */
+/** The graph input of a `TokenObjective`. */
 export const tokenInput = (name: string) => `token:${name}`;
-export const settingInput = (name: string) => `setting:${name}`;
 
-function sumOfTokens({ logprobs }: TrainingGraph, { inputs, settings, tokenLoss }: TokenObjective) {
-  const numbers = {
-    ...Object.fromEntries(inputs.map((name) => [name, perToken(tokenInput(name))])),
-    ...Object.fromEntries(settings.map((name) => [name, scalar(settingInput(name))])),
-  };
+function sumOfTokens({ logprobs }: TrainingGraph, { inputs, tokenLoss }: TokenObjective) {
+  const numbers = Object.fromEntries(inputs.map((name) => [name, perToken(tokenInput(name))]));
   return { loss: reduceSum(tokenLoss(logprobs, numbers)), metrics: {} };
 }
 

@@ -1,0 +1,178 @@
+// Tinker's API over HTTP (https://tinker-docs.thinkingmachines.ai), as its library of version 0.38 speaks it, and as those before it do, in JSON alone.
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { GradusError, messageOf } from '../errors.ts';
+import { FormatError } from '../formats/format-error.ts';
+import { carriesKey } from '../http/api-key.ts';
+import { ownHost } from '../http/own-host.ts';
+import { clientConfig, dynamicConfig } from './client-config.ts';
+import { Futures, type Outcome } from './futures.ts';
+import { readPassRequest, writePassOutput, writeSampleOutput } from './protobuf-messages.ts';
+import { Refusal } from './refusal.ts';
+import * as requests from './requests.ts';
+import { openSampler, sample } from './sampling-work.ts';
+import { savedWeightsRoutes } from './saved-weights-routes.ts';
+import type { Body, Result, Submitted } from './submitted.ts';
+import type { TrainingServer } from './training-server.ts';
+import * as training from './training-work.ts';
+
+export interface TrainingAppOptions {
+  /** The address that is listened on: without a key, requests for another host are refused. */
+  readonly host: string;
+  /** The key that clients must send. @default no key is required */
+  readonly apiKey?: string | undefined;
+  /** Called with failures that are not the client's. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The most bytes of a request: the library divides what is longer than 5 MB into several. */
+const MOST_BYTES = 64 * 2 ** 20;
+/** How long a request for a result is held, in milliseconds: the library gives up after 45 seconds. */
+const HOLD = 20_000;
+const PROTOBUF = 'application/x-protobuf';
+const ABOUT =
+  'This is a Gradus server: adapters of LoRA models are on all linear layers except the output layer, whatever train_unembed says';
+
+/** The requests whose results are fetched later. */
+const work: Readonly<Record<string, (server: TrainingServer, body: Body) => Submitted>> = {
+  create_model: training.createModel,
+  forward: training.forward,
+  forward_backward: training.forwardBackward,
+  optim_step: training.optimStep,
+  save_weights: training.saveWeights,
+  save_weights_for_sampler: training.saveWeightsForSampler,
+  load_weights: training.loadWeights,
+  unload_model: training.unloadModel,
+  asample: sample,
+};
+
+export function trainingApp(server: TrainingServer, { host, apiKey, onError }: TrainingAppOptions): Hono {
+  const futures = new Futures<Result>();
+  const app = new Hono().basePath('/api/v1');
+  if (apiKey !== undefined) {
+    app.use(async (c, next) => {
+      if (!carriesKey(c, apiKey)) throw new Refusal('the key is missing or wrong: send it as X-API-Key', 401);
+      await next();
+    });
+  } else app.use(ownHost(host));
+  const tooLarge = () => {
+    throw new Refusal(`a request may have ${MOST_BYTES} bytes`, 413);
+  };
+  app.use(bodyLimit({ maxSize: MOST_BYTES, onError: tooLarge }));
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.get('/get_server_capabilities', (c) => c.json(capabilities(server)));
+  app.post('/client/config', (c) => c.json(clientConfig));
+  app.post('/client/dynamic_config', (c) => c.json(dynamicConfig));
+  // The library reports how it is used, which is nobody's business here.
+  app.post('/telemetry', (c) => c.json({ status: 'accepted' }));
+  sessionRoutes(app, server);
+  savedWeightsRoutes(app, server);
+  for (const [route, submit] of Object.entries(work)) {
+    app.post(`/${route}`, async (c) => {
+      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      const isProtobuf = route === 'forward_backward' && c.req.header('content-type')?.startsWith(PROTOBUF);
+      const { id, run, cancel, ...told } = isProtobuf
+        ? training.pass(server, readPassRequest(bytes), { bytes })
+        : submit(server, { content: json(bytes), bytes });
+      // A request that is sent again because its answer was lost is the one that was sent before.
+      if (!futures.has(id)) futures.add(id, run, cancel);
+      return c.json({ request_id: id, ...told });
+    });
+  }
+  app.post('/retrieve_future', async (c) => {
+    const { request_id } = requests.parse(requests.futureRequest, await contentOf(c));
+    const outcome = await futures.retrieve(request_id, HOLD);
+    if (!outcome) return c.json({ type: 'try_again', request_id, queue_state: 'active' }, 408);
+    return answer(c, outcome, onError);
+  });
+  app.post('/cancel_future', async (c) => {
+    futures.cancel(requests.parse(requests.futureRequest, await contentOf(c)).request_id);
+    return c.body(null, 204);
+  });
+  app.notFound((c) => c.json({ detail: `this server does not know ${c.req.method} ${c.req.path}` }, 404));
+  app.onError((error, c) => {
+    const refusal = refusalOf(error);
+    if (!refusal) onError(error);
+    return c.json({ detail: messageOf(error) }, refusal?.status ?? 500);
+  });
+  return app;
+}
+
+function sessionRoutes(app: Hono, server: TrainingServer): void {
+  app.post('/create_session', async (c) => {
+    const { user_metadata } = requests.parse(requests.sessionRequest, await contentOf(c));
+    const session_id = server.openSession(user_metadata ?? null);
+    return c.json({ type: 'create_session', session_id, info_message: ABOUT });
+  });
+  app.post('/session_heartbeat', async (c) => {
+    server.hear(requests.parse(requests.heartbeatRequest, await contentOf(c)).session_id);
+    return c.json({ type: 'session_heartbeat' });
+  });
+  app.get('/sessions/:id', (c) => {
+    const { metadata } = server.hear(c.req.param('id'));
+    const { models, samplers } = server.contentsOf(c.req.param('id'));
+    return c.json({ training_run_ids: models, sampler_ids: samplers, user_metadata: metadata });
+  });
+  app.post('/create_sampling_session', async (c) => {
+    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    return c.json(await openSampler(server, { content: json(bytes), bytes }));
+  });
+  app.get('/samplers/:id', (c) => {
+    const { id, path } = server.sampler(c.req.param('id'));
+    return c.json({ sampler_id: id, base_model: server.name, model_path: path ?? null });
+  });
+  app.post('/get_info', async (c) => {
+    const { model_id } = requests.parse(requests.modelRequest, await contentOf(c));
+    const { described } = server.model(model_id);
+    const model_data = {
+      arch: server.architecture.json.model_type,
+      model_name: server.name,
+      tokenizer_id: server.tokenizerId,
+    };
+    const lora = { is_lora: true, lora_rank: described.rank };
+    return c.json({ type: 'get_info', model_id, model_data, model_name: server.name, ...lora });
+  });
+}
+
+function capabilities({ name, text: { contextLength } }: TrainingServer): object {
+  const model = { model_name: name, max_context_length: contextLength, trainable: true, sampleable: true };
+  return { supported_models: [model] };
+}
+
+async function contentOf(c: Context): Promise<unknown> {
+  return json(new Uint8Array(await c.req.arrayBuffer()));
+}
+
+function json(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new Refusal(`the request is not JSON: ${messageOf(error)}`);
+  }
+}
+
+/** A result in the form that the client accepts, or why there is none. */
+function answer(c: Context, outcome: Outcome<Result>, onError: (error: unknown) => void): Response {
+  if ('error' in outcome) {
+    const isTheirs = refusalOf(outcome.error) !== undefined;
+    if (!isTheirs) onError(outcome.error);
+    return c.json({ error: messageOf(outcome.error), category: isTheirs ? 'user' : 'server' });
+  }
+  const { value } = outcome;
+  if ('json' in value) return c.json(value.json);
+  const protobuf = c.req.header('accept')?.includes(PROTOBUF);
+  if (protobuf) {
+    const bytes = 'passes' in value ? writePassOutput(value.passes) : writeSampleOutput(value.samples);
+    return c.body(new Uint8Array(bytes), 200, { 'content-type': PROTOBUF });
+  }
+  return c.json('passes' in value ? value.passes : { type: 'sample', ...value.samples });
+}
+
+/** What is wrong with a request; undefined if the failure is the server's. */
+function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  const isTheirs =
+    error instanceof FormatError ||
+    (error instanceof GradusError && (error.kind === 'invalid' || error.code.endsWith('_NOT_FINITE')));
+  return isTheirs ? new Refusal(messageOf(error)) : undefined;
+}

@@ -1,0 +1,60 @@
+// The work of samplers: to open one for saved weights or the base model, and to sample with it.
+import { randomUUID } from 'node:crypto';
+import { Refusal } from './refusal.ts';
+import * as requests from './requests.ts';
+import { sampleOutput, samplingPlan } from './sampling.ts';
+import { type Body, requestId, type Submitted } from './submitted.ts';
+import type { Sampler, TrainingServer } from './training-server.ts';
+
+/** Opens a sampler, and answers when it is open. */
+export async function openSampler(server: TrainingServer, body: Body): Promise<object> {
+  const { session_id, sampling_session_seq_id, base_model, model_path } = requests.parse(
+    requests.samplingSessionRequest,
+    body.content,
+  );
+  server.hear(session_id);
+  const found = await weightsFor(server, { base_model, model_path });
+  const { id } = server.addSampler(session_id, sampling_session_seq_id, found);
+  return { type: 'create_sampling_session', sampling_session_id: id };
+}
+
+interface Named {
+  readonly base_model?: string | null | undefined;
+  readonly model_path?: string | null | undefined;
+}
+
+async function weightsFor(server: TrainingServer, { base_model, model_path }: Named): Promise<Omit<Sampler, 'id'>> {
+  if (base_model != null) server.assertBase(base_model);
+  if (model_path == null) {
+    if (base_model == null) throw new Refusal('base_model or model_path is missing');
+    return { weights: undefined };
+  }
+  const saved = await server.weights.find(model_path);
+  return { weights: await server.queue.run(() => server.readWeights(saved)), path: model_path };
+}
+
+/** Samples, and scores the prompt if that is asked for. */
+export function sample(server: TrainingServer, body: Body): Submitted {
+  const request = requests.parse(requests.sampleRequest, body.content);
+  const { sampling_session_id: sampler, seq_id, base_model, model_path } = request;
+  const known = sampler == null ? undefined : server.sampler(sampler);
+  if (!known && model_path == null && base_model == null) throw new Refusal('sampling_session_id is missing');
+  const cancelled = new AbortController();
+  const signal = AbortSignal.any([cancelled.signal, server.closing]);
+  const { prompt, job, scorePrompt } = samplingPlan(request, server.text, signal);
+  const id = sampler == null ? randomUUID() : requestId(sampler, seq_id, body);
+  return {
+    id,
+    sample_sequence_ids: job.requests.map((_, i) => `${id}:${i}`),
+    cancel: () => cancelled.abort(),
+    async run() {
+      const { weights } = known ?? (await weightsFor(server, { base_model, model_path }));
+      const scoring =
+        scorePrompt === undefined
+          ? undefined
+          : server.queue.run(() => server.score(weights, prompt, { topLogprobs: scorePrompt, signal }));
+      const [completions, scored] = await Promise.all([server.queue.sample({ ...job, weights }), scoring]);
+      return { samples: sampleOutput(completions, request, scored) };
+    },
+  };
+}

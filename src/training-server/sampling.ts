@@ -1,0 +1,99 @@
+// Requests for samples: what the engine is asked for, and what is answered.
+import { randomInt } from 'node:crypto';
+import { streamSeed } from '../common/random.ts';
+import { type Completion, type SampleRequest, stopAtText, type TextLogprobs } from '../policy.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import { tokensOf } from './batch.ts';
+import type { SampleJob } from './engine-queue.ts';
+import type { SampleOutput } from './protobuf-messages.ts';
+import { Refusal } from './refusal.ts';
+import type { SampleRequestBody } from './requests.ts';
+
+export interface SampledText {
+  readonly contextLength: number;
+  readonly vocabularySize: number;
+  readonly tokenizer: Tokenizer;
+  /** Tokens that end a turn of the model. */
+  readonly stopIds: ReadonlySet<number>;
+}
+
+export interface SamplingPlan {
+  readonly prompt: readonly number[];
+  readonly job: Omit<SampleJob, 'weights'>;
+  /** How many of the likeliest tokens are reported at each position of the prompt; undefined if its log-probabilities are not wanted. */
+  readonly scorePrompt: number | undefined;
+}
+
+/** Throws a `Refusal`. */
+export function samplingPlan(body: SampleRequestBody, text: SampledText, signal: AbortSignal): SamplingPlan {
+  const { sampling_params: params, num_samples, topk_sample_logprobs, topk_prompt_logprobs } = body;
+  if (body.target_prompt_logprobs != null) throw new Refusal('target_prompt_logprobs are not computed here');
+  if (body.prompt_alt_tokens_k > 0)
+    throw new Refusal('prompt_alt_tokens_k: alternatives to a prompt are not drawn here');
+  const prompt = tokensOf(body.prompt);
+  const { contextLength, vocabularySize } = text;
+  if (prompt.length === 0) throw new Refusal('the prompt has no tokens');
+  if (prompt.length >= contextLength)
+    throw new Refusal(`a prompt of ${prompt.length} tokens leaves no room in a context of ${contextLength}`);
+  const unknown = prompt.find((id) => !(id >= 0 && id < vocabularySize));
+  if (unknown !== undefined) throw new Refusal(`the prompt has a token ${unknown}; this model has ${vocabularySize}`);
+  const last = body.prompt_logprobs_last_n;
+  if (last != null && last > prompt.length - 1)
+    throw new Refusal(
+      `prompt_logprobs_last_n is ${last}: of a prompt of ${prompt.length} tokens, at most ${prompt.length - 1} can be scored`,
+    );
+  const seed = params.seed ?? randomInt(2 ** 31);
+  const stopWhen = endOf(params.stop, text);
+  const request = (i: number): SampleRequest => ({
+    promptIds: prompt,
+    seed: streamSeed(seed, i),
+    ...(params.max_tokens != null && { maxTokens: params.max_tokens }),
+    stopWhen: (ids) => signal.aborted || stopWhen(ids),
+    ...(topk_sample_logprobs > 0 && { topLogprobs: topk_sample_logprobs }),
+  });
+  return {
+    prompt,
+    job: {
+      options: { temperature: params.temperature, topP: params.top_p, topK: Math.max(0, params.top_k) },
+      requests: Array.from({ length: num_samples }, (_, i) => request(i)),
+    },
+    scorePrompt: body.prompt_logprobs || topk_prompt_logprobs > 0 ? topk_prompt_logprobs : undefined,
+  };
+}
+
+/** Where completions end: at the tokens that end the model's turn and at those or the texts of the request; nowhere if the request has an empty list. */
+function endOf(
+  stop: SampleRequestBody['sampling_params']['stop'],
+  { tokenizer, stopIds }: SampledText,
+): (ids: readonly number[]) => boolean {
+  const stops = typeof stop === 'string' ? [stop] : (stop ?? undefined);
+  if (stops?.length === 0) return () => false;
+  const texts = (stops ?? []).filter((each) => typeof each === 'string');
+  if (texts.includes('')) throw new Refusal('a stop text is empty');
+  const ends = new Set([...stopIds, ...(stops ?? []).filter((each) => typeof each === 'number')]);
+  const atText = texts.length > 0 ? stopAtText(texts, (ids) => tokenizer.decode(ids)) : () => false;
+  return (ids) => ends.has(ids.at(-1)!) || atText(ids);
+}
+
+export function sampleOutput(
+  completions: readonly Completion[],
+  body: SampleRequestBody,
+  scored: TextLogprobs | undefined,
+): SampleOutput {
+  const { sampling_params, prompt_logprobs, prompt_logprobs_last_n, topk_prompt_logprobs } = body;
+  const sequences = completions.map(({ ids, logprobs, plainLogprobs, topLogprobs, finishReason }) => ({
+    stop_reason: finishReason === 'length' ? ('length' as const) : ('stop' as const),
+    tokens: ids,
+    // A greedy choice has a log-probability of 0, which says nothing.
+    logprobs: sampling_params.temperature === 0 ? plainLogprobs : logprobs,
+    ...(topLogprobs && { topk: topLogprobs }),
+  }));
+  if (!scored) return { sequences };
+  const first = scored.logprobs.length - (prompt_logprobs_last_n ?? scored.logprobs.length);
+  const wanted = <T>(values: readonly T[]) => [null, ...values.map((value, i) => (i < first ? null : value))];
+  return {
+    sequences,
+    ...(prompt_logprobs && { prompt_logprobs: wanted(scored.logprobs) }),
+    ...(topk_prompt_logprobs > 0 && { topk_prompt_logprobs: wanted(scored.topLogprobs!) }),
+  };
+}

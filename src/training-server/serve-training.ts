@@ -1,0 +1,85 @@
+// Serves Tinker's API over the native engine: LoRA models that clients train and sample from, over one base model.
+import { basename, isAbsolute, resolve } from 'node:path';
+import { openLoraServer } from '../backends/native/native-backend.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import { modelAlone } from '../evaluation/model-alone.ts';
+import { findSubject } from '../evaluation/open-subject.ts';
+import { assertKeyCanBeSent } from '../http/api-key.ts';
+import { listen } from '../http/listen.ts';
+import type { Listening, ListenOptions } from '../http/listening.ts';
+import { trainingApp } from './app.ts';
+import { TrainingServer } from './training-server.ts';
+
+export interface ServeTrainingOptions extends Partial<ListenOptions> {
+  /** What clients call the base model. @default its id on the hub, or the name of its folder */
+  readonly name?: string;
+  /** The key that clients must send. @default no key is required */
+  readonly apiKey?: string;
+  /** The folder of weights that clients save. @default 'tinker-weights' */
+  readonly weights?: string;
+  /** The most models that are trained at a time. @default 8 */
+  readonly maxModels?: number;
+  /** Called with failures that are not a client's. @default nobody is told */
+  readonly onError?: (error: unknown) => void;
+  /** Cancels a download. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface TrainingServing extends Listening {
+  /** What clients call the base model. */
+  readonly model: string;
+  /** The folder of saved weights. */
+  readonly weights: string;
+}
+
+/**
+ * Opens the base model and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `API_KEY_INVALID`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the errors of opening a model.
+ * @param subject a config file, a configuration, or a model's folder or .gguf file. Of a configuration, `model` and `native` count.
+ */
+export async function serveTraining(
+  subject: string | ConfigInput,
+  { host = '127.0.0.1', port = 8000, apiKey, maxModels = 8, onError = () => {}, ...options }: ServeTrainingOptions = {},
+): Promise<TrainingServing> {
+  if (apiKey !== undefined) assertKeyCanBeSent(apiKey);
+  const { config, directory } = { directory: undefined, ...(modelAlone(subject) ?? findSubject(subject)) };
+  if (directory !== undefined || config.backend !== 'native') {
+    const found = directory === undefined ? `backend ${config.backend}` : 'a run';
+    throw new GradusError(
+      'SERVE_UNSUPPORTED',
+      `clients train the base model of a configuration of backend native, not ${found}`,
+      {
+        hint: 'give a config file with backend: native, or the folder of a model',
+        path: directory === undefined ? 'backend' : directory,
+      },
+    );
+  }
+  const { engine, text, modelPath } = await openLoraServer(config, options.signal);
+  const isLocal = config.model!.startsWith('.') || isAbsolute(config.model!);
+  const weights = resolve(options.weights ?? 'tinker-weights');
+  const name = options.name ?? (isLocal ? basename(modelPath, '.gguf') : config.model!);
+  const server = new TrainingServer({
+    engine,
+    text: { tokenizer: text.tokenizer, stopIds: text.renderer.stopIds },
+    name,
+    aliases: [config.model!, modelPath],
+    tokenizerId: isLocal ? modelPath : config.model!,
+    weights,
+    maxModels,
+  });
+  try {
+    const listening = await listen(trainingApp(server, { host, apiKey, onError }), { host, port });
+    return {
+      ...listening,
+      model: name,
+      weights,
+      async close() {
+        await listening.close();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+// Requests whose results are fetched later: what is answered at once, and what is computed.
+import { createHash, randomUUID } from 'node:crypto';
+import type { PassOutput, SampleOutput } from './protobuf-messages.ts';
+
+/** Passes and samples can also be sent as protobuf. */
+export type Result = { readonly json: object } | { readonly passes: PassOutput } | { readonly samples: SampleOutput };
+
+export interface Submitted {
+  /** Equal for requests that are sent again. */
+  readonly id: string;
+  readonly model_id?: string;
+  /** One for each sample. */
+  readonly sample_sequence_ids?: readonly string[];
+  readonly run: () => Promise<Result>;
+  /** Ends `run` early. @default it cannot be ended */
+  readonly cancel?: () => void;
+}
+
+/** The body of a request: what was sent, and the bytes of it. */
+export interface Body<T = unknown> {
+  readonly content: T;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The id of a request. Clients number those of a model or a sampler, and send one again if they got no answer; a program that begins to count anew for the same model
+ * sends other bytes.
+ */
+export function requestId(of: string, number: number | null | undefined, { bytes }: Pick<Body, 'bytes'>): string {
+  if (number == null) return randomUUID();
+  return `${of}:${number}:${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`;
+}
