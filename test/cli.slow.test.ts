@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { type Finished, gradus, onlyObject, gradusHere as run } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -187,59 +188,40 @@ test('what is wrong with a line is told with the help of the command that it nam
   assert.equal(await hintOf('train'), 'gradus train --help shows what there is');
 });
 
-describe('code of the user that keeps the command from answering', () => {
-  const withReward = (name: string, code: string) => {
-    writeFileSync(join(folder, `${name}.ts`), code);
-    return writeConfig(`${name}.yaml`, { reward: [], reward_fn: `${name}.ts:score`, native: { reward_workers: 0 } });
+describe('what keeps the process of a command from answering', () => {
+  /** The command with a module that is loaded into its process first. */
+  const withModule = (name: string, code: string, args: readonly string[]) => {
+    const path = join(folder, `${name}.mjs`);
+    writeFileSync(path, code);
+    return gradus([...args, '--json'], { cwd: folder, env: { NODE_OPTIONS: `--import ${pathToFileURL(path).href}` } });
   };
+  const trained = (name: string) => ['train', writeConfig(`${name}.yaml`), '--no-preflight', '--out', join('unanswered', name)];
 
   test('a promise that nothing settles', async () => {
-    const file = withReward('waits', 'await new Promise(() => {});\nexport const score = () => [];\n');
-    assertFailure(
-      await spawned(['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)]),
-      1,
-      'NEVER_ENDS',
-    );
+    const never =
+      "import { registerHooks } from 'node:module';\nregisterHooks({ load: (url, context, next) => /machine.doctor[.]ts$/.test(url) ? { format: 'module', shortCircuit: true, source: 'await new Promise(() => {});' } : next(url, context) });\n";
+    assertFailure(await withModule('waits', never, ['doctor']), 1, 'NEVER_ENDS');
   });
 
   test('a failure that nobody hears of', async () => {
-    const file = withReward(
-      'rejects',
-      "export const score = ({ completions }) => {\n  Promise.reject(new Error('rej'));\n  return completions.map(() => 1);\n};\n",
-    );
-    const { code, stdout } = await spawned([
-      'train',
-      file,
-      '--no-preflight',
-      '--json',
-      '--out',
-      join('unanswered', file),
-    ]);
+    const rejects = "setTimeout(() => Promise.reject(new Error('rej')), 100);\n";
+    const { code, stdout } = await withModule('rejects', rejects, trained('rejects'));
     const { ok, error } = onlyObject(stdout) as { ok: boolean; error: Record<string, string> };
     assert.deepEqual([ok, code, error.code, error.message], [false, 1, 'UNCAUGHT', 'rej']);
-    assert.match(error.hint!, /native\.reward_workers/);
   });
 
   test('the end of the process, whatever exit code it gives', async () => {
-    const file = withReward('leaves', 'export const score = () => process.exit(0);\n');
-    const args = ['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)];
-    const { code, stdout } = await spawned(args);
+    const { code, stdout } = await withModule('leaves', 'setTimeout(() => process.exit(0), 100);\n', trained('leaves'));
     const { error } = onlyObject(stdout) as { error: Record<string, string> };
     assert.deepEqual([code, error.code], [1, 'PROCESS_EXITED']);
   });
 
   test('what is left behind when the command is done: it ends, with its answer', async () => {
-    const file = withReward(
-      'leftovers',
-      `import { createServer } from 'node:net';
+    const leftovers = `import { createServer } from 'node:net';
       setInterval(() => {}, 1000);
       createServer().listen(0);
-      process.stdout.end();
-      process.on('exit', () => Promise.reject(new Error('late')));
-      export const score = ({ completions }) => completions.map(() => 1);`,
-    );
-    const args = ['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)];
-    const { code, stdout } = await spawned(args);
+      process.on('exit', () => Promise.reject(new Error('late')));\n`;
+    const { code, stdout } = await withModule('leftovers', leftovers, trained('leftovers'));
     assert.deepEqual([code, onlyObject(stdout).ok], [0, true]);
   });
 });

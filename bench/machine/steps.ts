@@ -63,7 +63,7 @@ export async function measureSteps(
     eval: null,
     save: { every_steps: null, best: null },
     sample_every_steps: null,
-    native: { reward_workers: 0, ...settings },
+    native: settings,
   };
   writeFileSync(file, JSON.stringify(config));
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'training.ts'), file, out]);

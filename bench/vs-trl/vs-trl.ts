@@ -185,8 +185,7 @@ function configuration(task: Task, model: string, rewards: string, native: Nativ
     eval: null,
     save: { every_steps: null, best: null },
     sample_every_steps: null,
-    // TRL calls rewards in its own process too.
-    native: { reward_workers: 0, ...native },
+    native,
   };
 }
 

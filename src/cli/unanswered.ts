@@ -1,21 +1,21 @@
-// Reports a command that can no longer finish: it waits for a promise that never settles, or code of the user did not catch an exception or ended the process.
+// Reports a command that can no longer finish: it waits for a promise that never settles, or something in its process did not catch an exception or ended it.
 import { codeOf, GradusError, messageOf } from '../errors.ts';
 
 const neverEnds = () =>
   new GradusError('NEVER_ENDS', 'the command waits for something that will never happen', {
-    hint: 'code of yours awaits a promise that nothing settles, perhaps where its file is loaded',
+    hint: 'please report it, with the command; code of yours does not run in this process',
     kind: 'failed',
   });
 
 const exited = () =>
   new GradusError('PROCESS_EXITED', 'the process was ended before the command was done', {
-    hint: 'code of yours calls process.exit: let it return or throw; with native.reward_workers above 0, rewards have processes of their own',
+    hint: 'a module that is loaded into it calls process.exit: see NODE_OPTIONS',
     kind: 'failed',
   });
 
 const uncaught = (cause: unknown) =>
   new GradusError('UNCAUGHT', messageOf(cause), {
-    hint: 'it was thrown where nothing catches it, such as in a timer, perhaps by code of yours (GRADUS_DEBUG=1 shows where): with native.reward_workers above 0, rewards have processes of their own',
+    hint: 'it was thrown where nothing catches it, such as in a timer; GRADUS_DEBUG=1 shows where',
     kind: 'failed',
     cause,
   });

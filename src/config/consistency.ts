@@ -5,7 +5,8 @@ import { GradusError } from '../errors.ts';
 import { type LossType, lossesWith } from '../grpo/loss-settings.ts';
 import { backendTable } from './backend-table.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
-import { rewardName } from './reward-names.ts';
+import { isProgramReference } from './references.ts';
+import { rewardName, userFunctions } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { stepsOfStages } from './stages.ts';
 
@@ -62,6 +63,13 @@ interface Contradiction {
 }
 
 const contradictions: readonly Contradiction[] = [
+  {
+    key: 'native',
+    fault: 'reward_workers: 0 is for rewards that ship: code of yours that never returns would hang the whole process',
+    hint: 'leave native.reward_workers out, or set it to 1 or more',
+    holds: ({ native, ...config }) =>
+      native.reward_workers === 0 && userFunctions(config).some((name) => !isProgramReference(name)),
+  },
   {
     key: 'chat_template_kwargs',
     fault: 'are variables of a chat template, and chat_template: none has none',

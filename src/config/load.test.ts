@@ -523,6 +523,8 @@ describe('keys that contradict one another, or lack another', () => {
     'importance_sampling_level: sequence': /sequence is for loss_type grpo/,
     'sapo_temperature_pos: 2': /no effect with loss_type dapo/,
     'entropy_target: 0.5': /no effect without use_adaptive_entropy/,
+    'reward_fn: mine.ts:score\nnative: {reward_workers: 0}': /reward_workers: 0 is for rewards that ship/,
+    'reward: [numeric_match, mine.py]\nnative: {reward_workers: 0}': /reward_workers: 0 is for rewards that ship/,
   };
   for (const [line, message] of Object.entries(cases)) {
     test(line, () => {

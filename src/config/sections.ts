@@ -207,7 +207,7 @@ export const native = z.strictObject({
     .nonnegative()
     .default(1)
     .describe(
-      'processes for your reward functions and for rewards with your patterns, which might hang; 0: the main process',
+      'processes for your reward functions and for rewards with your patterns, which might hang; 0, without any such function: the main process',
     ),
 });
 

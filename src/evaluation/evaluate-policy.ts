@@ -7,7 +7,7 @@ import type { Example } from '../rl.ts';
 import { SAME_ANSWER } from '../runs/evaluation-metrics.ts';
 import type { EvaluatedCompletion, EvaluationRecord } from '../runs/records.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
-import { constantAnswer } from '../setup/gold-answers.ts';
+import { constantAnswer } from '../setup/right-answers.ts';
 import { answerProblems } from './answer-problems.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 

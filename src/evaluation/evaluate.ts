@@ -27,7 +27,7 @@ import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { changesOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
-import { rightAnswer } from '../setup/gold-answers.ts';
+import { rightAnswer } from '../setup/right-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';

@@ -1,6 +1,5 @@
-// The gold answers of the data: whether rewards give credit to them, and not to wrong ones, and which of them is right most often.
+// Checks that the rewards give credit to the gold answers of the data, without which nothing can be learnt, and not to wrong ones.
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
-import { shortened } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
@@ -8,6 +7,7 @@ import type { Example } from '../rl.ts';
 import type { RewardModel } from '../scoring.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
+import { answerOf, finalOf } from './right-answers.ts';
 
 /** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {
@@ -59,11 +59,6 @@ const wordings: readonly ((answer: string) => string)[] = [
   (answer) => `<answer>${finalOf(answer)}</answer>`,
   (answer) => `<reasoning>\nIt follows.\n</reasoning>\n<answer>\n${finalOf(answer)}\n</answer>`,
 ];
-
-/** The part after the `####` of a worked solution, as in GSM8K. */
-function finalOf(answer: string): string {
-  return answer.split('####').at(-1)!.trim();
-}
 
 /**
  * Scores the right answer of each row, in several wordings, with each reward that may compare completions with it. The best wording counts.
@@ -164,74 +159,6 @@ async function bestScore(
     if (highest.score !== null && highest.score >= 1) break;
   }
   return highest;
-}
-
-/**
- * The right answer of a row as text; undefined if there is none. A reward that compares takes the first of a list, and refuses other values, which
- * are JSON here; what a user's function makes of either is not known.
- */
-export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
-  const value = row[answerColumn];
-  if (typeof value === 'string' || typeof value === 'number') return String(value);
-  if (typeof value === 'boolean') return spellings(value)[0];
-  const answer: unknown = Array.isArray(value) ? value[0] : value;
-  if (judges !== 'answer' || answer === null || answer === undefined) return undefined;
-  return typeof answer === 'string' ? answer : JSON.stringify(answer);
-}
-
-/** The right answer of a row, according to the first reward that knows one; undefined if none does. */
-export function rightAnswer(row: Example, rewards: readonly OpenReward[]): string | undefined {
-  for (const reward of rewards) {
-    const answer = answerOf(row, reward);
-    if (answer !== undefined) return answer;
-  }
-  return undefined;
-}
-
-/** The most characters of a constant answer that are recorded. */
-const LONGEST_SHOWN = 100;
-
-/** A completion, and whether the first reward found it right. */
-interface Judged {
-  readonly text: string;
-  readonly correct: number | null;
-}
-
-/** A function of the user's is known to compare with the answer if so many right completions, nearly all of them, contain it. */
-const FEWEST_RIGHT = 5;
-const RIGHT_FRACTION = 0.95;
-
-/**
- * The answer that is right for the most problems, and for which: what a policy gets without reading them. Undefined if the first reward is not known to compare with the
- * answer of the row, or has none.
- * @param completions of each problem
- */
-export function constantAnswer(
-  problems: readonly Example[],
-  decisive: OpenReward | undefined,
-  completions: readonly (readonly Judged[])[],
-): { answer: string; accuracy: number; right: number[] } | undefined {
-  if (!decisive || decisive.judges === 'form') return undefined;
-  const answers = problems.map((row) => {
-    const answer = answerOf(row, decisive);
-    return answer === undefined ? undefined : finalOf(answer);
-  });
-  const known = answers.flatMap((answer, i) => (answer === undefined ? [] : [{ answer, i }]));
-  if (known.length === 0) return undefined;
-  if (decisive.judges === 'unknown') {
-    const right = known.flatMap(({ answer, i }) =>
-      completions[i]!.filter(({ correct }) => correct === 1).map(({ text }) => text.includes(answer)),
-    );
-    const containing = right.filter(Boolean).length;
-    if (right.length < FEWEST_RIGHT || containing < RIGHT_FRACTION * right.length) return undefined;
-  }
-  const groups = [...Map.groupBy(known, ({ answer }) => answer)];
-  const [answer, rows] = groups.reduce((most, next) => (next[1].length > most[1].length ? next : most));
-  return {
-    answer: shortened(answer, LONGEST_SHOWN),
-    accuracy: rows.length / problems.length,
-    right: rows.map(({ i }) => i),
-  };
 }
 
 /** The wordings that match the reward's pattern, if it has one. */

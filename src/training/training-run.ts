@@ -21,7 +21,7 @@ import type { Alert, DiagnosedAlert, EndedBy, EvaluationRecord, MetricsRecord } 
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Progress } from '../scoring.ts';
-import { rightAnswer } from '../setup/gold-answers.ts';
+import { rightAnswer } from '../setup/right-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import type { StartAdapter } from '../setup/start-adapter-copy.ts';
 import { type ErrorBudget, errorBudget } from './error-budget.ts';
