@@ -195,7 +195,13 @@ describe('what keeps the process of a command from answering', () => {
     writeFileSync(path, code);
     return gradus([...args, '--json'], { cwd: folder, env: { NODE_OPTIONS: `--import ${pathToFileURL(path).href}` } });
   };
-  const trained = (name: string) => ['train', writeConfig(`${name}.yaml`), '--no-preflight', '--out', join('unanswered', name)];
+  const trained = (name: string) => [
+    'train',
+    writeConfig(`${name}.yaml`),
+    '--no-preflight',
+    '--out',
+    join('unanswered', name),
+  ];
 
   test('a promise that nothing settles', async () => {
     const never =

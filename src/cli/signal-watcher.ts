@@ -56,7 +56,8 @@ setInterval(() => {
     }
     const begin = since.get(file) ?? performance.now();
     since.set(file, begin);
-    if (performance.now() - begin >= PATIENCE) end(file);
+    // Whoever sends another signal will not wait.
+    if (bytes > MESSAGE_BYTES || performance.now() - begin >= PATIENCE) end(file);
   }
 }, PAUSE);
 

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Says when it is working and when it gets SIGTERM; works until SIGUSR1. */
 const script = `
@@ -41,9 +42,35 @@ test('a process that is asked to stop twice, as `runs stop` does, still stops gr
   });
 });
 
+test('a second signal, sent a while after the first, exits at once', async () => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  await sleep(1200);
+  child.kill('SIGTERM');
+  assert.deepEqual(await ended, [143, null]);
+});
+
 test('Ctrl-C while it is stopping exits at once', async () => {
   assert.deepEqual(await told('SIGTERM', 'SIGINT'), { lines: ['working', 'heard'], code: 130 });
 });
+
+/** A process that hears nothing from some time on. */
+function deafProcess(before: string) {
+  // Waiting blocks the thread as computing does, and leaves the processor to other tests.
+  const deaf = `
+  import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+  import { writeSync } from 'node:fs';
+  await withStopSignals(async () => {
+    ${before}
+    writeSync(1, 'working');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+  return spawn(process.execPath, ['--input-type=module', '--eval', deaf], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
 
 describe('a process too busy to notice a signal is ended by it within seconds', { concurrency: true }, () => {
   for (const [when, signal, before] of [
@@ -51,24 +78,24 @@ describe('a process too busy to notice a signal is ended by it within seconds', 
     ['from the beginning', 'SIGINT', ''],
   ] as const) {
     test(when, { timeout: 60_000 }, async () => {
-      // Waiting blocks the thread as computing does, and leaves the processor to other tests.
-      const deaf = `
-      import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
-      import { writeSync } from 'node:fs';
-      await withStopSignals(async () => {
-        ${before}
-        writeSync(1, 'working');
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-      });`;
-      const child = spawn(process.execPath, ['--input-type=module', '--eval', deaf], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
+      const child = deafProcess(before);
       const ended = once(child, 'close');
       await once(child.stdout, 'data');
       child.kill(signal);
       assert.deepEqual(await ended, [null, signal]);
     });
   }
+  test('at once by a second signal', { timeout: 60_000 }, async () => {
+    const child = deafProcess('await new Promise((done) => setTimeout(done, 2500));');
+    const ended = once(child, 'close');
+    await once(child.stdout, 'data');
+    const since = performance.now();
+    child.kill('SIGTERM');
+    child.kill('SIGINT');
+    await ended;
+    // A single signal is waited for five seconds.
+    assert.ok(performance.now() - since < 4000);
+  });
 });
 
 test('work that ends while the watching thread loads its library is not the end of the process', async () => {

@@ -1,4 +1,4 @@
-// Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, another Ctrl-C exits at once.
+// Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, a second one exits at once.
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -8,13 +8,18 @@ import { watcherStates as states } from './watcher-states.ts';
 /** Milliseconds within which the watcher has loaded its library, however busy the machine. */
 const MOST_LOADING = 10_000;
 
+/** Programs such as `timeout` send a signal to a process and to its group: within these milliseconds, two of them are one. */
+const MOST_APART = 1000;
+
 /** Runs work with an AbortSignal, whose reason is the name of the signal that stopped it. */
 export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const stop = (name: NodeJS.Signals) => {
-    if (!controller.signal.aborted) controller.abort(name);
-    // A second Ctrl-C means that a person will not wait. Programs such as `runs stop` may send a signal twice and mean the same.
-    else if (name === 'SIGINT') process.exit(ofSignal.SIGINT);
+  let first = 0;
+  const stop = (name: StopSignal) => {
+    if (!controller.signal.aborted) {
+      first = performance.now();
+      controller.abort(name);
+    } else if (name === 'SIGINT' || performance.now() - first >= MOST_APART) process.exit(ofSignal[name]);
   };
   const names = Object.keys(ofSignal) as StopSignal[];
   for (const name of names) process.on(name, stop);

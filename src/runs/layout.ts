@@ -22,6 +22,7 @@
 //   tensorboard/, wandb/      files of these trackers, if the configuration names them
 //   result.json               the final output of `--json`
 //   logs/train.log            stderr of a run in the background
+//   logs/stop-request         the process that was asked to stop, so that it is asked once
 //   modal/                    the app of a run at Modal, and the files uploaded with it
 //
 // Files that end in .jsonl are only appended to; readers skip an incomplete last line.
@@ -56,6 +57,11 @@ export const profileFiles = { trace: 'trace.json', table: 'profile.md' } as cons
 
 /** The files of a checkpoint that Gradus writes itself; the backend writes the others. */
 export const checkpointFiles = { state: 'state.json' } as const;
+
+/** The file that names the process which was asked to stop. */
+export function stopRequestFile(directory: string): string {
+  return join(directory, runFiles.logs, 'stop-request');
+}
 
 /** The pointers to checkpoints. */
 export type CheckpointPointer = 'latest' | 'best';

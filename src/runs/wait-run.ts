@@ -1,4 +1,8 @@
 // Waits for a run that another process writes, and asks that process to stop.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runFiles, stopRequestFile } from './layout.ts';
+import { makeFolder } from './make-folder.ts';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
 import { type WaitOptions, waitUntil } from './wait-until.ts';
@@ -22,8 +26,27 @@ export async function waitForRun(directory: string, options: WaitForRunOptions =
   return waitUntil(look, (record) => !isActive(record), pauseAfter, options);
 }
 
+/** Whether the process that writes the run was asked to stop. A second signal would end it at once, without a checkpoint. */
+function wasAsked(directory: string, record: RunRecord): boolean {
+  try {
+    return readFileSync(stopRequestFile(directory), 'utf8') === processName(record);
+  } catch {
+    return false;
+  }
+}
+
+function noteAsked(directory: string, record: RunRecord): void {
+  makeFolder(join(directory, runFiles.logs));
+  writeFileSync(stopRequestFile(directory), processName(record));
+}
+
+/** Distinguishes the process from a later one with the same id. */
+function processName({ pid, pid_start = '' }: RunRecord): string {
+  return `${pid} ${pid_start}`;
+}
+
 /**
- * Asks the process of a run to write a checkpoint and end, and waits until it has. A run whose process is gone is left as it is.
+ * Asks the process of a run, once, to write a checkpoint and end, and waits until it has. A run whose process is gone is left as it is.
  * @returns the run, and whether there was a process to ask
  */
 export async function stopRun(
@@ -32,10 +55,13 @@ export async function stopRun(
 ): Promise<{ record: RunRecord; asked: boolean }> {
   const record = readRun(directory);
   if (!isActive(record)) return { record, asked: false };
-  try {
-    process.kill(record.pid, 'SIGTERM');
-  } catch {
-    // The process has ended in the meantime.
+  if (!wasAsked(directory, record)) {
+    try {
+      process.kill(record.pid, 'SIGTERM');
+      noteAsked(directory, record);
+    } catch {
+      // The process has ended in the meantime.
+    }
   }
   return { record: await waitForRun(directory, options), asked: true };
 }
