@@ -6,6 +6,7 @@ import { benchmarkEngines } from './engines/engines.ts';
 import { benchmarkGeneration } from './generation/generation.ts';
 import { benchmarkGpu } from './gpu/gpu.ts';
 import { benchmarkGrowth } from './growth/growth.ts';
+import { benchmarkHalving } from './halving/halving.ts';
 import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkMachine } from './machine/machine.ts';
 import { benchmarkPasses } from './passes/passes.ts';
@@ -43,6 +44,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   growth: {
     about: 'how a step’s time grows with completions, prompts and threads',
     run: benchmarkGrowth,
+  },
+  halving: {
+    about: 'what successive halving finds, beside a grid, and in how many of its steps: five seeds',
+    run: benchmarkHalving,
   },
   learning: { about: 'held-out accuracy before and after, several seeds, a control', run: benchmarkLearning },
   machine: {

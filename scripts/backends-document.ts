@@ -94,7 +94,7 @@ const tables: Readonly<Record<string, () => string>> = {
 
 /** Returns the document with its tables generated anew. */
 export function backendsDocument(text = readFileSync(file, 'utf8')): string {
-  speak(commandWords);
+  speak(commandWords());
   return Object.entries(tables).reduce(
     (document, [name, table]) =>
       document.replace(

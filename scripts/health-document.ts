@@ -37,7 +37,7 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
 
 /** Returns the text of docs/health.md. */
 export function healthDocument(rules: readonly HealthRule[] = healthRules): string {
-  speak(commandWords);
+  speak(commandWords());
   return `${introduction}${rules.map(section).join('\n')}`;
 }
 

@@ -135,6 +135,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['sweep tiny.yaml --over learning_rate=0.01,0.02 --set max_steps=1 --no-preflight', 0, 'sweep.result/1'],
     ['sweep tiny.yaml --over learning_rate=0.01,0.02 --name planned --dry-run', 0, 'sweep.plan/1'],
     ['sweep tiny.yaml --over learning_rate=0.01,0.02', 2, 'error/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01,0.02 --max-time 1x', 2, 'error/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01,0.02 --max-cost 1', 2, 'error/1'],
+    ['sweep tiny.yaml --over learning_rate=0.01 --set max_steps=1 --no-preflight --overwrite', 0, 'sweep.result/1'],
     ['sweep tiny.yaml --over learning_rte=0.01,0.02 --dry-run', 2, 'error/1'],
     ['sweep tiny.yaml', 2, 'error/1'],
     ['sweep tiny.yaml --over learning_rate=0.01 --name behind --set max_steps=1 --detach', 0, 'sweep.detached/1'],
@@ -170,7 +173,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   'runs list': [
     ['runs list', 0, 'runs.list.result/1'],
-    ['runs list --root nowhere', 0, 'runs.list.result/1'],
+    ['runs list --root nowhere', 2, 'error/1'],
     ['runs list --rot nowhere', 2, 'error/1'],
     ['runs list --sort best --filter status=completed', 0, 'runs.list.result/1'],
     ['runs list --filter best', 2, 'error/1'],
@@ -234,6 +237,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'runs stop': [
     ['runs stop tiny', 0, 'runs.stop.result/1'],
     ['runs stop nothing', 2, 'error/1'],
+    ['runs stop sweeps/dead', 0, 'sweep.stopped/1'],
+    ['runs rm sweeps/dead --yes', 0, 'runs.rm.result/1'],
   ],
   'runs snapshot': [
     ['runs snapshot tiny --around 2', 0, 'runs.snapshot.result/1'],

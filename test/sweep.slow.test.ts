@@ -12,6 +12,7 @@ import { claim } from '../src/runs/claim.ts';
 import { readMetrics, readRun } from '../src/runs/read-run.ts';
 import { detachSweep } from '../src/sweep/detach-sweep.ts';
 import { sweep } from '../src/sweep/sweep.ts';
+import { readSweep } from '../src/sweep/sweep-files.ts';
 import type { SweepResult } from '../src/sweep/sweep-schema.ts';
 import { gradusHere, onlyObject, startGradus } from './gradus.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -127,9 +128,85 @@ test('a signal stops the runs with a checkpoint, and the sweep goes on', async (
     },
   }).finished;
   assert.equal(stopped.code, 143, stopped.stderr);
-  assert.equal(JSON.parse(readFileSync(join(place('stopped'), 'sweep.json'), 'utf8')).status, 'stopped');
+  assert.equal(readSweep(place('stopped'))!.status, 'stopped');
   const runs = readdirSync(place('stopped')).filter((name) => name.startsWith('t'));
   assert.ok(runs.every((name) => ['completed', 'stopped'].includes(readRun(join(place('stopped'), name)).status)));
+});
+
+test('runs stop ends a sweep with its runs, runs rm removes it, and --overwrite begins it anew', async () => {
+  const out = place('asked');
+  const args = [
+    'sweep',
+    file,
+    '--out',
+    out,
+    '--no-preflight',
+    '--set',
+    'max_steps=2000',
+    '--set',
+    'sweep.min_steps=600',
+  ];
+  const started = startGradus(args, { cwd: folder });
+  while (!existsSync(join(out, 't01-s0', 'metrics.jsonl'))) await new Promise((resolve) => setTimeout(resolve, 50));
+  const busy = await gradusHere(['runs', 'rm', out, '--yes', '--json']);
+  assert.deepEqual([busy.code, (onlyObject(busy.stdout).error as { code: string }).code], [2, 'SWEEP_ACTIVE']);
+  const stop = await gradusHere(['runs', 'stop', out, '--json']);
+  const { sweep: ended, asked } = onlyObject(stop.stdout) as { sweep: { status: string }; asked: boolean };
+  assert.deepEqual([stop.code, ended.status, asked], [0, 'stopped', true]);
+  assert.equal((await started.finished).code, 143);
+  assert.equal(readRun(join(out, 't01-s0')).status, 'stopped');
+  const settings = ['max_steps=2', 'sweep.over={beta: [0, 0.1]}', 'sweep.method=grid'];
+  await assert.rejects(sweep(file, { out, preflight: false, settings }), { code: 'SWEEP_EXISTS' });
+  await assert.rejects(sweep(file, { out, settings, resume: true, overwrite: true }), { code: 'USAGE' });
+  const anew = await sweep(file, { out, preflight: false, settings, overwrite: true });
+  assert.equal(anew.table.length, 2);
+  assert.deepEqual(readdirSync(out).toSorted(), ['best.yaml', 'result.json', 'sweep.json', 't01-s0', 't02-s0']);
+  writeFileSync(join(out, 'sweep.json'), '{');
+  await sweep(file, { out, preflight: false, settings, overwrite: true });
+  mkdirSync(place('mine'));
+  writeFileSync(join(place('mine'), 'notes.txt'), 'mine');
+  const mine = sweep(file, { out: place('mine'), preflight: false, settings, overwrite: true });
+  await assert.rejects(mine, { code: 'SWEEP_EXISTS' });
+  assert.equal((await gradusHere(['runs', 'rm', out, '--json'])).code, 2);
+  const removed = await gradusHere(['runs', 'rm', out, '--yes', '--json']);
+  const [row] = onlyObject(removed.stdout).removed as { id: string; runs: number; step: number }[];
+  assert.deepEqual([row!.id, row!.runs, row!.step, existsSync(out)], ['asked', 2, 4, false]);
+});
+
+test('a limit of time ends a sweep, which ranks what was compared; with more time it goes on', async () => {
+  const out = place('limited');
+  const settings = ['max_steps=1000', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];
+  const limited = (max_time: string, resume = false) =>
+    sweep(file, { out, resume, preflight: false, settings: [...settings, `sweep.max_time=${max_time}`] });
+  await assert.rejects(limited('1ms'), { code: 'SWEEP_FAILED', message: /NOT_COMPARED.*max_time/ });
+  let sent = false;
+  const one = startGradus(
+    ['sweep', file, '--out', out, '--resume', '--no-preflight', ...settings.flatMap((setting) => ['--set', setting])],
+    {
+      cwd: folder,
+      onStderr: (text, child) => {
+        if (!sent && /^1 of 3/m.test(text)) sent = child.kill('SIGTERM');
+      },
+    },
+  );
+  assert.equal((await one.finished).code, 143);
+  const early = await limited('1ms', true);
+  assert.equal(early.ended_by!.key, 'max_time');
+  assert.deepEqual(
+    early.table.map(({ trial, score }) => [trial, score !== undefined]),
+    [
+      [1, true],
+      [2, false],
+      [3, false],
+    ],
+  );
+  assert.deepEqual([early.best.trial, early.table[1]!.runs[0]!.error!.code], [1, 'NOT_COMPARED']);
+  assert.ok(existsSync(early.best.config));
+  const { elapsed, ended_by, status } = readSweep(out)!;
+  assert.deepEqual([status, ended_by], ['completed', early.ended_by]);
+  const whole = await limited('1h', true);
+  assert.deepEqual([whole.ended_by, whole.table.every(({ score }) => score)], [undefined, true]);
+  assert.ok(readSweep(out)!.elapsed! > elapsed!);
 });
 
 test('a trial that fails is last, and the others are ranked', async () => {

@@ -70,6 +70,7 @@ function membersOf(type: string): string[] {
 }
 
 test('the words of the command line are its commands and flags', () => {
+  const words = commandWords();
   const known = new Set(
     commandFiles.flatMap((file) =>
       Array.from(read(file).matchAll(/(?:Command|command)\('([\w-]+)'\)/g), ([, name]) => name!),
@@ -78,16 +79,32 @@ test('the words of the command line are its commands and flags', () => {
   const deeds = membersOf('Deed') as Deed[];
   assert.ok(deeds.length > 15);
   for (const deed of deeds)
-    for (const word of commandWords.verb(deed).split(' ')) assert.ok(known.has(word), `${deed}: ${word}`);
+    for (const word of words.verb(deed).split(' ')) assert.ok(known.has(word), `${deed}: ${word}`);
   for (const name of membersOf('OptionName') as OptionName[]) {
-    const flag = commandWords.option(name);
+    const flag = words.option(name);
     assert.ok(flags.has(flag) || flags.has(flag.replace('--', '--no-')), `${name}: ${flag}`);
   }
   assert.equal(
-    commandWords.call('evaluate', 'my run', { settings: ['a=1', 'b={}'], overwrite: true }),
+    words.call('evaluate', 'my run', { settings: ['a=1', 'b={}'], overwrite: true }),
     "gradus eval 'my run' --set a=1 --set 'b={}' --overwrite",
   );
-  assert.equal(commandWords.option('preflight', false), '--no-preflight');
+  assert.equal(words.option('preflight', false), '--no-preflight');
+});
+
+test('what gave a key its value is called as it was typed', () => {
+  const train = commandWords(['train', 'a.yaml', '--max-time', '1x', '--set', 'lora.r=0', '--stop-when=a']);
+  assert.deepEqual(
+    ['max_time', 'lora.r', 'stop_when.0', 'backend'].map((key) => train.givenBy(key.split('.'))),
+    ['--max-time', '--set', '--stop-when', '--set'],
+  );
+  const sweep = commandWords(['sweep', 'a.yaml', '--over', 'lora.r=1,2', '--set', 'seed=a', '--max-time', '1h']);
+  assert.deepEqual(
+    ['lora.r', 'seed', 'sweep.over.lora.r', 'sweep.max_time', 'learning_rate'].map((key) =>
+      sweep.givenBy(key.split('.')),
+    ),
+    ['--over', '--set', '--over', '--max-time', 'sweep.over'],
+  );
+  assert.equal(commandWords(['sweep', 'a.yaml']).givenBy(['max_time']), 'sweep.over');
 });
 
 test('the words of a program are functions of the package, its options, or what there is to read', () => {

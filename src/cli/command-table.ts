@@ -31,6 +31,7 @@ export const commands: Readonly<Record<string, CommandRow>> = {
       'sweep.plan/1': async () => (await import('./schemas/sweep.ts')).sweepPlanSchema,
       'sweep.result/1': async () => (await import('./schemas/sweep.ts')).sweepSchema,
       'sweep.status/1': async () => (await import('./schemas/sweep.ts')).sweepStatusSchema,
+      'sweep.stopped/1': async () => (await import('./schemas/sweep.ts')).sweepStoppedSchema,
     },
   },
   eval: {

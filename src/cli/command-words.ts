@@ -86,11 +86,56 @@ export function command(deed: Deed, subject?: string, options: CallOptions = {},
   );
 }
 
-export const commandWords: Words = {
-  verb: (deed) => commands[deed],
-  call: (deed, subject, options) => command(deed, subject, options),
-  option,
-  // From what its directory has, whatever options it was started with.
-  resuming: (directory) =>
-    `${command('train', join(directory, runFiles.resolvedConfig), { out: directory, resume: true })} goes on`,
+/** The keys of the configuration that have options of their own; those of a sweep are in its section. */
+const ofKeys: Readonly<Record<string, string>> = {
+  '--backend': 'backend',
+  '--compute': 'compute',
+  '--stop-when': 'stop_when',
+  '--max-time': 'max_time',
+  '--max-tokens-total': 'max_tokens_total',
+  '--max-cost': 'max_cost',
 };
+const ofSweeps: Readonly<Record<string, string>> = {
+  '--over': 'sweep.over',
+  '--method': 'sweep.method',
+  '--trials': 'sweep.trials',
+  '--seeds': 'sweep.seeds',
+  '--metric': 'sweep.metric',
+  '--eta': 'sweep.eta',
+  '--min-steps': 'sweep.min_steps',
+  '--max-time': 'sweep.max_time',
+  '--max-cost': 'sweep.max_cost',
+};
+
+/** @param argv a command line, which decides what options gave keys their values */
+export function commandWords(argv: readonly string[] = []): Words {
+  const isSweep = argv[0] === 'sweep';
+  return {
+    verb: (deed) => commands[deed],
+    call: (deed, subject, options) => command(deed, subject, options),
+    option,
+    givenBy(path) {
+      const key = path.join('.');
+      const isWithin = (other: string) => key === other || key.startsWith(`${other}.`);
+      const own = Object.entries(isSweep ? ofSweeps : ofKeys).find(
+        ([flag, ofFlag]) => isWithin(ofFlag) && valuesOf(argv, flag).length > 0,
+      );
+      if (own) return own[0];
+      const names = (flag: string) => valuesOf(argv, flag).some((value) => isWithin(value.split('=')[0]!.trim()));
+      if (isSweep && names('--over')) return '--over';
+      // A sweep sets what its section says.
+      return isSweep && !names('--set') ? 'sweep.over' : '--set';
+    },
+    // From what its directory has, whatever options it was started with.
+    resuming: (directory) =>
+      `${command('train', join(directory, runFiles.resolvedConfig), { out: directory, resume: true })} goes on`,
+  };
+}
+
+/** The values of an option: `--set a=1`, `--set=a=1`. */
+function valuesOf(argv: readonly string[], flag: string): string[] {
+  return argv.flatMap((word, i) => {
+    if (word.startsWith(`${flag}=`)) return [word.slice(flag.length + 1)];
+    return word === flag && i + 1 < argv.length ? [argv[i + 1]!] : [];
+  });
+}

@@ -37,9 +37,9 @@ const EXAMPLES = `Examples:
  */
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
   keepMachineSecrets();
-  speak(commandWords);
   const asked = askedOutput(argv);
   const line = asked.argv[0] === '--version' ? ['version', ...asked.argv.slice(1)] : asked.argv;
+  speak(commandWords(line));
   const words = line.filter((argument) => !argument.startsWith('-'));
   const output = outputFor(argv, asked, streams);
   let exitCode: ExitCode = 0;

@@ -80,6 +80,8 @@ export interface Words {
   readonly call: (deed: Deed, subject?: string, options?: CallOptions) => string;
   /** An option, alone or with its value: `split`, `split: 'train'`. */
   readonly option: (name: OptionName, value?: OptionValue) => string;
+  /** What gave a key of the configuration its value, which no file did. */
+  readonly givenBy: (path: readonly string[]) => string;
   /** How a run goes on that stopped, as the beginning of a sentence. */
   readonly resuming: (directory: string) => string;
 }
@@ -140,6 +142,7 @@ const programWords: Words = {
     return `${name}(${(all.length > 0 ? all : [subject ?? []].flat().map(asValue)).join(', ')})`;
   },
   option: assigned,
+  givenBy: () => 'settings',
   resuming: () => 'the same call with resume: true goes on',
 };
 
@@ -153,6 +156,7 @@ export function speak(words: Words): void {
 export const verb: Words['verb'] = (deed) => spoken.verb(deed);
 export const call: Words['call'] = (...given) => spoken.call(...given);
 export const option: Words['option'] = (...given) => spoken.option(...given);
+export const givenBy: Words['givenBy'] = (path) => spoken.givenBy(path);
 export const resuming: Words['resuming'] = (directory) => spoken.resuming(directory);
 
 /** A text of a table, which is made when it is read: words are chosen after modules are loaded. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { keepSecretsIn } from '../common/redaction.ts';
 import { decodeUtf8 } from '../common/utf8.ts';
-import { call, option } from '../common/words.ts';
+import { call, givenBy, option } from '../common/words.ts';
 import { GradusError, isObject, messageOf } from '../errors.ts';
 import { assertNoOtherSystem } from './backend-table.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
@@ -92,7 +92,7 @@ function resolveConfig(
   const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
   const placeOf = (path: readonly PropertyKey[]) => {
-    if (path.length > 0 && isSet(path)) return option('settings');
+    if (path.length > 0 && isSet(path)) return givenBy(path.map(String));
     const line = path.length > 0 ? source.lineOf(path) : undefined;
     if (line !== undefined) return `${name}:${line}`;
     return preset && isStated(preset.values, path.map(String)) ? `preset ${preset.name}` : name;
@@ -199,7 +199,8 @@ function parseSetting(text: string): Setting {
       hint: `no key has more than ${DEEPEST}`,
     });
   }
-  return { path, value: parseValue(text.slice(equals + 1), `${option('settings')} ${key}`) };
+  const by = givenBy(path);
+  return { path, value: parseValue(text.slice(equals + 1), by === option('settings') ? `${by} ${key}` : by) };
 }
 
 /** Makes paths in the configuration absolute, so that they no longer depend on its folder. */

@@ -172,6 +172,18 @@ export const sweep = z.strictObject({
     .describe(
       'with halving: the fewest steps after which trials are compared; null: as few as bring one trial to the end',
     ),
+  max_time: duration
+    .nullable()
+    .default(null)
+    .describe(
+      'ends the sweep, all its processes together: runs are stopped with a checkpoint, and what was compared is ranked; null: no limit',
+    ),
+  max_cost: z
+    .number()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe('likewise: dollars, at the price of GRADUS_USD_PER_HOUR; null: no limit'),
 });
 
 export const devices = ['cpu', 'webgpu'] as const;

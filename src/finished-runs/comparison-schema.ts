@@ -106,7 +106,13 @@ export const bestRun = z.strictObject({
 });
 export type BestRun = Recorded<typeof bestRun>;
 
-export const removedRun = z.strictObject({ dir: z.string(), id: z.string(), step: z.int(), bytes: z.int() });
+export const removedRun = z.strictObject({
+  dir: z.string(),
+  id: z.string(),
+  step: z.int().describe('the steps that it had made; those of all runs of a sweep'),
+  runs: z.int().exactOptional().describe('how many runs a sweep had; absent of a run'),
+  bytes: z.int(),
+});
 export type RemovedRun = Recorded<typeof removedRun>;
 
 /** How a model is evaluated on the problems and by the reward of the first run. */

@@ -1,5 +1,6 @@
 // The runs under a folder as rows of a list: filtered, sorted, and the best of them by a metric.
 
+import { existsSync } from 'node:fs';
 import { type Comparison, comparisons } from '../common/comparisons.ts';
 import { nearestNames } from '../common/nearest.ts';
 import { option } from '../common/words.ts';
@@ -48,7 +49,7 @@ const fields: Readonly<Record<string, (row: Row) => unknown>> = {
   tokens: ({ summary }) => summary.tokens,
 };
 
-/** Throws `FILTER_INVALID` for a filter or an order that is none, `METRIC_UNKNOWN` if runs have been trained and none measured the metric. */
+/** Throws `RUNS_NOT_FOUND` for a folder that is not there, `FILTER_INVALID` for a filter or an order that is none, `METRIC_UNKNOWN` if runs have been trained and none measured the metric. */
 export function listRunSummaries(options: ListOptions = {}): RunList {
   const { rows, damaged } = listedRows(options);
   const { metric } = options;
@@ -113,6 +114,12 @@ function listedRows({ root, filter = [], metric }: ListOptions): {
   readonly damaged: readonly DamagedRun[];
 } {
   const conditions = filter.map(parseFilter);
+  if (root !== undefined && !existsSync(root)) {
+    throw new GradusError('RUNS_NOT_FOUND', `there is no folder ${root}`, {
+      hint: 'runs lie in runs/ unless they were put elsewhere, those of a sweep in sweeps/NAME',
+      path: root,
+    });
+  }
   const damaged: DamagedRun[] = [];
   const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
   const rows = listRuns(root, onDamaged).flatMap(({ directory }) => {

@@ -1,26 +1,18 @@
-// Removes runs, which cannot be undone: only those that nothing writes, and only if whoever asks agrees.
+// Removes runs and sweeps, which cannot be undone: only those that nothing writes, and only if whoever asks agrees.
 import { readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
-import { isActive, readRun } from '../runs/read-run.ts';
+import { isActive, listRuns, readRun } from '../runs/read-run.ts';
+import { isSweep, undamagedSweep } from '../sweep/sweep-files.ts';
 import type { RemovedRun } from './comparison-schema.ts';
 
-/** Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, and `CONFIRMATION_REQUIRED` unless `yes`; nothing has been removed then. */
+/** Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `SWEEP_ACTIVE`, and `CONFIRMATION_REQUIRED` unless `yes`; nothing has been removed then. */
 export function removeRuns(
   directories: readonly string[],
   { yes = false }: { readonly yes?: boolean } = {},
 ): RemovedRun[] {
-  const found = directories.map((dir) => {
-    const record = readRun(dir);
-    if (isActive(record)) {
-      throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${dir}`, {
-        hint: `stop it first: ${call('stop', dir)}`,
-        path: dir,
-      });
-    }
-    return { dir, id: record.id, step: record.step, bytes: sizeOf(dir) };
-  });
+  const found = directories.map((dir) => (isSweep(dir) ? idleSweep(dir) : idleRun(dir)));
   if (!yes) {
     const bytes = found.reduce((sum, run) => sum + run.bytes, 0);
     throw new GradusError(
@@ -34,6 +26,29 @@ export function removeRuns(
   }
   for (const { dir } of found) rmSync(dir, { recursive: true });
   return found;
+}
+
+function idleRun(dir: string): RemovedRun {
+  const record = readRun(dir);
+  if (isActive(record)) throw stillWritten('RUN_ACTIVE', dir, record.pid);
+  return { dir, id: record.id, step: record.step, bytes: sizeOf(dir) };
+}
+
+function idleSweep(dir: string): RemovedRun {
+  const sweep = undamagedSweep(dir);
+  if (sweep?.status === 'running') throw stillWritten('SWEEP_ACTIVE', dir, sweep.pid);
+  const runs = listRuns(dir).map(({ record }) => record);
+  const active = runs.find(isActive);
+  if (active) throw stillWritten('RUN_ACTIVE', dir, active.pid);
+  const step = runs.reduce((sum, run) => sum + run.step, 0);
+  return { dir, id: basename(resolve(dir)), step, runs: runs.length, bytes: sizeOf(dir) };
+}
+
+function stillWritten(code: 'RUN_ACTIVE' | 'SWEEP_ACTIVE', dir: string, pid: number): GradusError {
+  return new GradusError(code, `process ${pid} is still writing ${dir}`, {
+    hint: `stop it first: ${call('stop', dir)}`,
+    path: dir,
+  });
 }
 
 function sizeOf(directory: string): number {

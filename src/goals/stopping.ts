@@ -41,10 +41,17 @@ export function assertStoppable(
     names.assertPossible(condition.metric, { by: `stop_when ${JSON.stringify(text)}`, at: 'any step', scored });
     assertSensible(condition, text, config);
   }
-  if (config.max_cost === null || config.compute === 'modal' || priceOfHour() !== undefined) return;
-  throw new GradusError('CONFIG_UNSUPPORTED', 'max_cost: nobody has told what an hour of this machine costs', {
-    hint: `set ${PRICE_VARIABLE} to its price in dollars, or max_time; with compute: modal the price of modal.gpu counts`,
-    path: 'max_cost',
+  if (config.compute !== 'modal') {
+    assertPriced(config.max_cost, 'max_cost', '; with compute: modal the price of modal.gpu counts');
+  }
+}
+
+/** Throws `CONFIG_UNSUPPORTED` for a limit of money where the price of this machine is not known. */
+export function assertPriced(limit: number | null, path: string, more = ''): void {
+  if (limit === null || priceOfHour() !== undefined) return;
+  throw new GradusError('CONFIG_UNSUPPORTED', `${path}: nobody has told what an hour of this machine costs`, {
+    hint: `set ${PRICE_VARIABLE} to its price in dollars, or max_time${more}`,
+    path,
   });
 }
 
@@ -101,22 +108,31 @@ export class Stopping {
       const reason = watch.reason();
       if (reason !== undefined) return { key: 'stop_when', condition: watch.text, reason };
     }
-    const { max_time, max_tokens_total, max_cost } = this.#limits;
+    const { max_tokens_total } = this.#limits;
     if (max_tokens_total !== null && this.#tokens >= max_tokens_total) {
       return { key: 'max_tokens_total', reason: `${this.#tokens} tokens were read and sampled` };
     }
-    if (max_time !== null && elapsed >= milliseconds(max_time) / 1000) {
-      return { key: 'max_time', reason: `${elapsed.toFixed(0)} s had passed, of ${max_time}` };
-    }
-    const spent = (elapsed / SECONDS_PER_HOUR) * (this.#price ?? 0);
-    if (max_cost !== null && spent >= max_cost) {
-      return { key: 'max_cost', reason: `about $${spent.toFixed(2)} had been spent` };
-    }
-    return undefined;
+    return limitReached(this.#limits, elapsed, this.#price);
   }
 }
 
-function priceOfHour(): number | undefined {
+/** Which of two limits has been reached. @param elapsed seconds @param price of an hour, in dollars */
+export function limitReached(
+  { max_time, max_cost }: Pick<Config, 'max_time' | 'max_cost'>,
+  elapsed: number,
+  price: number | undefined,
+): (EndedBy & { readonly key: 'max_time' | 'max_cost' }) | undefined {
+  if (max_time !== null && elapsed >= milliseconds(max_time) / 1000) {
+    return { key: 'max_time', reason: `${elapsed.toFixed(0)} s had passed, of ${max_time}` };
+  }
+  const spent = (elapsed / SECONDS_PER_HOUR) * (price ?? 0);
+  if (max_cost !== null && spent >= max_cost) {
+    return { key: 'max_cost', reason: `about $${spent.toFixed(2)} had been spent` };
+  }
+  return undefined;
+}
+
+export function priceOfHour(): number | undefined {
   const told = Number(process.env[PRICE_VARIABLE] || Number.NaN);
   return Number.isFinite(told) && told > 0 ? told : undefined;
 }

@@ -21,7 +21,7 @@ export interface DetachedSweep {
 export function detachSweep(file: string, options: SweepOptions, argv: readonly string[]): DetachedSweep {
   const planned = planSweep(file, options);
   const { directory, reference, plan, config } = planned;
-  const release = claimSweep(planned, options.resume ?? false);
+  const release = claimSweep(planned, options);
   const log = join(directory, sweepFiles.log);
   try {
     const stderr = openSync(log, options.resume ? 'a' : 'w');

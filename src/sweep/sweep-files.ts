@@ -4,7 +4,7 @@
 //   result.json       what the command printed
 //   best.yaml         the configuration with the best settings
 //   t01-s42/          a run: the first trial with seed 42
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
@@ -15,7 +15,7 @@ import { claim } from '../runs/claim.ts';
 import { makeFolder } from '../runs/make-folder.ts';
 import { isAlive } from '../runs/processes.ts';
 import { readJson } from '../runs/read-lines.ts';
-import { runRecord } from '../runs/records.ts';
+import { endedBy, runRecord } from '../runs/records.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 import { processFields } from '../runs/reservation.ts';
 
@@ -50,6 +50,8 @@ export const sweepRecord = z.strictObject({
   pid_start: z.string().exactOptional(),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
+  elapsed: z.number().exactOptional().describe('the seconds that processes have worked on it, all resumes together'),
+  ended_by: endedBy.exactOptional().describe('the limit that ended it; absent if none did'),
   error: runRecord.shape.error,
 });
 export type SweepRecord = Recorded<typeof sweepRecord>;
@@ -86,9 +88,15 @@ interface SweepPlace {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+/** What is to become of a sweep that is there already: it goes on, or is removed. By default it is in the way. */
+export interface Before {
+  readonly resume?: boolean;
+  readonly overwrite?: boolean;
+}
+
 /** Throws `SWEEP_EXISTS`, `SWEEP_ACTIVE`, `SWEEP_NOT_FOUND` and `RESUME_CONFIG_CHANGED`. */
-function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolean): void {
-  const before = readSweep(directory);
+function assertSweepable({ directory, plan, config }: SweepPlace, { resume, overwrite }: Before): void {
+  const before = overwrite ? undamagedSweep(directory) : readSweep(directory);
   if (before?.status === 'running' && before.pid !== process.pid) {
     throw new GradusError('SWEEP_ACTIVE', `process ${before.pid} is still sweeping into ${directory}`, {
       hint: `wait for it, or stop it, or choose another ${option('out')}`,
@@ -97,13 +105,12 @@ function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolea
   }
   // It was reserved for this process by the one that started it.
   if (before?.status === 'running') return;
+  if (overwrite && isSweep(directory)) return;
   if (!resume) {
-    const others = existsSync(directory)
-      ? readdirSync(directory).filter((name) => name !== sweepFiles.log && !name.startsWith(sweepFiles.claim))
-      : [];
-    if (others.length === 0) return;
+    if (contentsOf(directory).length === 0) return;
+    const others = before ? `, or give ${option('resume', true)} or ${option('overwrite', true)}` : '';
     throw new GradusError('SWEEP_EXISTS', `${directory} ${before ? 'holds a sweep already' : 'is not empty'}`, {
-      hint: `choose another ${option('out')} or ${option('name')}${before ? `, or give ${option('resume', true)}` : ''}`,
+      hint: `choose another ${option('out')} or ${option('name')}${others}`,
       path: directory,
     });
   }
@@ -130,13 +137,33 @@ function assertSweepable({ directory, plan, config }: SweepPlace, resume: boolea
   });
 }
 
+export function isSweep(directory: string): boolean {
+  return existsSync(join(directory, sweepFiles.record));
+}
+
+/** Undefined also of a sweep that is damaged, which can be removed all the same. */
+export function undamagedSweep(directory: string): SweepRecord | undefined {
+  try {
+    return readSweep(directory);
+  } catch (error) {
+    if (codeOf(error) === 'SWEEP_DAMAGED') return undefined;
+    throw error;
+  }
+}
+
+/** What is in the folder of a sweep, apart from what two processes that begin there need. */
+function contentsOf(directory: string): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).filter((name) => name !== sweepFiles.log && !name.startsWith(sweepFiles.claim));
+}
+
 /**
  * Makes the folder and keeps other processes from sweeping into it. Throws the errors of `assertSweepable`.
  * @returns what ends the claim; sweep.json, which names the process, then keeps others away
  */
-export function claimSweep(place: SweepPlace & { readonly reference: string }, resume: boolean): () => void {
+export function claimSweep(place: SweepPlace & { readonly reference: string }, before: Before): () => void {
   const { directory, reference } = place;
-  assertSweepable(place, resume);
+  assertSweepable(place, before);
   makeFolder(directory);
   const release = claim(join(directory, sweepFiles.claim), (pid) => {
     return new GradusError('SWEEP_ACTIVE', `process ${pid} is sweeping into ${reference}`, {
@@ -146,7 +173,10 @@ export function claimSweep(place: SweepPlace & { readonly reference: string }, r
   });
   try {
     // Another process may have begun meanwhile.
-    assertSweepable(place, resume);
+    assertSweepable(place, before);
+    // What this process has been given already, it does not remove.
+    if (before.overwrite && undamagedSweep(directory)?.status !== 'running')
+      for (const name of contentsOf(directory)) rmSync(join(directory, name), { recursive: true });
   } catch (error) {
     release();
     throw error;

@@ -1,7 +1,7 @@
 // What a sweep results in: schemas, from which its types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
-import { interval } from '../runs/records.ts';
+import { endedBy, interval } from '../runs/records.ts';
 import { sweepPlan } from './sweep-files.ts';
 
 const score = {
@@ -48,6 +48,9 @@ export const sweepResultFields = {
   dir: z.string(),
   ...sweepPlan.omit({ trials: true }).shape,
   steps: sweepSteps,
+  ended_by: endedBy
+    .exactOptional()
+    .describe('the limit that ended it before all trials had been compared; absent if none did'),
   table: z
     .array(rankedTrial)
     .describe('the trials, the best first: those that went further, then those with a larger mean'),

@@ -9,16 +9,27 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
 import { cancelled, codeOf, GradusError, messageOf } from '../errors.ts';
 import { MetricNames } from '../goals/metric-names.ts';
+import { assertPriced } from '../goals/stopping.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
 import { isRun, readRun } from '../runs/read-run.ts';
 import { failureOf } from '../runs/recorded-error.ts';
+import type { EndedBy } from '../runs/records.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { openConfigFile } from '../setup/config-file.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { rungsOf } from './rungs.ts';
-import { invalid, type LoadedTrial, settingTexts, trialsOf } from './search-space.ts';
-import { claimSweep, runFolder, type SweepPlan, type SweepRecord, sweepFiles, writeSweep } from './sweep-files.ts';
+import { invalid, type LoadedTrial, type SweepSettings, settingTexts, trialsOf } from './search-space.ts';
+import { SweepClock } from './sweep-clock.ts';
+import {
+  claimSweep,
+  readSweep,
+  runFolder,
+  type SweepPlan,
+  type SweepRecord,
+  sweepFiles,
+  writeSweep,
+} from './sweep-files.ts';
 import type { RankedTrial, SweepResult } from './sweep-schema.ts';
 import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
 
@@ -33,6 +44,8 @@ export interface SweepOptions {
   readonly root?: string;
   /** Go on with the sweep in the folder. @default false */
   readonly resume?: boolean;
+  /** Remove the sweep in the folder, with its runs. @default false */
+  readonly overwrite?: boolean;
   /** How many runs are trained at a time, which changes no result. @default 1 */
   readonly jobs?: number;
   /** Whether each run is checked before it is trained. @default true */
@@ -59,6 +72,7 @@ export interface PlannedSweep {
   readonly directory: string;
   readonly reference: string;
   readonly plan: SweepPlan;
+  readonly limits: Pick<SweepSettings, 'max_time' | 'max_cost'>;
   readonly trials: readonly LoadedTrial[];
   /** The configuration that the trials change. */
   readonly config: Config;
@@ -80,7 +94,13 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
   const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   if (options.name !== undefined) assertFolderName(options.name, root);
+  if (options.resume && options.overwrite) {
+    throw new GradusError('USAGE', `${option('resume', true)} goes on with what ${option('overwrite', true)} removes`, {
+      hint: 'give one of them',
+    });
+  }
   new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
+  assertPriced(sweep.max_cost, 'sweep.max_cost');
   const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
   const plan: SweepPlan = {
     method: sweep.method,
@@ -90,7 +110,9 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     rungs: rungsOf(sweep, trials.length, longest(trials)),
   };
   const reference = out ?? join(root, name);
-  return { directory: resolve(reference), reference, plan, trials, config: { ...config, sweep: null } };
+  const { max_time, max_cost } = sweep;
+  const limits = { max_time, max_cost };
+  return { directory: resolve(reference), reference, plan, limits, trials, config: { ...config, sweep: null } };
 }
 
 /** The most steps of a trial. Throws `SWEEP_INVALID` where they are not known before the data are read. */
@@ -117,23 +139,32 @@ export function stepsOfGrid({ trials, plan }: PlannedSweep): number {
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
   const planned = planSweep(file, options);
-  const { directory, plan, config } = planned;
-  const release = claimSweep(planned, options.resume ?? false);
+  const { directory, plan, config, limits } = planned;
+  const release = claimSweep(planned, options);
+  const before = options.resume ? readSweep(directory)?.elapsed : undefined;
+  const clock = new SweepClock(limits, before ?? 0);
   const started = new Date().toISOString();
-  const record = { ...plan, config, started };
-  writeSweep(directory, { ...record, status: 'running' });
-  const end = (outcome: Pick<SweepRecord, 'status' | 'error'>) =>
-    writeSweep(directory, { ...record, ...outcome, ended: new Date().toISOString() });
+  const write = (outcome: Pick<SweepRecord, 'status' | 'error' | 'ended' | 'ended_by'>) =>
+    writeSweep(directory, { ...plan, config, started, elapsed: clock.elapsed, ...outcome });
+  write({ status: 'running' });
+  const end = (outcome: Pick<SweepRecord, 'status' | 'error' | 'ended_by'>) =>
+    write({ ...outcome, ended: new Date().toISOString() });
+  // A process that is killed has not noted the time since.
+  const onEvent = (event: SweepEvent) => {
+    write({ status: 'running' });
+    options.onEvent?.(event);
+  };
   try {
-    const result = await search(planned, file, options);
+    const result = await search(planned, file, { ...options, onEvent }, clock);
     replaceJson(join(directory, sweepFiles.result), storedSweep(result));
-    end({ status: 'completed' });
+    end({ status: 'completed', ...(result.ended_by && { ended_by: result.ended_by }) });
     return result;
   } catch (thrown) {
     const error = codeOf(thrown) === 'RUN_DAMAGED' ? damagedRun(thrown) : thrown;
     end(codeOf(error) === 'CANCELLED' ? { status: 'stopped' } : { status: 'failed', error: failureOf(error) });
     throw error;
   } finally {
+    clock.dispose();
     release();
   }
 }
@@ -143,17 +174,32 @@ export function storedSweep(result: SweepResult) {
   return storedResult('sweep.result/1', 'sweep', result);
 }
 
+/** What went wrong with runs, by their folders. */
+type Errors = Map<string, { readonly code: string; readonly message: string }>;
+
 type Ranked = TrialAtRung & { readonly trial: LoadedTrial; readonly step: number };
 
-async function search(planned: PlannedSweep, file: string, options: SweepOptions): Promise<SweepResult> {
+async function search(
+  planned: PlannedSweep,
+  file: string,
+  options: SweepOptions,
+  clock: SweepClock,
+): Promise<SweepResult> {
   const { plan, trials, directory, reference } = planned;
-  const errors = new Map<string, { readonly code: string; readonly message: string }>();
+  const errors: Errors = new Map();
   let left: readonly LoadedTrial[] = trials;
   let order: readonly Ranked[] = [];
+  let ended_by: EndedBy | undefined;
+  const signal = AbortSignal.any([clock.signal, ...(options.signal ? [options.signal] : [])]);
   for (const [i, { step }] of plan.rungs.entries()) {
-    const outcomes = await trainRung(planned, file, left, step, errors, options);
-    if (outcomes.some(({ status }) => status === 'stopped')) throw stopped(options.signal, reference);
-    const atRung = left.map((trial) => ({
+    const outcomes = await trainRung(planned, file, left, step, errors, { ...options, signal });
+    const isStopped = outcomes.some(({ status }) => status === 'stopped');
+    if (isStopped && (options.signal?.aborted || !clock.endedBy)) throw stopped(options.signal, reference);
+    const seeds = plan.seeds.length;
+    const reached = left.filter((_, trial) =>
+      outcomes.slice(trial * seeds, (trial + 1) * seeds).every(({ status }) => status !== 'stopped'),
+    );
+    const atRung = reached.map((trial) => ({
       trial,
       number: trial.number,
       step,
@@ -161,7 +207,13 @@ async function search(planned: PlannedSweep, file: string, options: SweepOptions
     }));
     const rungOrder = ranked(atRung);
     // Those that stay behind keep the place at which they were compared last.
-    order = [...rungOrder, ...order.filter(({ number }) => !left.some((trial) => trial.number === number))];
+    const behind = order.filter(({ number }) => !reached.some((trial) => trial.number === number));
+    order = [...rungOrder, ...behind];
+    if (isStopped) {
+      ended_by = clock.endedBy!;
+      order = [...order, ...neverCompared(planned, order, step, ended_by, errors)];
+      break;
+    }
     left = rungOrder.slice(0, plan.rungs[i + 1]?.trials ?? rungOrder.length).map(({ trial }) => trial);
     options.onEvent?.({ type: 'rung', step, trials: atRung.length, left: left.length });
   }
@@ -175,6 +227,7 @@ async function search(planned: PlannedSweep, file: string, options: SweepOptions
     dir: directory,
     ...others,
     steps: { made: stepsMade(table), grid: stepsOfGrid(planned) },
+    ...(ended_by && { ended_by }),
     table,
     best: {
       trial: best.number,
@@ -185,20 +238,37 @@ async function search(planned: PlannedSweep, file: string, options: SweepOptions
   };
 }
 
+/** The trials that a limit kept from being compared even once, and why. */
+function neverCompared(
+  { plan, trials, directory }: PlannedSweep,
+  compared: readonly Ranked[],
+  step: number,
+  { key, reason }: EndedBy,
+  errors: Errors,
+): Ranked[] {
+  const left = trials.filter(({ number }) => !compared.some((other) => other.number === number));
+  return left.map((trial) => {
+    for (const seed of plan.seeds) {
+      const dir = runFolder(directory, plan, trial.number, seed);
+      errors.set(dir, { code: 'NOT_COMPARED', message: `the sweep ended before, by ${key}: ${reason}` });
+    }
+    return { trial, number: trial.number, step, runs: plan.seeds.map(() => undefined) };
+  });
+}
+
 /** Trains all runs of some trials to a step. */
 function trainRung(
   { plan, directory }: PlannedSweep,
   file: string,
   left: readonly LoadedTrial[],
   step: number,
-  errors: Map<string, { readonly code: string; readonly message: string }>,
+  errors: Errors,
   { settings = [], jobs = 1, preflight = true, signal, onEvent }: SweepOptions,
 ): Promise<RunOutcome[]> {
   const runs = left.flatMap((trial) => plan.seeds.map((seed) => ({ trial, seed })));
   let done = 0;
   return inOrder(runs, jobs, async ({ trial, seed }) => {
     const dir = runFolder(directory, plan, trial.number, seed);
-    if (signal?.aborted) return { status: 'stopped' };
     // What failed is not tried again until the sweep is resumed.
     if (errors.has(dir)) return { status: 'trained', step };
     const own = [...settings, ...settingTexts(trial.settings), 'sweep=null', `seed=${seed}`];

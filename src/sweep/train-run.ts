@@ -44,8 +44,8 @@ export async function trainTo(run: SweptRun, step: number, signal: AbortSignal |
   for (let attempt = 1; ; attempt++) {
     const found = isRun(directory) ? await waitForRun(directory, { signal }) : undefined;
     const before = found && !hasNotBegun(directory, found) ? found : undefined;
-    if (signal?.aborted) return { status: 'stopped' };
     if (before && isDone(before, step)) return { status: 'trained', step: before.step };
+    if (signal?.aborted) return { status: 'stopped' };
     const outcome = await startTraining(run, step, before !== undefined, signal);
     if (!outcome) return { status: 'trained', step: readRun(directory).step };
     const isTaken = outcome.status === 'failed' && takenByOther.includes(outcome.error.code) && isRun(directory);

@@ -13,7 +13,7 @@ const CHECKS = 'checks[?!ok]{id,level,detail,hint}';
 const PROGRESS = 'run{dir,status,step,max_steps,stop_reason,ended_by,error}';
 const TRAINED = `${METRICS},best_checkpoint,ended_by,${EVALS},${VERDICT},warnings,${ALERTS},requirements,changed_files,damaged_checkpoints,next`;
 const SWEPT =
-  'steps,table[:5]{rank,trial,settings,step,score{value,interval},difference{value,interval},runs[?error]{dir,error}},best';
+  'steps,ended_by,table[:5]{rank,trial,settings,step,score{value,interval},difference{value,interval},runs[?error]{dir,error}},best';
 const EVALUATED = `completions,evaluation{step,problems,metrics},baseline{step,metrics},${VERDICT},requirements`;
 const COMPLETION = 'completion[:300],stop_reason,error,reward,errors';
 
@@ -56,6 +56,7 @@ const rows = {
   'sweep.plan/1': 'dir,method,metric,seeds,trials[:20],rungs,runs,steps,would_run',
   'sweep.result/1': `dir,metric,${SWEPT},next`,
   'sweep.status/1': `sweep{status,error},result{metric,${SWEPT}},next`,
+  'sweep.stopped/1': 'sweep{dir,status,error},asked',
   'train.plan/1':
     'model,parameters,problems,run,steps,per_step,memory{estimate,available,fits},time,spend,rental{gpu,hours,usd,usd_at_most,uploads},would_run',
   'train.result/1': `run{dir,status,step},${TRAINED}`,

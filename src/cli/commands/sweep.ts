@@ -36,6 +36,9 @@ interface SweepFlags {
   readonly name?: string;
   readonly out?: string;
   readonly resume?: boolean;
+  readonly overwrite?: boolean;
+  readonly maxTime?: string;
+  readonly maxCost?: string;
   readonly preflight: boolean;
   readonly dryRun?: boolean;
   readonly detach?: boolean;
@@ -70,7 +73,10 @@ export function sweepCommand(cli: Cli): Command {
     .option('--jobs <n>', 'runs to train at a time; changes no result', positiveInteger, 1)
     .option('--name <name>', 'name of the sweep, whose folder is sweeps/NAME (default: the name of the config file)')
     .option('--out <dir>', 'the folder, instead of sweeps/NAME')
+    .option('--max-time <duration>', 'rank what was compared by then, such as 2h; resuming with more goes on')
+    .option('--max-cost <dollars>', 'likewise, at the price of GRADUS_USD_PER_HOUR')
     .option('--resume', 'go on with the sweep in the folder; what has been trained is not trained again')
+    .option('--overwrite', 'remove the sweep in the folder, with its runs, and begin anew')
     .option('--no-preflight', 'skip the check of each run for anything that would prevent learning')
     .option('--dry-run', 'show the trials and the steps that they would take; train nothing')
     .option('--detach', 'sweep in the background and return at once; gradus runs wait DIR waits for the end')
@@ -81,8 +87,13 @@ export function sweepCommand(cli: Cli): Command {
 
 async function run(cli: Cli, file: string, flags: SweepFlags) {
   const { output } = cli;
-  const { name, out, resume, jobs, preflight } = flags;
-  const options: SweepOptions = { ...given({ name, out, resume }), jobs, preflight, settings: settingsOf(flags) };
+  const { name, out, resume, overwrite, jobs, preflight } = flags;
+  const options: SweepOptions = {
+    ...given({ name, out, resume, overwrite }),
+    jobs,
+    preflight,
+    settings: settingsOf(flags),
+  };
   if (flags.dryRun) return showPlan(cli, file, options);
   if (flags.detach) return startSweep(cli, file, options);
   const { storedSweep, sweep } = await import('../../sweep/sweep.ts');
@@ -152,8 +163,10 @@ async function startSweep({ output, argv }: Cli, file: string, options: SweepOpt
 }
 
 /** The changes to the configuration that the command line makes. Those of the section come last. */
-function settingsOf({ set, over, method, trials, seeds, metric, eta, minSteps: min_steps }: SweepFlags): string[] {
-  const keys = given({ method, trials, seeds, metric, eta, min_steps });
+function settingsOf({ set, over, ...flags }: SweepFlags): string[] {
+  const { method, trials, seeds, metric, eta, minSteps: min_steps, maxTime: max_time, maxCost } = flags;
+  const max_cost = maxCost === undefined ? undefined : (parseValue(maxCost, '--max-cost') as number);
+  const keys = given({ method, trials, seeds, metric, eta, min_steps, max_time, max_cost });
   const pairs = over.map(parseOver);
   const tried = Object.fromEntries(pairs);
   const double = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) < i)?.[0];
@@ -197,7 +210,10 @@ function eventLine(event: SweepEvent): string {
   return `${done} of ${of}: ${settingsText(settings)}: ${what}`;
 }
 
-function summary({ dir, metric, steps, table: trials, best, rungs }: SweepResult, next: readonly string[]): string {
+function summary(
+  { dir, metric, steps, table: trials, best, rungs, ended_by }: SweepResult,
+  next: readonly string[],
+): string {
   const keys = Object.keys(trials[0]!.settings);
   const rows = trials.map((trial) => [
     String(trial.rank),
@@ -206,10 +222,11 @@ function summary({ dir, metric, steps, table: trials, best, rungs }: SweepResult
     trial.score ? `${trial.score.value.toFixed(3)} ${interval95(trial.score.interval)}`.trimEnd() : 'failed',
     differenceText(trial),
   ]);
+  const early = ended_by ? `: ended by ${ended_by.key}, ${ended_by.reason}` : '';
   const share = rungs.length > 1 ? `, ${percent(steps.made / steps.grid)} of a grid` : '';
   return [
     table([['rank', ...keys, 'step', metric, 'from the best'], ...rows]),
-    `${dir}: ${steps.made} steps${share}; the best: ${settingsText(best.settings)}, in ${best.config}`,
+    `${dir}: ${steps.made} steps${share}${early}; the best: ${settingsText(best.settings)}, in ${best.config}`,
     ...next.map((line) => `next: ${line}`),
   ].join('\n');
 }

@@ -35,12 +35,21 @@ export const sweepDetachedSchema = resultSchema(
   },
 );
 
+const status = z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape });
+
+export const sweepStoppedSchema = outcomeSchema(
+  'sweep.stopped/1',
+  'runs stop',
+  'A sweep that was asked to stop, with its runs; not ok, with exit code 6, if it has not yet when the time ran out.',
+  { sweep: status, asked: z.boolean().describe('whether there was a process to stop') },
+);
+
 export const sweepStatusSchema = outcomeSchema(
   'sweep.status/1',
   'runs wait',
   'How a sweep ended; exit code 0 completed, 1 stopped or killed, that of its error if it failed, 6 still running when the time ran out.',
   {
-    sweep: z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape }),
+    sweep: status,
     waited: z.number().describe('seconds'),
     result: sweepSchema.omit({ next: true }).exactOptional().describe('what it found, if it has completed'),
     next: z.array(z.string()).exactOptional().describe('useful next commands, if it has completed'),

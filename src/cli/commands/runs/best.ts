@@ -13,7 +13,7 @@ const EXAMPLES = `Examples:
 `;
 
 interface BestFlags {
-  readonly root: string;
+  readonly root?: string;
   readonly filter: readonly string[];
   readonly least?: boolean;
 }
@@ -22,7 +22,7 @@ export function bestCommand(cli: Cli): Command {
   return new Command('best')
     .description('rank runs by the best value that a metric had in them, with its step and checkpoint')
     .argument('<metric>', 'of evaluations, such as eval/accuracy, or of steps')
-    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option('--root <dir>', 'the directory that contains the runs (default: runs)')
     .option('--filter <condition>', 'which runs, as for gradus runs list (repeatable)', collect, [])
     .option('--least', 'the smallest value is the best')
     .option('--json', 'print one JSON object on stdout')
@@ -32,7 +32,7 @@ export function bestCommand(cli: Cli): Command {
 
 async function best({ output }: Cli, metric: string, { root, filter, least }: BestFlags) {
   const { bestRuns } = await import('../../../finished-runs/list-runs.ts');
-  const ranking = bestRuns(metric, { root, filter, ...given({ least }) });
+  const ranking = bestRuns(metric, { filter, ...given({ root, least }) });
   const [first] = ranking;
   const options = first!.checkpoint === undefined ? {} : { checkpoint: String(first!.step) };
   const next = [command('evaluate', first!.dir, options), command('show', first!.dir)];

@@ -15,7 +15,7 @@ const EXAMPLES = `Examples:
 `;
 
 interface ListFlags {
-  readonly root: string;
+  readonly root?: string;
   readonly filter: readonly string[];
   readonly sort?: string;
   readonly metric?: string;
@@ -24,7 +24,7 @@ interface ListFlags {
 export function listCommand(cli: Cli): Command {
   return new Command('list')
     .description('list runs, latest first: status, best and last held-out value, rewards, time, tokens, tags, alerts')
-    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option('--root <dir>', 'the directory that contains the runs (default: runs)')
     .option(
       '--filter <condition>',
       'FIELD=VALUE, also with * for anything, or !=, >=, >, <=, <: a field to sort by, tag, note, or a key of the configuration (repeatable)',
@@ -40,10 +40,10 @@ export function listCommand(cli: Cli): Command {
 
 async function listAll({ output }: Cli, { root, filter, sort, metric }: ListFlags) {
   const { listRunSummaries } = await import('../../../finished-runs/list-runs.ts');
-  const { runs, damaged } = listRunSummaries({ root, filter, ...given({ sort, metric }) });
+  const { runs, damaged } = listRunSummaries({ filter, ...given({ root, sort, metric }) });
   for (const { dir, message } of damaged) output.note(`left out: ${message.includes(dir) ? '' : `${dir}: `}${message}`);
   const which = filter.length > 0 ? ' of this kind' : '';
-  const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs${which} under ${root}/`;
+  const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs${which} under ${root ?? 'runs'}/`;
   const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
   output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
   return undefined;

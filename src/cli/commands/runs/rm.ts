@@ -7,12 +7,13 @@ import { size } from '../../download-progress.ts';
 const EXAMPLES = `Examples:
   gradus runs rm first second                  says what would be removed; exit code 2
   gradus runs rm first second --yes
+  gradus runs rm sweeps/grpo --yes             a sweep, with all of its runs
 `;
 
 export function removeCommand(cli: Cli): Command {
   return new Command('rm')
-    .description('remove runs for good: their directories with all checkpoints')
-    .argument('<runs...>', 'run directories, names of runs, or latest')
+    .description('remove runs for good: their directories with all checkpoints; or sweeps, with all of their runs')
+    .argument('<runs...>', 'run directories, names of runs, latest, or folders of sweeps')
     .option('--yes', 'agree; without it nothing is removed')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
@@ -22,11 +23,16 @@ export function removeCommand(cli: Cli): Command {
 async function remove({ output }: Cli, names: readonly string[], yes: boolean) {
   const { findRun } = await import('../../../runs/read-run.ts');
   const { removeRuns } = await import('../../../finished-runs/remove-runs.ts');
-  const removed = removeRuns([...new Set(names.map((name) => findRun(name)))], { yes });
+  const { isSweep } = await import('../../../sweep/sweep-files.ts');
+  const directories = names.map((name) => (isSweep(name) ? name : findRun(name)));
+  const removed = removeRuns([...new Set(directories)], { yes });
   const bytes = removed.reduce((sum, run) => sum + run.bytes, 0);
   output.result(
     { ok: true, schema: 'runs.rm.result/1', command: 'runs rm', removed },
-    `removed ${counted(removed.length, 'run')}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`,
+    `removed ${counted(
+      removed.reduce((sum, { runs = 1 }) => sum + runs, 0),
+      'run',
+    )}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`,
   );
   return undefined;
 }

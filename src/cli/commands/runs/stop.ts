@@ -8,11 +8,14 @@ import { runArgument } from './run-argument.ts';
 const EXAMPLES = `Examples:
   gradus runs stop latest
   gradus runs stop small --timeout 120 --json
+  gradus runs stop sweeps/grpo                 a sweep, with its runs
 `;
 
 export function stopCommand(cli: Cli): Command {
   return new Command('stop')
-    .description('stop a run after writing a checkpoint, from which train --resume continues')
+    .description(
+      'stop a run after writing a checkpoint, from which train --resume continues; or a sweep, with its runs',
+    )
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait for the checkpoint', nonNegativeNumber, 60)
     .option('--json', 'print one JSON object on stdout')
@@ -20,7 +23,10 @@ export function stopCommand(cli: Cli): Command {
     .action(cli.action((run: string, { timeout }: { timeout: number }) => stop(cli, run, timeout)));
 }
 
-async function stop({ output }: Cli, name: string, timeout: number) {
+async function stop(cli: Cli, name: string, timeout: number) {
+  const { readSweep } = await import('../../../sweep/sweep-files.ts');
+  if (readSweep(name)) return (await import('./stop-sweep.ts')).stopSweep(cli, name, timeout);
+  const { output } = cli;
   const { readCheckpointPointer } = await import('../../../runs/checkpoints.ts');
   const { findRun, isActive } = await import('../../../runs/read-run.ts');
   const { stopRun } = await import('../../../runs/wait-run.ts');
