@@ -28,8 +28,32 @@ export interface Renderer {
   follow?(tools: readonly ToolSpec[], opening?: string): TurnText;
   /** A call as the model writes it, in its completion. @default unknown */
   renderCall?(call: Pick<ToolCall, 'name' | 'arguments'>): string;
+  /** What a call of this tool consists of, if the model writes its arguments one by one. @default one object in JSON has all arguments */
+  callParts?(name: string): CallParts | undefined;
   /** The same renderer, with these additional variables for its chat template. @default there is no chat template */
   withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
+}
+
+/** A call whose arguments are written one by one: `before`, then arguments with `between` between them, and `after`. */
+export interface CallParts {
+  readonly before: string;
+  readonly between: string;
+  readonly after: string;
+  /** What stands before and behind the value of an argument. */
+  argument(key: string): readonly [before: string, after: string];
+  /** How texts are written that are arguments. Other values are JSON, or may be. */
+  readonly text: TextForm;
+}
+
+export interface TextForm {
+  readonly open: string;
+  readonly close: string;
+  /** What would end a text. */
+  readonly without: readonly string[];
+  /** What may stand behind a backslash. @default a backslash is an ordinary character */
+  readonly escapes?: string;
+  /** Whether texts within lists and objects have this form, too, and not JSON's. */
+  readonly isEverywhere?: boolean;
 }
 
 /** Streams the text of a turn while it is sampled. */

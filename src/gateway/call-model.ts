@@ -50,6 +50,7 @@ function placing(renderer: Renderer, call: OpenCall, settings: RolloutSettings):
     render: (state) => call.render(state, renderer),
     parse: (ids, tools, opening) => renderer.parse(ids, tools, opening),
     ...(renderCall && { renderCall: (given) => renderer.renderCall!(given) }),
+    callParts: (name) => renderer.callParts?.(name),
     ...(follow && { follow: (tools, opening) => renderer.follow!(tools, opening) }),
     ...(withVariables && {
       withVariables: (variables) => placing(settings.variant(renderer, variables), call, settings),

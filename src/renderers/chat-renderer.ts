@@ -71,6 +71,7 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     ...(stopTexts.length > 0 && { stopTexts, stopWhen }),
     ...turns,
     renderCall: (call) => toolsOf().syntax.render(call),
+    callParts: (name) => toolsOf().syntax.parts?.(name),
     follow: (_, opening) => turnText(tokenizer, toolsOf().syntax, opening),
     withVariables: (variables) =>
       chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),

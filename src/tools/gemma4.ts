@@ -1,4 +1,5 @@
 // Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Texts stand between marks of their own, and keys without quotes.
+import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
 import { mayBeginWith, unended } from './tagged-calls.ts';
 import { type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
@@ -19,6 +20,13 @@ export const gemma4: ToolSyntax = {
   },
   mayBegin: (text) => mayBeginWith(text, OPEN),
   render: (call) => `${OPEN}call:${call.name}${written(writableArguments(call))}${CLOSE}`,
+  parts: (name): CallParts => ({
+    before: `${OPEN}call:${name}{`,
+    between: ',',
+    after: `}${CLOSE}`,
+    argument: (key) => [`${key}:`, ''],
+    text: { open: QUOTE, close: QUOTE, without: [QUOTE], isEverywhere: true },
+  }),
 };
 
 /** The index of the closing mark that stands in no text; below 0 if there is none. */

@@ -1,9 +1,10 @@
 // Tool calls of GLM 4.5 and later: <tool_call>name, then <arg_key>key</arg_key><arg_value>value</arg_value> for each argument, and </tool_call>.
+import type { CallParts } from '../rendering.ts';
 import { writableArguments } from './call-arguments.ts';
-import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
+import { mayBeginTagged, unended } from './tagged-calls.ts';
 import { callFromTexts, textOfArgument } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import { spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
 const NAME = /\s*([^\s<{[]+)\s*/y;
@@ -36,9 +37,20 @@ export const glm4: ToolSyntax = {
   mayBegin: mayBeginTagged,
   render(call) {
     const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    const pairs = given.map(
-      ([key, value]) => `<arg_key>${key}</arg_key>\n<arg_value>${textOfArgument(value, spacedJson)}</arg_value>\n`,
+    return joinedParts(
+      partsOf(call.name),
+      given.map(([key, value]) => [key, textOfArgument(value, spacedJson)]),
     );
-    return tagged(`${call.name}\n${pairs.join('')}`);
   },
+  parts: partsOf,
 };
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}${name}\n`,
+    between: '',
+    after: CLOSE,
+    argument: (key) => [`<arg_key>${key}</arg_key>\n<arg_value>`, '</arg_value>\n'],
+    text: { open: '', close: '', without: ['</arg_value>'] },
+  };
+}

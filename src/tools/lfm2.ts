@@ -1,9 +1,11 @@
 // Tool calls of LFM2 and LFM2.5: <|tool_call_start|>[name(key='value', …), …]<|tool_call_end|>, with the literals of Python.
+
 import { messageOf } from '../errors.ts';
+import type { CallParts } from '../rendering.ts';
 import { writableArguments } from './call-arguments.ts';
 import { pythonCalls, pythonLiteral } from './python-calls.ts';
 import { mayBeginWith, unended } from './tagged-calls.ts';
-import { type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { type FoundCall, joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<|tool_call_start|>', '<|tool_call_end|>'];
 
@@ -27,10 +29,23 @@ export const lfm2: ToolSyntax = {
   mayBegin: (text) => mayBeginWith(text, OPEN),
   render(call) {
     const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    const written = given.map(([key, value]) => `${key}=${pythonLiteral(value, spacedJson)}`);
-    return `${OPEN}[${call.name}(${written.join(', ')})]${CLOSE}`;
+    return joinedParts(
+      partsOf(call.name),
+      given.map(([key, value]) => [key, pythonLiteral(value, spacedJson)]),
+    );
   },
+  parts: partsOf,
 };
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}[${name}(`,
+    between: ', ',
+    after: `)]${CLOSE}`,
+    argument: (key) => [`${key}=`, ''],
+    text: { open: "'", close: "'", without: ["'", '\n', '\r'], escapes: '\\\'"nrt' },
+  };
+}
 
 function readCalls(body: string): FoundCall['call'] {
   try {

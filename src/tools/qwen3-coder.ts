@@ -1,9 +1,10 @@
 // Tool calls of Qwen3-Coder, Qwen3.5 and Nemotron 3: <tool_call><function=name><parameter=key>value</parameter>…</function></tool_call>, on lines of their own.
+import type { CallParts } from '../rendering.ts';
 import { writableArguments } from './call-arguments.ts';
-import { mayBeginTagged, tagged, unended } from './tagged-calls.ts';
+import { mayBeginTagged, unended } from './tagged-calls.ts';
 import { callFromTexts, textOfArgument } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import { type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { type FoundCall, joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
 const HEAD = /\s*<function=([^>\n]+)>/y;
@@ -35,12 +36,23 @@ export const qwen3Coder: ToolSyntax = {
   mayBegin: mayBeginTagged,
   render(call) {
     const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    const parameters = given.map(
-      ([key, value]) => `<parameter=${key}>\n${textOfArgument(value, spacedJson)}\n</parameter>\n`,
+    return joinedParts(
+      partsOf(call.name),
+      given.map(([key, value]) => [key, textOfArgument(value, spacedJson)]),
     );
-    return tagged(`\n<function=${call.name}>\n${parameters.join('')}</function>\n`);
   },
+  parts: partsOf,
 };
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}\n<function=${name}>\n`,
+    between: '',
+    after: `</function>\n${CLOSE}`,
+    argument: (key) => [`<parameter=${key}>\n`, '\n</parameter>\n'],
+    text: { open: '', close: '', without: ['</parameter>', '<parameter=', '</function>'] },
+  };
+}
 
 /** A call that is not, or not yet, written as it should be from `at` on. */
 function unreadable(text: string, start: number, at: number, ended: boolean): FoundCall | undefined {

@@ -4,6 +4,7 @@ import { thinkingTags } from '../common/opening.ts';
 import { isObject, messageOf } from '../errors.ts';
 import { parseJson } from '../formats/parse-json.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';
+import type { CallParts } from '../rendering.ts';
 import { readArguments } from './call-arguments.ts';
 
 /** The syntax of one family. */
@@ -22,8 +23,16 @@ export interface ToolSyntax {
   mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
+  /** What a call of this tool consists of. @default one object in JSON has all arguments */
+  parts?(name: string): CallParts;
   /** The id of a turn's call, counted from 1, where templates write it in place of the name. @default `callId` */
   idOf?(name: string, index: number): string;
+}
+
+/** A call of its parts. @param values the arguments as they are written */
+export function joinedParts(parts: CallParts, values: readonly (readonly [key: string, written: string])[]): string {
+  const written = values.map(([key, value]) => parts.argument(key).join(value));
+  return parts.before + written.join(parts.between) + parts.after;
 }
 
 /** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates want them. */

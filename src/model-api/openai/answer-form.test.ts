@@ -3,28 +3,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Renderer } from '../../rendering.ts';
 import { toolSyntaxes } from '../../tools/syntaxes.ts';
+import { joinedParts } from '../../tools/tool-syntax.ts';
 import { answerForm } from './answer-form.ts';
+import { callGrammar } from './call-grammar.ts';
 import { beginOf, goOn } from './grammar.ts';
+import { grammarSize } from './grammar-size.ts';
 import { chatRequest } from './requests.ts';
 
 for (const [name, syntax] of Object.entries(toolSyntaxes)) {
   test(`a call of the syntax ${name} may be any of the tools, with arguments that conform`, () => {
-    const parameters = { properties: { a: { type: 'integer' }, b: { type: 'object' } }, required: ['a'] };
+    // Lists and objects of Gemma 4 have texts in a notation of their own.
+    const b = name === 'gemma4' ? { type: 'array', items: { type: 'null' } } : { type: 'object' };
+    const parameters = { properties: { a: { type: 'integer' }, b }, required: ['a'] };
     const tools = ['f', 'g{}'].map((name) => ({ type: 'function', function: { name, parameters } }));
     const messages = [{ role: 'user', content: 'x' }];
-    const renderer = { renderCall: syntax.render } as Pick<Renderer, 'renderCall'> as Renderer;
+    const renderer = { renderCall: syntax.render, callParts: (name) => syntax.parts?.(name) } as Renderer;
     const form = (tool_choice: unknown) =>
       answerForm(chatRequest.parse({ model: 'm', messages, tools, tool_choice }), renderer)!;
-    // Arguments are texts, literals of Python, or a notation of their own.
-    if (['qwen3_coder', 'lfm2', 'glm4', 'gemma4'].includes(name)) {
-      assert.throws(() => form('required'), { message: /writes no JSON in its calls/ });
-      assert.equal(form('auto'), undefined);
-      return;
-    }
     const isAllowed = (choice: unknown, name: string, given: Record<string, unknown>) =>
       goOn(beginOf(form(choice).grammar), syntax.render({ name, arguments: given }))?.mayEnd ?? false;
     assert.ok(isAllowed('required', 'f', { a: 1 }));
-    assert.ok(isAllowed('required', 'g{}', { a: 1, b: { c: ['{}'] } }));
+    const deep = name === 'gemma4' ? [null] : name === 'lfm2' ? { c: [] } : { c: ['{}'] };
+    if (name !== 'lfm2') assert.ok(isAllowed('required', 'g{}', { a: 1, b: deep }));
     assert.ok(!isAllowed('required', 'h', { a: 1 }));
     assert.ok(!isAllowed('required', 'f', { a: 'x' }));
     assert.ok(!isAllowed('required', 'f', {}));
@@ -44,4 +44,93 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     assert.equal(form('required').field, 'tool_choice');
     assert.equal(form('auto'), undefined);
   });
+}
+
+test('arguments that are written as texts end where the next begins', () => {
+  const properties = {
+    text: { type: 'string' },
+    unit: { enum: ['C', 'F'] },
+    count: { type: ['integer'], minimum: 1 },
+    list: { type: 'array', items: { type: 'integer' } },
+    note: { type: ['string', 'null'] },
+  };
+  const parameters = { type: 'object', properties, required: ['text', 'unit'] };
+  const hostile = [
+    'plain',
+    '',
+    'two\nlines',
+    'it\'s "quoted" \\ slashed',
+    '</parameter',
+    '<parameter>',
+    '<arg_value>',
+    '<|"|',
+    'a, b=1)',
+    '{"a": 1}',
+    'true',
+  ];
+  for (const name of ['qwen3_coder', 'lfm2', 'glm4', 'gemma4'] as const) {
+    const syntax = toolSyntaxes[name];
+    const tools = [{ name: 'f', description: '', parameters }];
+    const grammar = callGrammar(tools[0]!, { renderCall: syntax.render, callParts: syntax.parts! }, grammarSize());
+    const isAllowed = (text: string) => goOn(beginOf(grammar), text)?.mayEnd ?? false;
+    const written = (given: Record<string, unknown>) => syntax.render({ name: 'f', arguments: given });
+    for (const text of hostile) {
+      for (const more of [{}, { count: 3 }, { count: 1, list: [1, 2] }]) {
+        const given = { text, unit: 'F', ...more };
+        // Gemma 4 sorts its keys; the grammar has them in the schema's order.
+        const call = name === 'gemma4' ? joinedGemma(given) : written(given);
+        assert.ok(isAllowed(call), call);
+        const found = syntax.find(call, true, tools);
+        assert.ok(
+          found && typeof found.call === 'object' && !Array.isArray(found.call) ? true : Array.isArray(found?.call),
+        );
+        const [read] = [found!.call].flat() as { name: string; arguments: unknown }[];
+        assert.deepEqual(read, { name: 'f', arguments: given });
+      }
+    }
+    const parts = syntax.parts!('f');
+    const call = (text: string, unit: string) =>
+      joinedParts(parts, [
+        ['text', parts.text.open + text + parts.text.close],
+        ['unit', parts.text.open + unit + parts.text.close],
+      ]);
+    assert.ok(isAllowed(call('x', 'C')));
+    assert.ok(!isAllowed(call('x', 'K')));
+    for (const mark of parts.text.without) assert.ok(!isAllowed(call(`x${mark}${mark}y`, 'C')), `${name}: ${mark}`);
+    assert.ok(!isAllowed(joinedParts(parts, [['text', parts.text.open + parts.text.close]])));
+    const refused = (schema: object) =>
+      assert.throws(
+        () =>
+          callGrammar(
+            { name: 'f', description: '', parameters: { properties: { a: schema } } },
+            { callParts: syntax.parts! },
+            grammarSize(),
+          ),
+        { message: /parameters\.properties\.a/ },
+      );
+    refused({ type: 'string', pattern: '^a' });
+    refused({ type: ['string', 'integer'] });
+    refused({ $ref: '#/$defs/a' });
+    assert.throws(
+      () =>
+        callGrammar(
+          { name: 'f', description: '', parameters: { properties: { 'a b': {} } } },
+          { callParts: syntax.parts! },
+          grammarSize(),
+        ),
+      {
+        message: /the name "a b"/,
+      },
+    );
+    if (name === 'gemma4') refused({ type: 'array', items: { type: 'string' } });
+  }
+});
+
+function joinedGemma(given: Record<string, unknown>): string {
+  const parts = toolSyntaxes.gemma4.parts!('f');
+  const text = (value: string) => parts.text.open + value + parts.text.close;
+  const values = Object.entries(given).map(
+    ([key, value]) => [key, typeof value === 'string' ? text(value) : JSON.stringify(value)] as const,
+  );
+  return joinedParts(parts, values);
 }

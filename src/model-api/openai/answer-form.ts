@@ -2,11 +2,11 @@
 
 import { opensThoughts, thinkingTags } from '../../common/opening.ts';
 import { isObject } from '../../errors.ts';
-import type { ToolSpec } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import { ApiError } from './api-error.ts';
+import { callGrammar, callMarks } from './call-grammar.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
-import { type GrammarSize, grammarSize } from './grammar-size.ts';
+import { grammarSize } from './grammar-size.ts';
 import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
 import { type ChatRequest, type SamplingRequest, toolsOf } from './requests.ts';
 
@@ -16,6 +16,8 @@ export interface AnswerForm {
   /** A text with all characters for which the model must have tokens. */
   readonly characters: string;
   readonly field: FormField | 'tool_choice';
+  /** A text with all special tokens that the grammar has as texts. @default it has none */
+  readonly marks?: string;
 }
 
 /** The characters without which there is no JSON. */
@@ -87,37 +89,19 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
   const forced = tools.filter(({ name }) => only === undefined || name === only);
   if (forced.length === 0) throw new ApiError(400, 'invalid_value', 'tool_choice: there is no such tool', field);
   if (!renderer.renderCall) throw new ApiError(400, 'unsupported', 'This model knows no calls of tools', field);
-  const write = renderer.renderCall;
-  if (!write({ name: '', arguments: { a: {} } }).includes('{"a": {}}'))
-    throw new ApiError(
-      400,
-      'unsupported',
-      'This model writes no JSON in its calls, so that none can be forced: set tool_choice to auto',
-      field,
-    );
   const size = grammarSize();
   const closing = opensThoughts(opening) ? [literal(`${thinkingTags[1]}\n\n`)] : [];
   return {
     field,
     characters: OF_JSON,
-    grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, write, size)]))),
+    marks: callMarks(renderer),
+    grammar: readable(field, () => oneOf(...forced.map((tool) => [...closing, callGrammar(tool, renderer, size)]))),
   };
 }
 
 /** Whether a request wants a call whatever the model would say. */
 export function forcesCall({ tool_choice: choice }: Pick<ChatRequest, 'tool_choice'>): boolean {
   return Boolean(choice) && choice !== 'auto' && choice !== 'none';
-}
-
-function callGrammar(
-  { name, parameters }: ToolSpec,
-  write: NonNullable<Renderer['renderCall']>,
-  size: GrammarSize,
-): GrammarRule {
-  const written = write({ name, arguments: {} });
-  const place = written.lastIndexOf('{}');
-  const given = schemaGrammar({ type: 'object', ...parameters }, size);
-  return oneOf([literal(written.slice(0, place)), given, literal(written.slice(place + 2))]);
 }
 
 function readable<T>(field: string, read: () => T): T {

@@ -7,6 +7,7 @@ import { characterTokenizerJson } from '../../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { randomStream } from '../../common/random.ts';
 import { createTokenizer } from '../../tokenizers/tokenizer.ts';
+import { literal, oneOf } from './grammar.ts';
 import { heldToGrammar } from './held-to-grammar.ts';
 import { schemaGrammar } from './json-grammar.ts';
 
@@ -71,4 +72,22 @@ test('a completion may end where its text may, and ends where nothing can follow
   assert.equal(numbers.stopWhen([1]), false);
   const one = heldToGrammar({ tokenizer, grammar: schemaGrammar({ const: 1 }), stopIds });
   assert.deepEqual([one.stopWhen([]), one.stopWhen([1])], [false, true]);
+});
+
+test('special tokens count as texts where the grammar has them as marks, and nowhere else', () => {
+  const [open, other] = ['<|tool_call_start|>', '<|other|>'];
+  const tokenizer = createTokenizer(characterTokenizerJson('<|tolcasr_>xe', ['</s>', open, other]), {
+    eos_token: '</s>',
+  });
+  const options = { tokenizer, grammar: oneOf([literal(`${open}x`)]), stopIds: new Set([0]) };
+  const [first, letter] = [tokenizer.idOf('<')!, tokenizer.idOf('x')!];
+  assert.deepEqual([tokenizer.idOf(open), tokenizer.idOf(other)], [1, 2]);
+  const marked = heldToGrammar({ ...options, marks: `${open}[]` });
+  assert.deepEqual(
+    [0, 1, 2, first, letter].map((id) => marked.allows(id, [])),
+    [false, true, false, true, false],
+  );
+  assert.deepEqual([marked.allows(letter, [1]), marked.allows(1, [1])], [true, false]);
+  assert.equal(marked.stopWhen([1, letter]), true);
+  assert.equal(heldToGrammar(options).allows(1, []), false);
 });

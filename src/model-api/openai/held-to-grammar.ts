@@ -9,6 +9,8 @@ export interface HeldOptions {
   readonly grammar: GrammarRule;
   /** Tokens that end a completion. */
   readonly stopIds: ReadonlySet<number>;
+  /** A text with the special tokens that the grammar has as texts, such as `<|tool_call_start|>`. @default it has none */
+  readonly marks?: string | undefined;
 }
 
 /** The texts of tokens, which are the same for all completions of a tokenizer. */
@@ -22,6 +24,7 @@ export function heldToGrammar({
   tokenizer,
   grammar,
   stopIds,
+  marks = '',
 }: HeldOptions): Pick<Required<SampleRequest>, 'allows' | 'stopWhen'> {
   const skipping = { skipSpecialTokens: true };
   const stream = createTextStream(tokenizer, skipping);
@@ -33,11 +36,16 @@ export function heldToGrammar({
   const known = knownTexts.get(tokenizer)!;
   // Behind another token: some decoders drop a space at the very beginning.
   const [behind] = tokenizer.encode('{');
+  const markOf = (id: number) => {
+    const text = tokenizer.specialIds.has(id) ? tokenizer.decode([id]) : '';
+    return text !== '' && marks.includes(text) ? text : undefined;
+  };
   const follow = (ids: readonly number[]) => {
     for (; seen < ids.length; seen++) {
       const id = ids[seen]!;
       if (stopIds.has(id)) continue;
-      const text = stream.push(id);
+      const spoken = stream.push(id);
+      const text = markOf(id) ?? spoken;
       open = text === '' ? [...open, id] : [];
       state = goOn(state, text) ?? state;
     }
@@ -56,6 +64,8 @@ export function heldToGrammar({
     allows(id, ids) {
       follow(ids);
       if (stopIds.has(id)) return state.mayEnd && open.length === 0;
+      const mark = open.length === 0 ? markOf(id) : undefined;
+      if (mark !== undefined) return goOn(state, mark) !== undefined;
       const text = open.length > 0 ? textOf([...open, id]) : (known.get(id) ?? textOf([id]));
       if (open.length === 0) known.set(id, text);
       return text !== '' && goOn(state, text) !== undefined;

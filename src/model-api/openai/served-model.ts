@@ -285,6 +285,7 @@ export class ServedModel {
     if (!form) return watched;
     const { allows, stopWhen } = heldToGrammar({
       grammar: form.grammar,
+      marks: form.marks,
       tokenizer: this.tokenizer,
       stopIds: this.renderer.stopIds,
     });
