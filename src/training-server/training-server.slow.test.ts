@@ -1,0 +1,308 @@
+// The server over HTTP: wrong, hostile and repeated requests, keys, results that are fetched late, restarts.
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { writeServedModel } from '../../test/served-model.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { readForwardBackwardOutput, writeForwardBackwardRequest } from '../formats/tinker-messages.ts';
+import { serveTraining, type TrainingServing } from './serve-training.ts';
+
+const folder = temporaryFolder('training-server');
+const model = writeServedModel(join(folder, 'served'));
+const weights = join(folder, 'weights');
+const problems: unknown[] = [];
+let server: TrainingServing;
+
+const open = (options = {}) =>
+  serveTraining(model, { port: 0, weights, maxModels: 2, onError: (error) => problems.push(error), ...options });
+before(async () => {
+  server = await open();
+});
+after(async () => {
+  await server.close();
+  // Nothing that clients did was a fault of the server.
+  assert.deepEqual(problems, []);
+});
+
+type Json = Record<string, unknown>;
+
+async function send(route: string, body: unknown, headers: Record<string, string> = {}, url = server.url) {
+  const raw = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(`${url}/api/v1/${route}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: raw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body),
+  });
+  const isJson = response.headers.get('content-type')?.includes('json');
+  const content = isJson ? ((await response.json()) as Json) : new Uint8Array(await response.arrayBuffer());
+  return { status: response.status, content: content as Json };
+}
+
+async function accepted(route: string, body: unknown, url?: string): Promise<Json> {
+  const { status, content } = await send(route, body, {}, url);
+  assert.equal(status, 200, JSON.stringify(content));
+  return content;
+}
+
+/** Submits a request and fetches its result. */
+async function result(route: string, body: unknown, url?: string): Promise<Json> {
+  const { request_id } = await accepted(route, body, url);
+  return await accepted('retrieve_future', { request_id }, url);
+}
+
+const newSession = async (url?: string) =>
+  (await accepted('create_session', { tags: [], user_metadata: null, sdk_version: '0' }, url)).session_id;
+let seen = 0;
+
+async function newModel(session_id: unknown, url?: string, rank = 2): Promise<string> {
+  const body = { session_id, model_seq_id: seen++, base_model: 'served', lora_config: { rank } };
+  const { model_id, error } = await result('create_model', body, url);
+  assert.equal(error, undefined);
+  return String(model_id);
+}
+
+const tensor = (data: number[], dtype = 'float32') => ({ data, dtype, shape: [data.length] });
+const input = (...tokens: unknown[]) => ({ chunks: [{ type: 'encoded_text', tokens }] });
+const datum = (tokens = [5, 6, 7], targets = [6, 7, 8]) => ({
+  model_input: input(...tokens),
+  loss_fn_inputs: { target_tokens: tensor(targets, 'int64') },
+});
+const pass = (model_id: string, seq_id: number | null = null, data: unknown[] = [datum()]) => ({
+  model_id,
+  seq_id,
+  forward_backward_input: { data, loss_fn: 'cross_entropy' },
+});
+const step = (model_id: string, seq_id: number | null = null) => ({
+  model_id,
+  seq_id,
+  adam_params: { learning_rate: 0 },
+});
+const normOf = ({ metrics }: Json) => (metrics as Json)['unclipped_grad_l2:mean'] as number;
+
+test('a pass is the same as JSON and as protobuf', async () => {
+  const model_id = await newModel(await newSession());
+  const { metrics, loss_fn_outputs } = await result('forward_backward', pass(model_id));
+  const data = [{ model_input: input(5, 6, 7), loss_fn_inputs: datum().loss_fn_inputs }];
+  const message = { model_id, seq_id: 9, data, loss_fn: 'cross_entropy', forward_only: true };
+  const bytes = writeForwardBackwardRequest(message as Parameters<typeof writeForwardBackwardRequest>[0]);
+  const protobuf = { 'content-type': 'application/x-protobuf' };
+  const { request_id } = (await send('forward_backward', bytes, protobuf)).content;
+  const fetched = await send('retrieve_future', { request_id }, { accept: 'application/x-protobuf' });
+  const output = readForwardBackwardOutput(fetched.content as unknown as Uint8Array);
+  assert.deepEqual(output.metrics, metrics);
+  assert.deepEqual(output.loss_fn_outputs, loss_fn_outputs);
+  assert.ok(normOf(await result('optim_step', step(model_id))) > 0);
+  await result('unload_model', { model_id });
+});
+
+test('a request that is sent again counts once, another with the same number does not', async () => {
+  const model_id = await newModel(await newSession());
+  const once = async () => normOf(await result('optim_step', step(model_id)));
+  await result('forward_backward', pass(model_id, 1));
+  const single = await once();
+  for (let i = 0; i < 3; i++) await result('forward_backward', pass(model_id, 2));
+  assert.equal(await once(), single);
+  await result('forward_backward', pass(model_id, 2, [datum([9, 9], [9, 9])]));
+  assert.notEqual(await once(), 0);
+  await result('unload_model', { model_id });
+});
+
+test('what is wrong with a request is told with status 400, and the server goes on', async () => {
+  const session = await newSession();
+  const model_id = await newModel(session);
+  const sample = (changes: Json) => ({
+    base_model: 'served',
+    prompt: input(5, 6),
+    sampling_params: { max_tokens: 2 },
+    ...changes,
+  });
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const wrong: [route: string, body: unknown, said: RegExp][] = [
+    ['forward_backward', '', /not JSON/],
+    ['forward_backward', '{"model_id": ', /not JSON/],
+    ['forward_backward', deep, /expected object|not JSON|call stack/],
+    ['forward_backward', new Uint8Array([0xff, 0xfe, 0x00]), /not JSON/],
+    ['forward_backward', null, /expected object/],
+    ['forward_backward', pass(model_id, -1), /seq_id/],
+    ['forward_backward', pass(model_id, 1e300), /seq_id/],
+    ['forward_backward', pass(model_id, null, []), /no examples/],
+    ['forward_backward', pass(model_id, null, [datum([], [])]), /no tokens/],
+    ['forward_backward', pass(model_id, null, [datum([1.5, 2], [1, 2])]), /tokens/],
+    ['forward_backward', pass(model_id, null, [datum([-1, 2], [1, 2])]), /not a token/],
+    ['forward_backward', pass(model_id, null, [datum([1, 2], [2 ** 53, 2])]), /expected int|token/],
+    ['forward_backward', pass(model_id, null, [datum([1, 2], [3])]), /1 numbers for the 2 tokens/],
+    ['forward_backward', pass(model_id, null, [{ ...datum(), loss_fn_inputs: {} }]), /no target_tokens/],
+    ['forward_backward', pass(model_id, null, [datum(Array(257).fill(5), Array(257).fill(5))]), /more than a context/],
+    [
+      'forward_backward',
+      { ...pass(model_id), forward_backward_input: { data: [datum()], loss_fn: 'constructor' } },
+      /is not computed here/,
+    ],
+    [
+      'forward_backward',
+      { ...pass(model_id), forward_backward_input: { data: [datum()], loss_fn: 'custom' } },
+      /the client computes/,
+    ],
+    ['optim_step', { model_id }, /adam_params are missing/],
+    ['optim_step', { model_id, adam_params: { learning_rate: -1 } }, /learning_rate/],
+    ['optim_step', { model_id, adam_params: { beta1: 1 } }, /beta1/],
+    ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served', lora_config: { rank: 0 } }, /rank/],
+    ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served' }, /LoRA models only/],
+    ['save_weights', { model_id, path: '../../etc' }, /path/],
+    ['save_weights', { model_id, path: '.hidden' }, /path/],
+    ['load_weights', { model_id, path: 'tinker://a/../b', optimizer: true }, /no address/],
+    ['load_weights', { path: `tinker://${model_id}/weights/x`, optimizer: true }, /model_id is missing/],
+    ['asample', sample({ num_samples: 1e6 }), /num_samples/],
+    ['asample', sample({ prompt: input() }), /no tokens/],
+    ['asample', sample({ prompt: input(9999) }), /9999/],
+    ['asample', sample({ prompt: { chunks: [{ type: 'image', data: '', format: 'png' }] } }), /only text/],
+    ['asample', sample({ sampling_params: { temperature: -1 } }), /temperature/],
+    ['asample', sample({ sampling_params: { top_p: 0 } }), /top_p/],
+    ['asample', sample({ sampling_params: { stop: ['', 'x'] } }), /stop text/],
+    ['asample', sample({ prompt_alt_tokens_k: 2 }), /not drawn/],
+    ['asample', sample({ prompt_logprobs: true, prompt_logprobs_last_n: 5 }), /prompt_logprobs_last_n/],
+    ['asample', sample({ base_model: 'Qwen/Qwen3-8B' }), /this server has/],
+    ['create_sampling_session', { session_id: session, sampling_session_seq_id: 1 }, /missing/],
+  ];
+  for (const [route, body, said] of wrong) {
+    const { status, content } = await send(route, body);
+    // What only shows when weights are looked for is the error of the result.
+    const told = status === 200 ? await accepted('retrieve_future', { request_id: content.request_id }) : content;
+    assert.ok(status === 400 || told.category === 'user', `${route} ${JSON.stringify(body)?.slice(0, 200)}: ${status}`);
+    assert.match(String(told.detail ?? told.error), said, `${route} ${JSON.stringify(body)?.slice(0, 200)}`);
+  }
+  for (const [route, body] of [
+    ['forward_backward', pass('nobody')],
+    ['session_heartbeat', { session_id: 'nobody' }],
+    ['retrieve_future', { request_id: 'nobody' }],
+    ['get_info', { model_id: 'nobody' }],
+    ['no_such_route', {}],
+  ] as const) {
+    assert.equal((await send(route, body)).status, 404, route);
+  }
+  const protobuf = { 'content-type': 'application/x-protobuf' };
+  for (const bytes of [
+    new Uint8Array([1, 2, 3]),
+    new Uint8Array([0x1a, 0xff, 0xff, 0xff, 0xff, 0x0f]),
+    new Uint8Array(0),
+  ]) {
+    assert.ok([400, 404].includes((await send('forward_backward', bytes, protobuf)).status));
+  }
+  // Nothing of all this reached the model.
+  assert.equal(normOf(await result('optim_step', step(model_id))), 0);
+  await result('unload_model', { model_id });
+});
+
+test('a step with absurd numbers is refused or undone, and others go on', async () => {
+  const model_id = await newModel(await newSession());
+  const scored = async () =>
+    (await result('forward', { model_id, forward_input: { data: [datum()], loss_fn: 'cross_entropy' } })).metrics;
+  const before = await scored();
+  const wild = { ...datum(), loss_fn_inputs: { ...datum().loss_fn_inputs, weights: tensor([3e38, 3e38, 3e38]) } };
+  const { error } = await result('forward_backward', pass(model_id, null, [wild]));
+  if (error === undefined) assert.match(String((await result('optim_step', step(model_id))).error), /not finite/);
+  else assert.match(String(error), /not finite/);
+  assert.equal(normOf(await result('optim_step', step(model_id))), 0);
+  assert.deepEqual(await scored(), before);
+  await result('unload_model', { model_id });
+});
+
+test('bodies that are too large, cut off or slow do no harm', async () => {
+  const { port } = new URL(server.url);
+  const half = connect(Number(port), '127.0.0.1');
+  half.write(
+    `POST /api/v1/forward_backward HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-length: 1000\r\n\r\n{"model_id"`,
+  );
+  await wait(50);
+  half.destroy();
+  const declared = await fetch(`${server.url}/api/v1/forward_backward`, {
+    method: 'POST',
+    body: new Uint8Array(65 * 2 ** 20),
+  }).then(
+    ({ status }) => status,
+    () => 413, // closed while it was still being sent
+  );
+  assert.equal(declared, 413);
+  assert.deepEqual(await (await fetch(`${server.url}/api/v1/healthz`)).json(), { status: 'ok' });
+});
+
+test('there are as many models as allowed, and a name of weights is taken once', async () => {
+  const session = await newSession();
+  const [one, other] = [await newModel(session), await newModel(session)];
+  const third = { session_id: session, model_seq_id: seen++, base_model: 'served', lora_config: { rank: 2 } };
+  assert.match(String((await result('create_model', third)).error), /trains 2 models at a time/);
+  await result('unload_model', { model_id: other });
+  const again = await result('create_model', { ...third, model_seq_id: seen++ });
+  assert.equal(again.error, undefined);
+  assert.equal((await result('save_weights', { model_id: one, path: 'a' })).error, undefined);
+  assert.match(String((await result('save_weights', { model_id: one, path: 'a', seq_id: 3 })).error), /already/);
+  for (const model_id of [one, again.model_id]) await result('unload_model', { model_id });
+});
+
+test('a sampler can be cancelled, and one without a name is kept for a while', async () => {
+  const session = await newSession();
+  const model_id = await newModel(session);
+  const samplers: unknown[] = [];
+  for (let i = 0; i < 9; i++) {
+    const saved = await result('save_weights_for_sampler', { model_id, sampling_session_seq_id: i, seq_id: i + 1 });
+    samplers.push(saved.sampling_session_id);
+  }
+  const ask = (sampling_session_id: unknown, max_tokens: number, seq_id: number) => ({
+    sampling_session_id,
+    seq_id,
+    num_samples: 2,
+    prompt: input(5, 6),
+    sampling_params: { max_tokens, stop: [] },
+  });
+  assert.match(String((await send('asample', ask(samplers[0], 2, 0))).content.detail), /newest 8/);
+  const { request_id } = await accepted('asample', ask(samplers[8], 250, 0));
+  await send('cancel_future', { request_id });
+  const { sequences } = await accepted('retrieve_future', { request_id });
+  assert.ok((sequences as { tokens: number[] }[]).every(({ tokens }) => tokens.length < 250));
+  const [first] = (await result('asample', ask(samplers[8], 3, 1))).sequences as {
+    tokens: number[];
+    logprobs: number[];
+  }[];
+  assert.deepEqual([first!.tokens.length, first!.logprobs.length], [3, 3]);
+  await result('unload_model', { model_id });
+});
+
+test('saved weights outlive the server', async () => {
+  const first = await open();
+  const model_id = await newModel(await newSession(first.url), first.url);
+  await result('forward_backward', pass(model_id), first.url);
+  await result('optim_step', { ...step(model_id), adam_params: { learning_rate: 0.01 } }, first.url);
+  const { path } = await result('save_weights', { model_id, path: 'kept' }, first.url);
+  const forward = { data: [datum()], loss_fn: 'cross_entropy' };
+  const before = await result('forward', { model_id, forward_input: forward }, first.url);
+  await first.close();
+  const second = await open();
+  try {
+    const session_id = await newSession(second.url);
+    const body = { session_id, model_seq_id: seen++, path, optimizer: true };
+    const loaded = await result('load_weights', body, second.url);
+    const after = await result('forward', { model_id: loaded.model_id, forward_input: forward }, second.url);
+    assert.deepEqual(after.metrics, before.metrics);
+  } finally {
+    await second.close();
+  }
+});
+
+test('with a key, requests without it are refused', async () => {
+  const locked = await open({ apiKey: 'tml-secret' });
+  try {
+    const status = async (headers: Record<string, string>) =>
+      (await send('create_session', { tags: [] }, headers, locked.url)).status;
+    assert.deepEqual([await status({}), await status({ 'x-api-key': 'tml-other' })], [401, 401]);
+    assert.equal(await status({ 'x-api-key': 'tml-secret' }), 200);
+  } finally {
+    await locked.close();
+  }
+});
+
+test('without a key, requests for another host and of other pages are refused', async () => {
+  const { status } = await send('create_session', { tags: [] }, { origin: 'http://evil.example' });
+  assert.equal(status, 400);
+});
