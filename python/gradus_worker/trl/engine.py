@@ -61,6 +61,12 @@ class Engine:
         shutil.rmtree(scratch, ignore_errors=True)
         self.name, self.is_peft = name, lora is not None
         self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
+        ranks.assert_split(self.trainer.accelerator)
+        plugin = None if self.replicated else getattr(self.trainer.accelerator.state, "fsdp_plugin", None)
+        if plugin:
+            # Accelerate's own choice, a file for each process, leaves no weights that one process reads. It keeps configurations that are there.
+            plugin.state_dict_config = plugin.optim_state_dict_config = None
+            plugin.set_state_dict_type("FULL_STATE_DICT")
         if trainable is not None and not self.replicated:
             hint = "leave one of them out"
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
@@ -218,6 +224,8 @@ class Engine:
             self.thread = threading.Thread(target=self.trainer.run, args=[checkpoint], daemon=True)
             self.thread.start()
             self.trainer.ready()
+            if not self.replicated:
+                ranks.tell_share(self.trainer.model_wrapped)
 
 
 def resolved(grpo, **automatic):

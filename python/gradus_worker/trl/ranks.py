@@ -7,6 +7,9 @@ import sys
 import torch
 import torch.distributed as dist
 from accelerate import PartialState
+from torch.distributed.tensor import DTensor
+
+from ..channel import WorkerError
 
 COUNT = int(os.environ.get("WORLD_SIZE", "1"))
 RANK = int(os.environ.get("RANK", "0"))
@@ -21,6 +24,22 @@ def join():
     if COUNT > 1:
         PartialState(cpu=not torch.cuda.is_available())
         _calls = dist.new_group(backend="gloo", timeout=PATIENCE)
+
+
+def assert_split(accelerator):
+    """Raises CONFIG_CONFLICT where accelerate was told to split the model among processes and gives each a whole one without a word, as on a CPU."""
+    told = {"FSDP": "ACCELERATE_USE_FSDP", "DEEPSPEED": "ACCELERATE_USE_DEEPSPEED"}
+    for name, variable in told.items():
+        if os.environ.get(variable, "false").lower() == "true" and accelerator.distributed_type != name:
+            hint = "use a machine with GPUs, or leave trl.accelerate_config out: the processes then share the work, each with the whole model"
+            raise WorkerError("CONFIG_CONFLICT", f"trl.accelerate_config asks for {name}, and accelerate does not split models on this machine", hint)
+
+
+def tell_share(model):
+    """Writes into the log how much of the model this process holds."""
+    parts = [parameter.to_local() if isinstance(parameter, DTensor) else getattr(parameter, "ds_tensor", parameter) for parameter in model.parameters()]
+    whole = sum(getattr(parameter, "ds_numel", parameter.numel()) for parameter in model.parameters())
+    print(f"process {RANK} holds {sum(part.numel() for part in parts)} of {whole} parameters", file=sys.stderr, flush=True)
 
 
 def handing_on(handlers):
@@ -50,7 +69,8 @@ def follow(handlers):
         try:
             handlers[name][1](params, None)
         except Exception as error:
-            print(f"process {RANK}: {error}", flush=True)  # the first process tells of its own
+            # To the log: the standard output of all processes is the first one's channel. That one tells of its own.
+            print(f"process {RANK}: {error}", file=sys.stderr, flush=True)
 
 
 def shared(items, work, split=True):

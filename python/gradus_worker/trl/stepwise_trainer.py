@@ -189,7 +189,9 @@ class StepwiseTrainer(GRPOTrainer):
 
     def _save(self, output_dir=None, state_dict=None):
         if self._trainable is None:
-            super()._save(output_dir, state_dict)
+            # Gathered from several processes, a weight that is two of the model's tensors comes twice.
+            tied = getattr(self.model, "all_tied_weights_keys", None) or {}
+            super()._save(output_dir, state_dict and {name: weight for name, weight in state_dict.items() if name not in tied})
         elif self.args.should_save:
             own_parameters.save(self.model, output_dir)
 
