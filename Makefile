@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package test-platforms test test-engines test-tinker test-verifiers check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -15,17 +15,30 @@ node_modules/.package-lock.json: package-lock.json
 demo: setup
 	$(run) gradus -- demo
 
+# An MLflow server at localhost:5050, in the background; `docker compose up` starts the same one.
+up:
+	scripts/mlflow.sh up
+
+down:
+	scripts/mlflow.sh down
+
+# Curves of runs as marimo apps: notebooks/, over runs/ or the server that MLFLOW_TRACKING_URI names.
+notebooks:
+	python/notebooks-setup.sh
+	.cache/notebooks-venv/bin/marimo run notebooks
+
 # All tests but *.engine.test.ts; needs no Python. `npm test` runs the quick ones alone, all but *.slow.test.ts.
 test: setup
 	$(run) test:all
 
-# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp.
+# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp; the notebooks, too.
 test-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
 	python/unsloth-setup.sh
 	python/openenv-setup.sh
 	python/tinker-sdk-setup.sh
+	python/notebooks-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts

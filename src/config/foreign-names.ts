@@ -319,7 +319,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['use_bnb_nested_quant', 'bnb_4bit_quant_storage'],
   ),
   ...aliases(
-    'where runs are shown is trackers: [tensorboard], [mlflow] or [wandb]; WANDB_PROJECT and the like name a project: leave it out',
+    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; WANDB_PROJECT and the like name a project: leave it out',
     ...['project', 'wandb_project', 'wandb_entity', 'wandb_run_group'],
     ...['trackio_space_id', 'trackio_bucket_id', 'trackio_static_space_id'],
   ),
@@ -418,10 +418,11 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
   },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),
-    all: '[tensorboard, mlflow, wandb], or those of them that are there',
+    all: '[tensorboard, mlflow, wandb, trackio], or those of them that are there',
     ...aliases(
-      () => `[tensorboard], [mlflow] or [wandb], which are all that there are; ${call('watch')} shows runs without any`,
-      ...['trackio', 'comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
+      () =>
+        `[tensorboard], [mlflow], [wandb] or [trackio], which are all that there are; ${call('watch')} shows runs without any`,
+      ...['comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
       ...['dagshub', 'flyte', 'kubeflow', 'vemlp_wandb', 'rl_logging_board', 'visdom'],
     ),
   },

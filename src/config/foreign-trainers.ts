@@ -167,7 +167,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases('curriculum chooses problems by their difficulty', 'curriculum_sampling'),
   ...aliases(
-    'where runs are shown is trackers: [tensorboard], [mlflow] or [wandb]; WANDB_PROJECT and the like name a project: leave it out',
+    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; WANDB_PROJECT and the like name a project: leave it out',
     ...['wandb_name', 'wandb_watch', 'wandb_log_model', 'wandb_run_id', 'use_wandb', 'use_tensorboard', 'use_mlflow'],
     ...['mlflow_tracking_uri', 'mlflow_experiment_name', 'use_swanlab', 'use_comet', 'trackio_project_name'],
     ...['trackio_run_name', 'plot_loss', 'wandb_log_unique_prompts', 'use_otel_metrics', 'eval_table_size'],
@@ -240,7 +240,7 @@ const families: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(wandb|swanlab|comet|mlflow|trackio|otel)_/,
-    'where runs are shown is trackers: [tensorboard], [mlflow] or [wandb]; the variables of their libraries say the rest: leave it out',
+    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; the variables of their libraries say the rest: leave it out',
   ],
   [
     /^(vllm|sglang|lmdeploy)(_|$)/,

@@ -230,10 +230,10 @@ test('what a trainer takes as a whole is explained part by part, and a bare name
 
 test('trackers of other systems lead to existing ones, in a list or alone', () => {
   for (const [given, hint] of [
-    ['[trackio]', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
-    ['comet_ml', /^write trackers: \[tensorboard\], \[mlflow\] or \[wandb\]/],
+    ['[neptune]', /^write trackers: \[tensorboard\], \[mlflow\], \[wandb\] or \[trackio\]/],
+    ['comet_ml', /^write trackers: \[tensorboard\], \[mlflow\], \[wandb\] or \[trackio\]/],
     ['[wandb, none]', /^write trackers: \[jsonl\]/],
-    ['all', /^write trackers: \[tensorboard, mlflow, wandb\]/],
+    ['all', /^write trackers: \[tensorboard, mlflow, wandb, trackio\]/],
     ['wandb', /^write trackers: \[wandb\]$/],
   ] as const)
     assert.match(refusal(withLine(`trackers: ${given}`)).hint!, hint);

@@ -477,7 +477,7 @@ const keys = {
       .meta(describedAs(() => `settings to try against one another, with ${call('sweep', 'CONFIG')}`)),
     sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
     trackers: z
-      .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
+      .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb', 'trackio']))
       .default(['jsonl'])
       .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
   }),

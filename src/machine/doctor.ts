@@ -71,7 +71,7 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
     ...(backend === 'trl' && config && needsGpu(config) ? (['gpu'] as const) : []),
     ...(backend === 'trl' && config?.trl.use_vllm ? (['vllm'] as const) : []),
     ...(backend === 'native' && device === 'webgpu' ? [device] : []),
-    ...(config?.trackers.includes('wandb') ? (['uv'] as const) : []),
+    ...(config?.trackers.some((name) => name === 'wandb' || name === 'trackio') ? (['uv'] as const) : []),
     ...(config?.trackers.includes('mlflow') ? (['mlflow'] as const) : []),
     ...(config ? (['model'] as const) : []),
   ]);

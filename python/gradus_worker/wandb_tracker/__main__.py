@@ -1,8 +1,9 @@
-# Answers calls of src/trackers/wandb.ts: begins a run at Weights & Biases, logs to it, ends it.
+# Answers calls of src/trackers/python-client.ts: begins a run at Weights & Biases, logs to it, ends it.
 import html
 import os
 import sys
 
+from .. import tracker_calls
 from ..channel import Channel, WorkerError
 
 channel = Channel()
@@ -14,10 +15,6 @@ except ImportError as error:
     sys.exit(1)
 
 STEP = "train/global_step"  # what transformers' trainers call it
-START = {"name": str, "id": (str, None), "folder": str, "settings": dict}
-POINT = {"step": int, "seconds": float, "values": dict}
-TEXT = {"step": int, "seconds": float, "name": str, "text": str}
-END = {"exit_code": int, "note": (str, None), "files": [str]}
 
 run = None
 
@@ -54,9 +51,8 @@ def start(name, id, folder, settings):
     return {"id": run.id, "url": run.url or os.path.join(folder, "wandb")}
 
 
-def log(points):
-    for point in points:
-        run.log({**point["values"], STEP: point["step"], "_timestamp": point["seconds"]})
+def log(step, seconds, values):
+    run.log({**values, STEP: step, "_timestamp": seconds})
 
 
 def text(step, seconds, name, text):
@@ -71,13 +67,4 @@ def end(exit_code, note, files):
     run.finish(exit_code=exit_code)
 
 
-channel.hello("wandb", {"wandb": wandb.__version__})
-channel.serve(
-    {
-        "check": ({}, lambda params, call: check()),
-        "start": (START, lambda params, call: start(**params)),
-        "log": ({"points": [POINT]}, lambda params, call: log(**params)),
-        "text": (TEXT, lambda params, call: text(**params)),
-        "end": (END, lambda params, call: end(**params)),
-    }
-)
+tracker_calls.serve(channel, wandb, check, start, log, text, end)

@@ -27,7 +27,7 @@ import {
 } from '../folder/handoff-row.ts';
 
 /** The names of trackers in transformers. */
-const trackerNames = { tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' };
+const trackerNames = { tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb', trackio: 'trackio' };
 
 /** Every key, including those of the section `trl`, which TRL's trainer reads here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | `trl.${keyof Config['trl']}`;

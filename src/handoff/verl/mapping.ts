@@ -41,7 +41,13 @@ const NEVER = -1;
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
 
 /** verl’s names of trackers. */
-const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' };
+const trackerNames = {
+  jsonl: 'file',
+  tensorboard: 'tensorboard',
+  mlflow: 'mlflow',
+  wandb: 'wandb',
+  trackio: 'trackio',
+};
 
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   backend: by('nothing: verl trains, whatever it says'),
