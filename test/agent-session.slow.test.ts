@@ -1,4 +1,4 @@
-// The session of an agent that knows only the command: from an empty folder to a trained, compared and sampled model, reading only JSON.
+// The session of an agent that knows only the command: from an empty folder to a trained, compared and exported model, reading only briefs of a few kilobytes in all.
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,12 +29,18 @@ const settings = [
   "taskset_config={operators: ['+'], low: 10, high: 99, template: '{a}+{b}='}",
 ].flatMap((setting) => ['--set', setting]);
 
-/** Runs the command in the project and reads only its exit code and the one object on stdout, which must follow its schema. */
+/** What each answer has cost, in bytes of JSON. */
+const costs: { readonly command: string; readonly bytes: number }[] = [];
+/** The most bytes that a poll may cost. */
+const MOST_OF_POLL = 400;
+
+/** Runs the command in the project and reads only its exit code and the one object on stdout, in brief, which must follow its schema. */
 async function ask<T>(expectedCode: number, ...args: readonly string[]): Promise<T> {
   const cwd = existsSync(project) ? project : folder;
-  const { code, stdout, stderr } = await gradus([...args, '--json'], { cwd });
+  const { code, stdout, stderr } = await gradus([...args, '--brief'], { cwd });
   const answer = onlyObject(stdout);
   assert.equal(code, expectedCode, `${args.join(' ')}: ${stderr}`);
+  costs.push({ command: String(answer.command), bytes: Buffer.byteLength(stdout) });
   const { error } = schemas[answer.schema as string]!.safeParse(answer);
   assert.equal(error && z.prettifyError(error), undefined, stdout);
   return answer as T;
@@ -43,13 +49,15 @@ async function ask<T>(expectedCode: number, ...args: readonly string[]): Promise
 /** Waits in short calls, like an agent whose commands have a time limit. */
 async function waitFor(run: string): Promise<Waited> {
   for (let bite = 0; bite < 60; bite++) {
-    const { code, stdout, stderr } = await gradus(['runs', 'wait', run, '--timeout', '5', '--json'], { cwd: project });
+    const { code, stdout, stderr } = await gradus(['runs', 'wait', run, '--timeout', '5', '--brief'], { cwd: project });
     const answer = onlyObject(stdout) as unknown as Waited;
     if (code !== 6) {
+      costs.push({ command: 'runs wait', bytes: Buffer.byteLength(stdout) });
       assert.equal(code, 0, stderr);
       return answer;
     }
     assert.equal(answer.error?.code, 'STILL_RUNNING');
+    assert.ok(stdout.length <= MOST_OF_POLL, stdout);
   }
   throw new Error(`${run} did not end`);
 }
@@ -66,8 +74,9 @@ const isThere = (command: string) => commands.some(({ name }) => name === comman
 
 describe('a session', () => {
   test('doctor: this machine can train', async () => {
-    const { checks } = await ask<{ checks: { ok: boolean; level?: string }[] }>(0, 'doctor');
-    assert.ok(checks.length > 0);
+    const { checks } = await ask<{ checks: { id: string; required: boolean }[] }>(0, 'doctor');
+    // A brief has only what is not there.
+    assert.ok(checks.every(({ required }) => !required));
   });
 
   test('init: a project', async () => {
@@ -85,11 +94,11 @@ describe('a session', () => {
   });
 
   test('preflight: nothing stands in the way', async () => {
-    const { checks, metrics } = await ask<{
-      checks: { ok: boolean; level: string }[];
-      metrics: Record<string, number>;
-    }>(0, ...['preflight', 'grpo.yaml', ...settings]);
-    assert.ok(checks.every(({ ok, level }) => ok || level !== 'error'));
+    const { checks, metrics } = await ask<{ checks: { level: string }[]; metrics: Record<string, number> }>(
+      0,
+      ...['preflight', 'grpo.yaml', ...settings],
+    );
+    assert.ok(checks.every(({ level }) => level !== 'error'));
     assert.ok(metrics['groups/frac_mixed']! > 0);
   });
 
@@ -162,14 +171,29 @@ describe('a session', () => {
     assert.ok(samples.filter(({ reward }) => reward === 1).length >= 8);
   });
 
-  test('evaluate: the best checkpoint on held-out problems, with intervals', async () => {
+  test('evaluate: the best checkpoint on held-out problems, with an interval', async () => {
     const { evaluation, verdict } = await ask<{
-      evaluation: { problems: number; intervals: Record<string, [number, number]> };
-      verdict: { learning: string };
+      evaluation: { problems: number; metrics: Record<string, number> };
+      verdict: { learning: string; reason: string };
     }>(0, 'eval', 'second');
     assert.equal(evaluation.problems, 200);
-    assert.ok(evaluation.intervals['eval/sampled_accuracy']);
+    assert.ok(evaluation.metrics['eval/sampled_accuracy']! > 0);
     assert.equal(verdict.learning, 'improved');
+    assert.match(verdict.reason, /95 %/);
+  });
+
+  test('export: a model for other programs', async () => {
+    const { dir, files } = await ask<{ dir: string; files: string[] }>(0, 'export', 'second', '--out', 'exported');
+    assert.ok(files.includes('model.safetensors') && existsSync(join(project, dir, 'config.json')));
+  });
+
+  test('from doctor to export, an agent has read 10 KB, and 16 KB with all that it tried besides', () => {
+    const path = ['doctor', 'init', 'preflight', 'train', 'runs wait', 'runs diagnose', 'runs compare', 'export'];
+    const firsts = path.map((command) => costs.find((cost) => cost.command === command)!);
+    const sumOf = (some: typeof costs) => some.reduce((sum, { bytes }) => sum + bytes, 0);
+    const told = JSON.stringify(costs);
+    assert.ok(sumOf(firsts) <= 10_240, `${sumOf(firsts)} bytes: ${told}`);
+    assert.ok(sumOf(costs) <= 16_384, `${sumOf(costs)} bytes: ${told}`);
   });
 
   test('nothing that the session used is missing from the list of commands', () => {

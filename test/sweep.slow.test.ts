@@ -282,9 +282,12 @@ describe('a session without a person: sweep, pick, train, evaluate against the b
   ];
   const set = settings.flatMap((setting) => ['--set', setting]);
 
-  /** Runs the command and reads only its exit code and its one object, as a program would. */
+  let bytes = 0;
+
+  /** Runs the command and reads only its exit code and its one object, in brief, as a program would. */
   async function ask<T>(exitCode: number, ...args: string[]): Promise<T> {
-    const { code, stdout, stderr } = await gradusHere([...args, '--json']);
+    const { code, stdout, stderr } = await gradusHere([...args, '--brief']);
+    bytes += Buffer.byteLength(stdout);
     assert.equal(code, exitCode, `${args.join(' ')}: ${stdout}${stderr}`);
     const answer = onlyObject(stdout);
     const { error } = publishedSchemas[answer.schema as string]!.safeParse(answer);
@@ -317,5 +320,6 @@ describe('a session without a person: sweep, pick, train, evaluate against the b
     await ask(5, ...bar, 'eval/sampled_accuracy>=1.01');
     await ask(0, 'export', 'final', '--out', place('exported'));
     assert.ok(existsSync(place('exported/model.safetensors')));
+    assert.ok(bytes <= 8192, `${bytes} bytes of JSON`);
   });
 });

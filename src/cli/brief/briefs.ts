@@ -6,7 +6,9 @@ export const envelope: ReadonlyMap<string, Kept> = parseFields('ok,schema,comman
 
 const METRICS =
   'metrics{reward,reward_std,mean_reward,final_success_rate,random_baseline,lift,kl,entropy,grad_norm,frac_reward_zero_std,frac_reward_errors,completions/mean_length,completions/clipped_ratio}';
-const EVALS = 'evals[-1:]{step,problems,metrics}';
+const HELD_OUT =
+  'metrics{eval/accuracy,eval/sampled_accuracy,eval/sampled_reward,eval/pass@*,eval/answered,eval/frac_same_answer,eval/rewards/*}';
+const EVALS = `evals[-1:]{step,problems,${HELD_OUT}}`;
 const VERDICT = 'verdict{learning,basis,reason}';
 const ALERTS = 'alerts[?!resolved_step]{step,level,rule,text,suggestion}';
 const CHECKS = 'checks[?!ok]{id,level,detail,hint}';
@@ -14,7 +16,7 @@ const PROGRESS = 'run{dir,status,step,max_steps,stop_reason,ended_by,error}';
 const TRAINED = `${METRICS},best_checkpoint,ended_by,${EVALS},${VERDICT},warnings,${ALERTS},requirements,changed_files,damaged_checkpoints,next`;
 const SWEPT =
   'steps,ended_by,table[:5]{rank,trial,settings,step,score{value,interval},difference{value,interval},runs[?error]{dir,error}},best';
-const EVALUATED = `completions,evaluation{step,problems,metrics},baseline{step,metrics},${VERDICT},requirements`;
+const EVALUATED = `completions,evaluation{step,problems,${HELD_OUT}},baseline{step,${HELD_OUT}},${VERDICT},requirements`;
 const COMPLETION = 'completion[:300],stop_reason,error,reward,errors';
 
 /** Fields by the name in the object's `schema`. */
@@ -43,14 +45,14 @@ const rows = {
   'rewards.test.result/1': 'reward,scores[:20],errors[:5],agreement',
   'runs.best.result/1': 'metric,best,ranking[:10]{rank,run,step,value},next',
   'runs.compare.result/2':
-    'runs[:10]{id,dir,status,step,learning,accuracy,best_accuracy,best_checkpoint{step,path}},config[:20],held_out[:10]{run,checkpoint,steps,difference,interval,conclusion,beyond_margin,caveat,unpaired_because},ranking[:10]{rank,run,step,value},next',
+    'runs[:10]{id,dir,status,step,learning,accuracy,best_accuracy,best_checkpoint{step,path}},config[:20],held_out[:10]{run,checkpoint,steps,difference,interval,conclusion,beyond_margin,caveat,paired,unpaired_because},ranking[:10]{rank,run,step,value},next',
   'runs.diagnose.result/1': `run{dir,status,step},warnings,${ALERTS},${VERDICT}`,
   'runs.list.result/1':
     'runs[:20]{id,status,step,max_steps,held_out,best_checkpoint{step,path},verdict.learning,alerts,tags,note},damaged[:5]',
   'runs.show.result/1': `${PROGRESS},${METRICS},time,${EVALS},${VERDICT},${ALERTS},tags,note,best_checkpoint,card,evaluation,problems[:5]{problem,answer,greedy{text[:300],correct,reward}}`,
   'runs.snapshot.result/1': `run{dir},around,${METRICS.replace('metrics{', 'metrics{step,')},alerts{rule,text},groups[:2]{id,prompt.content[-300:],completions[:4]{text[:300],reward,advantage,stop_reason}}`,
   'runs.stop.result/1': 'run{dir,status,step,max_steps},asked,checkpoint',
-  'runs.tail.result/1': `run{status,step},time,${METRICS.replace('metrics{', 'metrics[-10:]{step,')},evals[-5:]{step,metrics},alerts{step,level,rule,text,suggestion},next_since`,
+  'runs.tail.result/1': `run{status,step},time,${METRICS.replace('metrics{', 'metrics[-10:]{step,')},evals[-5:]{step,${HELD_OUT}},alerts{step,level,rule,text,suggestion},next_since`,
   'runs.wait.result/1': `run{status,step},time,result{${TRAINED}}`,
   'sample.result/1': `run,samples[:20]{prompt.content[-300:],${COMPLETION}}`,
   'sweep.plan/1': 'dir,method,metric,seeds,trials[:20],rungs,runs,steps,would_run',

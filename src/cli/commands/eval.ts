@@ -93,7 +93,8 @@ async function startEvaluation({ output, argv }: Cli, subject: string, { set, k,
     });
   }
   const { detachEvaluation } = await import('../../launch/detach-evaluation.ts');
-  const line = [...argv.filter((argument) => argument !== '--detach' && argument !== '--json'), '--json'];
+  // In front, since what stands behind -- is no option.
+  const line = ['--json', ...argv.filter((argument) => argument !== '--detach' && argument !== '--json')];
   const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
   const { directory: dir, ...evaluation } = started;
   const next = [command('wait', dir, {}, `--eval ${evaluation.number}`, '--timeout 300')];
