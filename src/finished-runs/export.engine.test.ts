@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, '..', '..');
 const python = join(root, 'python/.venv/bin/python');
 const skip = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
 
-const ids = [1, 17, 42, 5, 30, 8, 8, 51, 23, 11];
+const ids = [1, 17, 42, 5, 30, 8, 8, 41, 23, 11];
 
 /** Logits [position][token] by one of python/oracles, given its folders. */
 function logitsBy(script: string, ...folders: readonly string[]): number[] {
@@ -33,6 +33,8 @@ const cases: [fixture: string, lora: Record<string, unknown>][] = [
   ['tiny-llama-a', lora],
   ['tiny-qwen2', { ...lora, modules_to_save: ['embed_tokens'] }],
   ['tiny-qwen3', { ...lora, use_rslora: true, rank_pattern: { v_proj: 2 } }],
+  ['tiny-qwen3-5', lora],
+  ['tiny-lfm2', lora],
 ];
 
 for (const [fixture, adapter] of cases) {

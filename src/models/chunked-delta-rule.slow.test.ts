@@ -9,7 +9,7 @@ import type { Tensor } from '../tensor/graph.ts';
 import { interpret } from '../tensor/interpret.ts';
 import { input, mul, reduceSum } from '../tensor/ops.ts';
 import { type Value, value } from '../tensor/value.ts';
-import { chunkedDeltaRule, chunkInputs } from './chunked-delta-rule.ts';
+import { chunkAncestors, chunkedDeltaRule, chunkInputs } from './chunked-delta-rule.ts';
 
 const sizes = { keyHeads: 1, valueHeads: 2, keySize: 6, valueSize: 4 };
 
@@ -71,7 +71,7 @@ for (const [name, { rows, segments }] of Object.entries(cases))
       ...given,
       chunks: value(chunks, [count, length]),
       chunk_places: value(places, [rows]),
-      chunk_ancestors: value(ancestors.flat(), [ancestors.length, count]),
+      ...Object.fromEntries(ancestors.map((list, i) => [chunkAncestors(i), value(list, [count])])),
     };
     const composed = withGradients(chunkedDeltaRule({ deltaRule: sizes }, rows, 450)(0, operands));
     for (const [i, result] of runOnnx(composed, inputs, { chunks: count }).entries())

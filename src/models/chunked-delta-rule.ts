@@ -22,7 +22,6 @@ import {
   slice,
   sub,
   transpose,
-  where,
 } from '../tensor/ops.ts';
 import { type Dimension, size, times } from '../tensor/shape.ts';
 import type { DeltaRule } from './layers.ts';
@@ -35,13 +34,16 @@ const N = size('chunks');
 /** How many times the reach of states is doubled for texts of so many tokens: a text may be in two segments, each of which ends with part of a chunk. */
 const doublings = (positions: number) => Math.ceil(Math.log2(Math.ceil(positions / LENGTH) + 2));
 
+/** The graph input with the chunk that is 2^i before each. */
+export const chunkAncestors = (i: number) => `chunk_ancestors.${i}`;
+
 /** Graph inputs that say where rows are. */
 interface ChunkInputs {
   /** int64 [N, L]: the row at each place; R, the number of rows, where there is none. */
   readonly chunks: Tensor;
   /** int64 [R]: each row's place among all chunks; N·L for rows outside. */
   readonly places: Tensor;
-  /** int64 [doublings, N]: for each chunk the one 1, 2, 4, … before it; N where there is none. */
+  /** For each of the doublings int64 [N]: for each chunk the one 1, 2, 4, … before it; N where there is none. */
   readonly ancestors: readonly Tensor[];
 }
 
@@ -55,11 +57,11 @@ export function chunkedDeltaRule(
   positions: number,
 ): DeltaRule {
   const count = doublings(positions);
-  const ancestors = input('chunk_ancestors', 'int64', [count, N]);
   const inputs: ChunkInputs = {
     chunks: input('chunks', 'int64', [N, LENGTH]),
     places: input('chunk_places', 'int64', [rows]),
-    ancestors: Array.from({ length: count }, (_, i) => reshape(slice(ancestors, 0, i, i + 1), [N])),
+    // One input each: on WebGPU ONNX Runtime cuts no integers out of a matrix.
+    ancestors: Array.from({ length: count }, (_, i) => input(chunkAncestors(i), 'int64', [N])),
   };
   return (_, given) => computeChunks(given, inputs, sizes!);
 }
@@ -119,8 +121,9 @@ function computeChunks(given: DeltaRows, { chunks, places, ancestors }: ChunkInp
   const since = exp(sums);
   const last = slice(sums, 2, LENGTH - 1, LENGTH);
   const whole = exp(last); // [N, H, 1, 1]
-  // What would be above the diagonal might be infinite.
-  const between = exp(where(mask(0), sub(sums, transpose(sums, [0, 1, 3, 2])), -1e4)); // [N, H, L, L]
+  // What would be above the diagonal might be infinite. No `where`, whose mask ONNX Runtime transposes where WebGPU cannot.
+  const differences = sub(sums, transpose(sums, [0, 1, 3, 2]));
+  const between = exp(add(mul(triangle(0), differences), mul(aboveDiagonal, -1e4))); // [N, H, L, L]
   const amongKeys = mul(mul(between, triangle(-1)), matmul(key, key, { transposeB: true }));
   const amongQueries = mul(between, matmul(query, key, { transposeB: true }));
   const inverse = inverseOf(mul(amongKeys, transpose(beta, [0, 1, 3, 2])));
@@ -165,17 +168,12 @@ function withZeros(x: Tensor): Tensor {
   return concat([x, full(0, [1, ...x.shape.slice(1)])], 0);
 }
 
-const matrix = (
-  holds: (row: number, column: number) => boolean,
-  length = LENGTH,
-  type: 'float32' | 'bool' = 'float32',
-) =>
+const matrix = (holds: (row: number, column: number) => boolean, length = LENGTH) =>
   constant(
     Array.from({ length: length * length }, (_, i) => Number(holds(Math.floor(i / length), i % length))),
     [length, length],
-    type,
   );
 const identity = (length: number) => matrix((row, column) => row === column, length);
 /** 1 up to this many places right of the diagonal. */
 const triangle = (right: number) => matrix((row, column) => column <= row + right);
-const mask = (right: number) => matrix((row, column) => column <= row + right, LENGTH, 'bool');
+const aboveDiagonal = matrix((row, column) => column > row);

@@ -55,6 +55,11 @@ const cases: Record<string, { skip: string | false; sequences: TrainingSequence[
     sequences: randomSequences({ 3: [5, 2], 8: [4] }, 50),
     setup: { modelPath: fixturePath('tiny-lfm2'), objective, limits: { activationRows: 20 } },
   },
+  'tiny-qwen3-5-untied, all parameters': {
+    skip: noWebGpu,
+    sequences: randomSequences({ 3: [5, 2], 8: [4] }, 45),
+    setup: { modelPath: fixturePath('tiny-qwen3-5-untied'), objective, limits: { activationRows: 20 } },
+  },
   'tiny-llama-a, all parameters, layers computed again': {
     skip: noWebGpu,
     sequences: sequencesOf('tiny-llama-a'),
@@ -124,6 +129,7 @@ test('stories260K samples the same completions, and a step on WebGPU goes on fro
 for (const [what, model] of [
   ['layers with a sliding window', 'tiny-gemma3'],
   ['layers with convolutions and states', 'tiny-lfm2'],
+  ['layers with a delta rule', 'tiny-qwen3-5'],
 ] as const)
   test(`${what} sample and score as on the CPU`, { skip: noWebGpu }, async () => {
     const settings = { modelPath: fixturePath(model) };

@@ -1,6 +1,6 @@
 // The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
 import { randomStream, streamSeed } from '../../../common/random.ts';
-import { chunkInputs } from '../../../models/chunked-delta-rule.ts';
+import { chunkAncestors, chunkInputs } from '../../../models/chunked-delta-rule.ts';
 import { segmentTaps } from '../../../models/convolution.ts';
 import { dropoutColumns } from '../../../models/layers.ts';
 import type { LoraAdapters } from '../../../models/lora.ts';
@@ -83,7 +83,7 @@ function deltaInputs(part: MicroBatch, positions: number, run: RunTensors): [str
   return [
     ['chunks', run.integers([count, length], chunks)],
     ['chunk_places', run.integers([places.length], places)],
-    ['chunk_ancestors', run.integers([ancestors.length, count], ancestors.flat())],
+    ...ancestors.map((list, i): [string, HostTensor] => [chunkAncestors(i), run.integers([count], list)]),
   ];
 }
 
