@@ -62,8 +62,9 @@ check: setup
 build: setup
 	$(run) build
 
-# The kernels' tests on arm64 Linux, under emulation, and products on Windows, under Wine.
+# The kernels' tests on arm64 Linux, under emulation, products on Windows, under Wine, and the package where there is no compiler.
 test-platforms: setup
+	scripts/test-without-compiler.sh
 	scripts/test-platforms.sh
 	scripts/test-windows.sh
 

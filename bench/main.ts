@@ -11,6 +11,7 @@ import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkMachine } from './machine/machine.ts';
 import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkPrecision } from './precision/precision.ts';
+import { benchmarkRounding } from './rounding/rounding.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
 import { benchmarkSharing } from './sharing/sharing.ts';
 import { benchmarkStartUp } from './start-up/start-up.ts';
@@ -61,6 +62,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   precision: {
     about: 'how far rounded products are from float32, next to PyTorch in bfloat16',
     run: benchmarkPrecision,
+  },
+  rounding: {
+    about: 'whether rounded products learn the same as exact ones: three tasks, held-out accuracy',
+    run: benchmarkRounding,
   },
   shapes: {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',

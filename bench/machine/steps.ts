@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ConfigInput } from '../../src/config/schema.ts';
 import { jsonLines } from '../peers.ts';
 import { median } from '../watched.ts';
 
@@ -18,8 +19,8 @@ export type CaseName = keyof typeof cases;
 
 export interface StepTimes {
   readonly case: CaseName;
-  /** What is set in `native`. */
-  readonly settings: Readonly<Record<string, string>>;
+  /** What is set for the engine. */
+  readonly settings: ConfigInput;
   readonly step_seconds: number;
   readonly generated_tokens_per_second: number;
   readonly peak_bytes: number;
@@ -30,25 +31,16 @@ const STEPS = 4; // the first, which compiles and warms up, does not count
 /** Every group has something to teach, whatever random weights say. */
 const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
 
-export async function measureSteps(
-  folder: string,
-  model: string,
-  name: CaseName,
-  settings: StepTimes['settings'],
-): Promise<StepTimes> {
+interface StepFiles {
+  readonly model: string;
+  readonly data: string;
+  readonly rewards: string;
+}
+
+/** The configuration of a case. @param settings what is set beside the case, of the engine */
+export function stepConfig(name: CaseName, { model, data, rewards }: StepFiles, settings: ConfigInput): ConfigInput {
   const { prompts, generations, tokens, promptTokens } = cases[name];
-  const [rewards, file, data] = ['rewards.ts', 'config.json', 'questions.jsonl'].map((file) => join(folder, file)) as [
-    string,
-    string,
-    string,
-  ];
-  const out = join(folder, `${name}-${Object.values(settings).join('-')}`);
-  const letters = 'abcdefghijklmnopqrstuvwxyz';
-  const question = (i: number) => `${i} ${letters.repeat(40)}`.slice(0, promptTokens);
-  const lines = Array.from({ length: prompts * STEPS }, (_, i) => `${JSON.stringify({ question: question(i) })}\n`);
-  writeFileSync(data, lines.join(''));
-  writeFileSync(rewards, alternating);
-  const config = {
+  return {
     model,
     chat_template: 'none',
     dataset: data,
@@ -63,9 +55,32 @@ export async function measureSteps(
     eval: null,
     save: { every_steps: null, best: null },
     sample_every_steps: null,
-    native: settings,
+    ...settings,
   };
-  writeFileSync(file, JSON.stringify(config));
+}
+
+/** @param title names the run's folder */
+export async function measureSteps(
+  folder: string,
+  model: string,
+  name: CaseName,
+  settings: ConfigInput,
+  title: string,
+): Promise<StepTimes> {
+  const { prompts, generations, tokens, promptTokens } = cases[name];
+  const place = (file: string) => join(folder, file);
+  const [rewards, file, data, out] = [
+    place('rewards.ts'),
+    place('config.json'),
+    place('questions.jsonl'),
+    place(`${name}-${title}`),
+  ];
+  const letters = 'abcdefghijklmnopqrstuvwxyz';
+  const question = (i: number) => `${i} ${letters.repeat(40)}`.slice(0, promptTokens);
+  const lines = Array.from({ length: prompts * STEPS }, (_, i) => `${JSON.stringify({ question: question(i) })}\n`);
+  writeFileSync(data, lines.join(''));
+  writeFileSync(rewards, alternating);
+  writeFileSync(file, JSON.stringify(stepConfig(name, { model, data, rewards }, settings)));
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'training.ts'), file, out]);
   const timings = jsonLines<Record<string, number>>(readFileSync(join(out, 'timings.jsonl'), 'utf8')).slice(1);
   const seconds = (key: string) => median(timings.map((timing) => timing[key]!));
