@@ -67,15 +67,7 @@ test('rows in either format and a reward with \\r\\n are what they are with \\n'
     'sums.yaml': `model: ${model}\nchat_template: none\nreward_fn: reward.ts:right\nlora: null\nmax_completion_length: 4\nmax_steps: 2\n`,
   };
   const trained = async (name: string, rows: string) => {
-    const options = [
-      '--no-preflight',
-      '--set',
-      `dataset=${rows}`,
-      '--set',
-      'eval=null',
-      '--set',
-      'native.reward_workers=0',
-    ];
+    const options = ['--no-preflight', '--set', `dataset=${rows}`, '--set', 'eval=null'];
     await run('train', join(folder, 'sums.yaml'), '--out', join(folder, name), ...options);
     return metricsOf(join(folder, name));
   };
