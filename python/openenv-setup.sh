@@ -3,15 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
-uv=../.cache/uv-venv/bin/uv
-venv=$(realpath ../.cache)/openenv-venv
-exec 9>../.cache/openenv-setup.lock
-flock 9 # two test runs may start at once
+. ./setup-shared.sh
+begin openenv "$cache/openenv-venv" openenv/requirements.txt
+need_uv
 
-wanted=$(cat openenv/requirements.txt openenv-setup.sh | sha256sum | cut -d' ' -f1)
-[ "$(cat "$venv/setup-done" 2>/dev/null || true)" = "$wanted" ] && exit 0
-
-"$uv" venv --quiet --clear --python .venv/bin/python "$venv"
-"$uv" pip install --quiet --no-deps --python "$venv/bin/python" -r openenv/requirements.txt
-"$venv/bin/python" -c 'from openenv import GenericEnvClient'
-echo "$wanted" >"$venv/setup-done"
+"$uv" venv --quiet --clear --python .venv/bin/python "$folder"
+"$uv" pip install --quiet --no-deps --python "$folder/bin/python" -r openenv/requirements.txt
+"$folder/bin/python" -c 'from openenv import GenericEnvClient'
+finish

@@ -4,18 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
-uv=../.cache/uv-venv/bin/uv
-venv=$(realpath ../.cache)/tinker-sdk-venv
-exec 9>../.cache/tinker-sdk-setup.lock
-flock 9 # two test runs may start at once
-
-stamp=$venv/setup-done
+. ./setup-shared.sh
 # The checkout's place is in a file of the environment: one that was moved needs it again.
-wanted=$({ cat .venv/setup-done tinker-sdk/requirements.txt tinker-sdk-setup.sh; realpath .venv; } | sha256sum | cut -d' ' -f1)
-[ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
+begin tinker-sdk "$cache/tinker-sdk-venv" .venv/setup-done tinker-sdk/requirements.txt <(realpath .venv)
+need_uv
 
-"$uv" venv --quiet --clear --python .venv/bin/python "$venv"
-"$uv" pip install --quiet --no-deps --python "$venv/bin/python" -r tinker-sdk/requirements.txt
-echo "$(realpath .venv)/lib/python3.11/site-packages" >"$venv/lib/python3.11/site-packages/torch.pth"
-"$venv/bin/python" -c 'import tinker, tinker_cookbook'
-echo "$wanted" >"$stamp"
+"$uv" venv --quiet --clear --python .venv/bin/python "$folder"
+"$uv" pip install --quiet --no-deps --python "$folder/bin/python" -r tinker-sdk/requirements.txt
+echo "$(realpath .venv)/lib/python3.11/site-packages" >"$folder/lib/python3.11/site-packages/torch.pth"
+"$folder/bin/python" -c 'import tinker, tinker_cookbook'
+finish

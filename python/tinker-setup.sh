@@ -4,32 +4,27 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
-uv=../.cache/uv-venv/bin/uv
-venv=$(realpath ../.cache)/skyrl-venv
-exec 9>../.cache/skyrl-setup.lock
-flock 9 # two test runs may start at once
-
-stamp=$venv/setup-done
-wanted=$(cat tinker/pyproject.toml tinker/uv.lock cuda_stubs.py tinker-setup.sh | sha256sum | cut -d' ' -f1)
-[ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
+. ./setup-shared.sh
+begin tinker "$cache/skyrl-venv" tinker/pyproject.toml tinker/uv.lock cuda_stubs.py
+need_uv
 
 .venv/bin/python -c 'import tarfile; tarfile.data_filter' 2>/dev/null ||
   { echo "python/tinker-setup.sh: Python 3.11.4 or a later 3.11 is needed" >&2; exit 3; }
-UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=$venv "$uv" sync --frozen --quiet --project tinker --python .venv/bin/python
-"$venv/bin/python" cuda_stubs.py "$venv/lib/python3.11/site-packages"
+UV_PROJECT_ENVIRONMENT=$folder "$uv" sync --frozen --quiet --project tinker --python .venv/bin/python
+"$folder/bin/python" cuda_stubs.py "$folder/lib/python3.11/site-packages"
 # It says that it runs on Python 3.11, where pydantic takes a TypedDict only from typing_extensions.
 sed -i 's/^from typing import Annotated, Any, Literal, TypedDict$/from typing import Annotated, Any, Literal\nfrom typing_extensions import TypedDict/' \
-  "$venv/lib/python3.11/site-packages/skyrl/tinker/types.py"
+  "$folder/lib/python3.11/site-packages/skyrl/tinker/types.py"
 # The server wants to be the child of `uv run … -m skyrl.tinker.api`, and starts its engine with `uv run … -m skyrl.tinker.engine`; the real uv would make
 # an environment of its own for each.
-mkdir -p "$venv/uv-shim"
-cat >"$venv/uv-shim/uv" <<SHIM
+mkdir -p "$folder/uv-shim"
+cat >"$folder/uv-shim/uv" <<SHIM
 #!/bin/sh
 while [ "\$1" != -m ]; do shift; done
-[ "\$2" = skyrl.tinker.api ] || exec "$venv/bin/python" "\$@"
-"$venv/bin/python" "\$@" &
+[ "\$2" = skyrl.tinker.api ] || exec "$folder/bin/python" "\$@"
+"$folder/bin/python" "\$@" &
 trap 'kill \$!' INT TERM
 wait \$! || wait \$!
 SHIM
-chmod +x "$venv/uv-shim/uv"
-echo "$wanted" >"$stamp"
+chmod +x "$folder/uv-shim/uv"
+finish

@@ -4,16 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
-uv=../.cache/uv-venv/bin/uv
-exec 9>../.cache/unsloth-setup.lock
-flock 9 # two test runs may start at once
+. ./setup-shared.sh
+begin unsloth "$cache/unsloth"
+need_uv
 
-stamp=../.cache/unsloth/setup-done
-wanted=$(sha256sum unsloth-setup.sh | cut -d' ' -f1)
-[ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
-
-rm -rf ../.cache/unsloth ../.cache/trl-1.15
-"$uv" pip install --quiet --no-deps --python .venv/bin/python --target ../.cache/unsloth unsloth==2026.10.7 unsloth_zoo==2026.10.7
-"$uv" pip install --quiet --no-deps --python .venv/bin/python --target ../.cache/trl-1.15 trl==1.15.0
-rm -rf ../.cache/unsloth/studio ../.cache/unsloth/unsloth_cli # its user interfaces
-echo "$wanted" >"$stamp"
+rm -rf "$folder" "$cache/trl-1.15"
+"$uv" pip install --quiet --no-deps --python .venv/bin/python --target "$folder" unsloth==2026.10.7 unsloth_zoo==2026.10.7
+"$uv" pip install --quiet --no-deps --python .venv/bin/python --target "$cache/trl-1.15" trl==1.15.0
+rm -rf "$folder/studio" "$folder/unsloth_cli" # its user interfaces
+finish

@@ -4,19 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./setup.sh
-uv=../.cache/uv-venv/bin/uv
-venv=../.cache/verl-venv
-exec 9>../.cache/verl-setup.lock
-flock 9 # two test runs may start at once
-
-stamp=$venv/setup-done
+. ./setup-shared.sh
 # The checkout's place is in a file of the environment: one that was moved needs it again.
-wanted=$({ cat .venv/setup-done verl-setup.sh; pwd; } | sha256sum | cut -d' ' -f1)
-[ "$(cat "$stamp" 2>/dev/null || true)" = "$wanted" ] && exit 0
+begin verl "$cache/verl-venv" .venv/setup-done <(pwd)
+need_uv
 
-"$uv" venv --quiet --clear --python .venv/bin/python "$venv"
-"$uv" pip install --quiet --no-deps --python "$venv/bin/python" verl==0.9.1 tensordict==0.10.0 pyvers==0.2.3 orjson==3.13.0 \
+"$uv" venv --quiet --clear --python .venv/bin/python "$folder"
+"$uv" pip install --quiet --no-deps --python "$folder/bin/python" verl==0.9.1 tensordict==0.10.0 pyvers==0.2.3 orjson==3.13.0 \
   cloudpickle==3.1.2 codetiming==1.4.0 omegaconf==2.3.1 antlr4-python3-runtime==4.9.3 hydra-core==1.3.8 pillow==13.0.0 \
   aiohttp==3.14.5 aiohappyeyeballs==2.7.1 aiosignal==1.4.0 attrs==26.1.0 frozenlist==1.8.0 multidict==7.2.1 propcache==0.5.4 yarl==1.25.1
-echo "$PWD/.venv/lib/python3.11/site-packages" >"$venv/lib/python3.11/site-packages/torch.pth"
-echo "$wanted" >"$stamp"
+echo "$PWD/.venv/lib/python3.11/site-packages" >"$folder/lib/python3.11/site-packages/torch.pth"
+finish
