@@ -33,7 +33,7 @@ const MOST_AT_ONCE = 64;
 const STEP_TIMEOUT = 10_000;
 const EPISODE_TIMEOUT = 60_000;
 
-/** How often an episode is played whose process is lost each time. */
+/** How often an episode is played if its process is lost each time. */
 const MOST_ATTEMPTS = 4;
 
 export interface AgentModel {
@@ -158,7 +158,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
       try {
         return await withinTime(async () => this.#agent.trains?.({ ...call, example }) ?? true, stepTimeout, 'train');
       } catch (error) {
-        // The agent would be told in an answer, and may pass over it.
+        // An agent would learn of it from an answer, and may ignore it.
         ending.resolve({ error });
         throw error;
       }
@@ -187,7 +187,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     signal.removeEventListener('abort', cancel);
     close();
     clearTimeout(wrapUp);
-    // What it still does cannot reach the model, and may stop.
+    // The agent can no longer reach the model, and may stop.
     abort.abort(new Error('the rollout has ended'));
     const isLost = 'error' in outcome && outcome.error instanceof AgentLost;
     if (isLost && attempt + 1 < MOST_ATTEMPTS) return undefined;
@@ -247,7 +247,7 @@ interface Shared {
   readonly signal: AbortSignal;
 }
 
-/** What came of an agent's run. */
+/** The outcome of an agent's run. */
 type Outcome = { readonly result: unknown } | { readonly error: unknown } | { readonly ended: Ending };
 
 function endOf(
@@ -261,7 +261,7 @@ function endOf(
     const limit = `${episodeTimeout / 1000} s`;
     return failed(new TimeLimitError(`it ran longer than ${limit}, not counting what it waited for the model`));
   }
-  // An agent that a limit refused a call throws, and so do libraries on their own.
+  // An agent throws when a limit refuses its call, and so do libraries by themselves.
   if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);
   if (turns.length === 0) return failed(noAnswer(rollout, outcome.unnamed));
   if (refused === 'max_turns') return { stopReason: refused };

@@ -1,4 +1,4 @@
-// What an agent asks of sampling, and what of it counts: the configuration decides how completions are sampled.
+// The sampling settings that an agent asks for, and which of them count: the configuration decides how completions are sampled.
 import type { SamplingRequest } from '../model-api/openai/requests.ts';
 import type { SamplingJob } from '../model-api/openai/served-model.ts';
 

@@ -7,7 +7,7 @@ import { isAnswer, type SentMessage, sentMessage } from './sent-messages.ts';
 /** A call whose answer its client could read. */
 export interface AnsweredCall {
   readonly state: State;
-  /** Its answer as the client was told it. */
+  /** Its answer as the client received it. */
   readonly message: Message;
   readonly tokens: TurnTokens;
   readonly opening: string | undefined;
@@ -17,7 +17,7 @@ export interface AnsweredCall {
 export interface Place<C extends AnsweredCall> {
   /** The call that it goes on from; `null` if it begins a conversation. */
   readonly continues: C | null;
-  /** Why it does, if it begins one. */
+  /** Why it begins a conversation, if it does. */
   readonly reason?: BranchReason;
   /** Its messages: those of earlier calls are the same objects. */
   readonly messages: readonly Message[];
@@ -26,7 +26,7 @@ export interface Place<C extends AnsweredCall> {
 
 export class CallTree<C extends AnsweredCall> {
   readonly #calls: C[] = [];
-  /** The call that each answer is of. */
+  /** The call that each answer belongs to. */
   readonly #answers = new Map<Message, C>();
   readonly #sent = new WeakMap<Message, SentMessage>();
   /** For each renderer the message by which it recognises an answer. */
@@ -67,7 +67,7 @@ export class CallTree<C extends AnsweredCall> {
         this.#isSame(messages[state.messages.length]!, message) &&
         state.messages.every((read, i) => this.#isSame(messages[i]!, read)),
     );
-    // Of equal conversations with other tokens the first by its tokens, not by the clock.
+    // Among equal conversations with different tokens, the tokens decide which is first, not the clock.
     return candidates.sort(
       (a, b) => b.state.messages.length - a.state.messages.length || compareTokens(a.tokens, b.tokens),
     )[0];
@@ -84,7 +84,7 @@ export class CallTree<C extends AnsweredCall> {
     return quoted.sort((a, b) => compareTokens(a.tokens, b.tokens))[0]?.message ?? message;
   }
 
-  /** Depends on calls before this one in the conversation alone, not on others that the clock put before it. */
+  /** Depends only on earlier calls of the conversation, not on others that happened to come before it. */
   #reasonOf(messages: readonly Message[]): BranchReason {
     if (this.#calls.length === 0) return 'first';
     const beginsAlike = (count: number) =>

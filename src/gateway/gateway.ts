@@ -19,7 +19,7 @@ import { callModel } from './call-model.ts';
 import { ended, OpenCall } from './open-call.ts';
 import type { Rollout } from './rollout.ts';
 
-/** The header by which programs say their rollout if they can set neither an address nor a key. */
+/** The header by which programs name their rollout if they can set neither an address nor a key. */
 const ROLLOUT_HEADER = 'x-gradus-rollout';
 
 const describedPolicy = { id: POLICY_MODEL, object: 'model', created: 0, owned_by: 'gradus' };
@@ -80,7 +80,7 @@ export class Gateway {
         this.#rolloutOf(c);
         return c.json({ object: 'list', data: [describedPolicy] });
       });
-      // As in calls, every name is the policy's.
+      // As in calls, every name stands for the policy.
       app.get(`${base}/models/:id{.+}`, (c) => {
         this.#rolloutOf(c);
         return c.json(describedPolicy);
@@ -194,7 +194,7 @@ export class Gateway {
     return rollout;
   }
 
-  /** Names a rollout so that nobody can guess the name of another. */
+  /** A name for a rollout, from which nobody can guess another's. */
   #token(use: 'path' | 'key', number: number): string {
     return `${number}-${createHmac('sha256', this.#secret).update(`${use} ${number}`).digest('hex').slice(0, 40)}`;
   }
@@ -209,7 +209,7 @@ export class Gateway {
 
 let shared: Promise<Gateway> | undefined;
 
-/** What answers a rollout's requests but for what belongs to a call. */
+/** The model behind a rollout's requests, without what belongs to a single call. */
 function servedModel({ settings: { policy, renderer, tokenizer, limit, sampler } }: Rollout): ServedModel {
   const limited = { contextLength: limit, sample: policy.sample.bind(policy) };
   return new ServedModel({ id: POLICY_MODEL, policy: limited, renderer, tokenizer, sampler });
@@ -232,5 +232,5 @@ function bodyIn(text: string): unknown {
   }
 }
 
-/** Failures of sampling end the step that samples; others are told to the agent, and its rollout shows what came of them. */
+/** Failures of sampling end the step. The agent is told of others, and its rollout shows their effect. */
 function report(): void {}

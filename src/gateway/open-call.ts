@@ -73,7 +73,7 @@ export class OpenCall {
     this.#abort.abort();
   }
 
-  /** The call was refused: another with the same request is a new one. */
+  /** The call was refused, so that the same request begins a new one. */
   fail(error: unknown): void {
     this.#served.reject(error);
     for (const { release } of this.#streams.splice(0)) release();
@@ -106,7 +106,7 @@ export class OpenCall {
   /** Records an answer just before its end is sent. */
   answered(index: number, message: Message): void {
     const sampled = this.#sampled[index];
-    // Nothing is sampled where no token may be.
+    // Nothing is sampled if there is no room for a token.
     if (!sampled || this.#answers[index] || this.#isTakenBack) return;
     const { promptIds, completion } = sampled;
     const { renderer, tokenizer, maxTokens } = this.#rollout.settings;
@@ -228,7 +228,7 @@ export class OpenCall {
     if (this.#rollout.isOver) return;
     const { tree, counts } = this.#rollout;
     const given = this.#answers.filter((answer) => answer !== undefined);
-    // Whoever goes on from an answer has read it.
+    // A client that goes on from an answer has read it.
     if (tree.calls.some(({ continues }) => continues && given.includes(continues))) return;
     counts.abandoned++;
     this.#rollout.giveBack(this.#count);

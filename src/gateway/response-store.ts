@@ -1,4 +1,4 @@
-// What a rollout remembers of OpenAI's responses: clients that the service would keep conversations for send references instead.
+// OpenAI's responses, as a rollout remembers them: clients that let the service keep their conversations send references instead of items.
 import { isObject } from '../errors.ts';
 import { ApiError } from '../model-api/openai/api-error.ts';
 

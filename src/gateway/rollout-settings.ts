@@ -1,4 +1,4 @@
-// What the rollouts of a step share, and what a call knows of its rollout.
+// What the rollouts of a step share, and what a call knows about its rollout.
 import type { AgentCall } from '../agent.ts';
 import type { Sampler, SharedOptions } from '../model-api/openai/sampling-queue.ts';
 import type { Policy } from '../policy.ts';
@@ -22,7 +22,7 @@ export interface RolloutSettings {
   /** Maximum tokens of a conversation, prompt and completion together. */
   readonly limit: number;
   readonly maxTurns: number;
-  /** Hears that the policy has failed, which no agent can mend. */
+  /** Called when the policy has failed, which no agent can mend. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -42,9 +42,9 @@ export type Refusal = Extract<StopReason, 'max_turns' | 'context_overflow'>;
 /** The random numbers of one completion. */
 export interface CallStream {
   readonly seed: number;
-  /** Leaves its place to another completion of the same prompt. */
+  /** Gives up its place to another completion of the same prompt. */
   release(): void;
-  /** Takes it again. */
+  /** Takes its place again. */
   keep(): void;
 }
 
@@ -66,8 +66,8 @@ export interface RolloutOfCalls {
   /** A limit was reached. */
   refuse(reason: Refusal): void;
   /**
-   * The random numbers of a completion. They depend on the tokens before it and on how many others there are of the same, not on the clock. What is taken
-   * back leaves its place to the next.
+   * The random numbers of a completion. They depend on the tokens before it and on how many others follow the same tokens, not on the clock. A completion
+   * that is taken back leaves its place to the next.
    */
   takeStream(promptIds: readonly number[]): CallStream;
 }

@@ -15,7 +15,7 @@ import type {
   Trains,
 } from './rollout-settings.ts';
 
-/** Calls that clients break off do not count, up to so many times the limit, so that an agent that only breaks off ends, too. */
+/** Calls that clients break off do not count, up to this many times the limit: an agent that only breaks off calls must end, too. */
 const MOST_ATTEMPTS = 4;
 
 export class Rollout implements RolloutOfCalls {
@@ -24,12 +24,12 @@ export class Rollout implements RolloutOfCalls {
   readonly trains: Trains;
   readonly tree = new CallTree<RecordedAnswer>();
   readonly responses = new ResponseStore();
-  /** The limit for which a call was refused, first of all. */
+  /** The first limit for which a call was refused. */
   refused: Refusal | undefined;
-  /** Why the last call that was refused was. */
+  /** Why the last refused call was refused. */
   fault: unknown;
   readonly counts = { retried: 0, abandoned: 0 };
-  /** Called when the first call begins to wait for the model, and when none waits any more. */
+  /** Called when the first call begins to wait for the model, and when no call waits any longer. */
   readonly #onWaiting: (waits: boolean) => void;
   readonly #onRefused: () => void;
   #waiting = 0;
@@ -75,7 +75,7 @@ export class Rollout implements RolloutOfCalls {
       () => this.#open.delete(call),
       () => {
         this.#open.delete(call);
-        // It is not repeated, so that nothing of it is kept.
+        // It will not be repeated, so nothing of it is kept.
         if (this.#requests.get(key) === call) this.#requests.delete(key);
       },
     );
@@ -133,14 +133,14 @@ export class Rollout implements RolloutOfCalls {
     return this.#ended;
   }
 
-  /** Answers no more calls, and ends those under way. */
+  /** Refuses further calls, and ends those under way. */
   end(): void {
     this.#ended = true;
     for (const call of this.#open) call.abort();
     this.#requests.clear();
   }
 
-  /** Whether the configuration's limit cut off the end of the longest conversation: which answer is the last may be up to the clock. */
+  /** Whether the configuration's limit cut off the end of the longest conversation. Which answer came last may depend on the clock. */
   get isCut(): boolean {
     const lengthOf = ({ tokens }: RecordedAnswer) => tokens.promptIds.length + tokens.completionIds.length;
     const ends = this.tree.calls.toSorted((a, b) => lengthOf(a) - lengthOf(b) || compareTokens(a.tokens, b.tokens));

@@ -1,4 +1,4 @@
-// The time that an agent may run on its own: it stands still while a call of it waits for the model.
+// The time that an agent may run on its own. It does not pass while one of its calls waits for the model.
 import { afterTime } from '../common/time-limits.ts';
 
 export class RunningTime {

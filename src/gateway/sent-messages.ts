@@ -1,4 +1,4 @@
-// Compares the messages that clients send back with those that they were answered: equal as data, whatever a library did to their form.
+// Compares the messages that clients send back with the answers that they got. They are equal if their data is, whatever a library did to their form.
 import { opensThoughts, thinkingTags } from '../common/opening.ts';
 import { isObject } from '../errors.ts';
 import type { Message, ToolCall } from '../message.ts';
@@ -7,9 +7,9 @@ const [THINK, THOUGHT] = thinkingTags;
 
 /** A message as data. */
 export interface SentMessage {
-  /** Everything that counts but thoughts. */
+  /** Everything that counts, except thoughts. */
   readonly key: string;
-  /** What the assistant thought, trimmed; empty if it is not told. */
+  /** The assistant's thoughts, trimmed; empty if they were not sent. */
   readonly thoughts: string;
 }
 

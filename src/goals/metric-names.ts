@@ -45,11 +45,11 @@ const stepNames = [
 /** Prefixes of metrics that may or may not be measured. */
 const openNames = /^(clip_ratio|sampling|rewards|eval|tools|stop|curriculum|retries)\//;
 
-/** What is this near to a metric of every evaluation is a slip, or a `k` that is not asked for. Scores of environments are not known here. */
+/** A name this close to a metric of every evaluation is a typing error, or a `k` that is not configured. Scores of environments are not known here. */
 const MOST_EDITS = 2;
 const isEvaluation = /^eval\/(?!rewards\/)/;
 
-/** What others call our metrics. */
+/** The names that other systems have for our metrics. */
 const otherNames: Readonly<Record<string, string>> = {
   accuracy: 'eval/accuracy',
   eval_accuracy: 'eval/accuracy',
@@ -135,7 +135,7 @@ export function unknownMetric(metric: string, names: readonly string[], by: stri
   });
 }
 
-/** Whether a name with one of the open prefixes cannot be meant as it is written. */
+/** Whether a name with one of the open prefixes is certainly misspelt. */
 function isSlip(metric: string, names: readonly string[], rewards: readonly string[] | undefined): boolean {
   const reward = /^(?:eval\/)?rewards\/(.+)\/(?:mean|std|weight)$/.exec(metric)?.[1];
   if (reward !== undefined && rewards !== undefined) return !rewards.includes(reward);
@@ -156,7 +156,7 @@ function namesOfRewards(configs: readonly Config[]): string[] | undefined {
   ]);
 }
 
-/** The rewards and environments of the user's, which may log metrics under any name. */
+/** The user's rewards and environments, which may log metrics under any name. */
 function userCodeOf(config: Config): string[] {
   const { environment } = config;
   const environments = typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
@@ -183,7 +183,7 @@ function importsOwnCode(text: string, folder: string): boolean {
     .some(([, name]) => [`${name}.py`, name!].some((module) => existsSync(join(folder, module))));
 }
 
-/** Undefined for a file that cannot be read, which is told when it is opened. */
+/** Undefined for a file that cannot be read; opening it will report that. */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

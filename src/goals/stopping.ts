@@ -23,7 +23,7 @@ export const PRICE_VARIABLE = 'GRADUS_USD_PER_HOUR';
 
 const SECONDS_PER_HOUR = 3600;
 
-/** Metrics of which more is better. Of others nobody but the user knows. */
+/** Metrics that are better the higher they are. For others only the user knows. */
 const risesWhenBetter =
   /^((mean_)?reward|(eval\/)?rewards\/.+\/mean|eval\/(accuracy|reward|sampled_accuracy|sampled_reward|pass@\d+))$/;
 
@@ -73,7 +73,10 @@ function assertSensible(condition: StopCondition, text: string, { eval: evaluati
   }
 }
 
-/** Watches a run, of which it is told all steps and evaluations in their order, those before it was resumed too. Metrics decide alone, apart from time and money. */
+/**
+ * Watches a run. It must hear of all steps and evaluations in order, including those before the run was resumed. Apart from time and money, metrics alone
+ * decide.
+ */
 export class Stopping {
   readonly #limits: Pick<Config, 'max_time' | 'max_tokens_total' | 'max_cost'>;
   readonly #price: number | undefined;
@@ -148,7 +151,7 @@ class Watch {
   #values: number[] = [];
   #step = 0;
   #value: number | undefined;
-  /** The best value so far, its step, and how many measurements ago it was; or how often in a row the threshold was passed. */
+  /** The best value so far, its step, and how many measurements ago it was; or how many times in a row the threshold was passed. */
   #best: { readonly value: number; readonly step: number } | undefined;
   #count = 0;
 
@@ -167,7 +170,7 @@ class Watch {
     this.#count = 0;
   }
 
-  /** A step that did not measure the metric is passed over. */
+  /** Steps that did not measure the metric are skipped. */
   observe(step: number, metrics: Readonly<Record<string, number>>): void {
     const measured = this.#metric === 'step' ? step : metrics[this.#metric];
     if (measured === undefined) return;

@@ -35,7 +35,7 @@ export async function listen(
   return { url, isLocal: /^(::ffff:)?127\.|^::1$/.test(address), close: () => close(server) };
 }
 
-/** Says what is wrong with a request that could not be read, such as a key of 100,000 characters: Node alone would answer without a word. */
+/** Says what is wrong with a request that could not be read, such as one with a key of 100,000 characters. Node itself would answer without a reason. */
 function answerUnread(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const isLong = error.code === 'HPE_HEADER_OVERFLOW';

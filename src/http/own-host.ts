@@ -1,5 +1,5 @@
-// Refuses requests from other web pages: those with another host name, since a name that was made to point here (DNS rebinding) could read
-// everything, and those from another origin, since they could make a model compute.
+// Refuses requests from other web pages: requests for another host name, since a page whose name was made to point here (DNS rebinding) could read
+// everything, and requests from another origin, since they could make a model compute.
 import { isIP } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';

@@ -1,4 +1,4 @@
-// Answers one request: reads it, checks it, and sends what its route makes of it, whole or as a stream of events. Errors are told as its clients read them.
+// Answers one request: reads and checks it, then sends the route's answer, whole or as a stream of events. Errors take the form that its clients expect.
 
 import { setTimeout as after } from 'node:timers/promises';
 import type { Context } from 'hono';

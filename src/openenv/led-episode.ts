@@ -1,4 +1,4 @@
-// An episode that somebody leads from outside: it waits in each turn until it is told what the policy does.
+// An episode that is driven from outside: in each turn it waits for the policy's action.
 import type { Config } from '../config/schema.ts';
 import { puppet } from '../loop/puppet.ts';
 import { RolloutGenerator } from '../loop/rollout-generator.ts';
@@ -33,12 +33,12 @@ export class LedEpisode {
     this.#ended.catch(() => {});
   }
 
-  /** The moment at which it next waits, or its end. Rejects with the errors of rewards that end a training, too. */
+  /** Resolves when it next waits, or ends. Rejects with errors of rewards that would also end a training. */
   next(): Promise<Moment> {
     return Promise.race([this.#asked.promise, this.#ended]);
   }
 
-  /** Does what is decided, and waits for what comes of it. */
+  /** Takes an action, and waits for the outcome. */
   act(action: Action): Promise<Moment> {
     const decided = this.#decided;
     this.#asked = Promise.withResolvers();
@@ -47,7 +47,7 @@ export class LedEpisode {
     return this.next();
   }
 
-  /** Ends it as cancelled, so that its environment is released. */
+  /** Cancels it, which releases its environment. */
   close(): void {
     this.#decided.resolve(undefined);
   }

@@ -16,7 +16,7 @@ export interface ServeEnvironmentOptions {
   readonly host?: string;
   /** 0 chooses any free port. @default 8001 */
   readonly port?: number;
-  /** How many sessions may be open at once; others are told so and closed. @default 64 */
+  /** How many sessions may be open at once. Further ones get an error and are closed. @default 64 */
   readonly maxSessions?: number;
 }
 
@@ -27,7 +27,7 @@ export interface EnvironmentServing extends Listening {
 
 /** The longest message of a client, in bytes. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024;
-/** Milliseconds between signs of life that are asked of a client; one that gives none is gone. */
+/** Milliseconds between pings. A client that does not answer one is gone. */
 const HEARTBEAT = 30_000;
 
 /**
@@ -95,7 +95,7 @@ function app(host: string, { environment, taskset, dataset }: Config): Hono {
   return app;
 }
 
-/** What an upgrade is answered if it is not for this server, or comes from a web page. */
+/** The answer to an upgrade that is not for this server, or that comes from a web page. */
 function upgradeRefusal({ url, headers, socket }: IncomingMessage, host: string): string | undefined {
   if (!/^\/ws(\?|$)/.test(url ?? '')) return '404 Not Found';
   try {
@@ -109,7 +109,7 @@ function upgradeRefusal({ url, headers, socket }: IncomingMessage, host: string)
 const alive = new WeakSet<WebSocket>();
 
 function askForLife(socket: WebSocket): void {
-  // What is not read while a message is answered may be the sign of life.
+  // The socket is not read while a message is answered, so an unread frame may be the pong.
   if (socket.isPaused) return;
   if (alive.delete(socket)) socket.ping();
   else socket.terminate();
@@ -139,6 +139,6 @@ function refuse(socket: WebSocket, most: number): void {
   const data = { message, code: 'CAPACITY_REACHED', active_sessions: most, max_sessions: most };
   socket.on('error', () => socket.terminate());
   socket.send(JSON.stringify({ type: 'error', data }), () => socket.close());
-  // A client that does not close its side has no session all the same.
+  // The session ends even if the client does not close its side.
   void once(socket, 'close', { signal: AbortSignal.timeout(HEARTBEAT) }).catch(() => socket.terminate());
 }

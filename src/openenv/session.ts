@@ -39,7 +39,7 @@ export const schemas = {
 
 type ErrorCode = 'INVALID_JSON' | 'UNKNOWN_TYPE' | 'VALIDATION_ERROR' | 'EXECUTION_ERROR';
 
-/** An error that its client is told, under OpenEnv's codes. */
+/** An error that is sent to its client, with one of OpenEnv's codes. */
 class Refusal extends Error {
   readonly code: ErrorCode;
 
@@ -57,7 +57,7 @@ interface Place {
 export interface SessionOptions {
   readonly task: Task;
   readonly config: Config;
-  /** The place of the problem of a reset that names none, in order over all sessions. */
+  /** The index of the next problem for a reset that names none. All sessions share this order. */
   readonly nextIndex: () => number;
 }
 

@@ -107,7 +107,7 @@ export class EvaluationFile {
   }
 }
 
-/** Whatever a process left behind that was killed while it replaced one of the files. */
+/** The leftovers of a process that was killed while it replaced one of the files. */
 function leftovers({ problems, part, result }: EvaluationPaths): string[] {
   const folder = dirname(problems);
   const isLeftOver = (name: string) => [problems, part, result].some((path) => isTemporaryOf(basename(path), name));

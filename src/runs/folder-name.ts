@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 
-/** Names that commands could not take: they look like options, or nobody can see or type them. */
+/** Names that a command line could not take: they look like options, or cannot be seen or typed. */
 const unusableName = /^-|[\p{Cc}\u2028\u2029]|^\s|\s$/u;
 
 /** Names that Windows gives to devices or cannot keep; one with a colon would be a hidden part of another file. */

@@ -17,7 +17,7 @@ const isTag = /^[\p{L}\p{N}][\p{L}\p{N}._:/-]{0,63}$/u;
 
 const LONGEST_NOTE = 10_000; // characters
 
-/** No tags where nobody has written any. Throws `RUN_DAMAGED`. */
+/** No tags if nobody has set any. Throws `RUN_DAMAGED`. */
 export function readLabels(directory: string): Labels {
   const path = join(directory, runFiles.labels);
   if (!existsSync(path)) return { tags: [] };

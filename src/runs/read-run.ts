@@ -42,7 +42,7 @@ function notFound(directory: string): GradusError {
   });
 }
 
-/** Throws `RUN_NOT_FOUND` where there is no folder. In one that is there, a run may be about to begin, which has no lines yet. */
+/** Throws `RUN_NOT_FOUND` if the folder does not exist. If it exists, a run may be about to begin there, without lines yet. */
 export function assertPlace(directory: string): void {
   if (!existsSync(directory)) throw notFound(directory);
 }

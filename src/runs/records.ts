@@ -1,4 +1,4 @@
-// The lines and files of a run directory, and what is told of them: each a schema, from which its type is inferred. Importing only a type loads nothing.
+// The lines and files of a run directory, and what results say about them: each a schema, from which its type is inferred. Importing only a type loads nothing.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { call, describedAs, option, verb } from '../common/words.ts';

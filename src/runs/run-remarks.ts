@@ -1,4 +1,4 @@
-// What a result says about a run besides its figures, if there is something to say.
+// Remarks about a run in its result, besides the figures.
 import type { RunRecord } from './records.ts';
 
 /** The files that changed during a run, if any. */

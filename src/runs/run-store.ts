@@ -1,4 +1,4 @@
-// Writes a run directory. All files of a run are written here, those of lines through line-files.ts.
+// Writes a run directory: all of its files, those of JSON lines through line-files.ts.
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { redacted } from '../common/redaction.ts';

@@ -23,9 +23,9 @@ export const ACCURACY_MARGIN = 0.05;
 const REWARD_MARGIN = 0.1;
 /** The minimum number of problems for a conclusion: with fewer, intervals cannot be trusted. */
 export const FEWEST_PROBLEMS = 10;
-/** A policy that has certainly lost accuracy, and of which less than this fraction is left, has collapsed. */
+/** A policy has collapsed if it has certainly lost accuracy and less than this fraction of it is left. */
 export const COLLAPSED_FRACTION = 0.5;
-/** From this fraction of equal greedy answers on, of which not as many are right, a policy says the same whatever it is asked. */
+/** If at least this fraction of greedy answers are equal, and fewer are right, the policy gives one answer to every question. */
 export const SAME_ANSWER_FRACTION = 0.9;
 /** With a mean entropy below this, over so many steps, a policy explores no more. */
 export const spentEntropy = { steps: 10, entropy: 0.01 } as const;
@@ -70,7 +70,7 @@ function measuredVerdict(metrics: readonly MetricsRecord[], evaluations: readonl
   };
 }
 
-/** What a change means, and why where it is not what the change alone would be. */
+/** What a change means, and the reason if it is not what the change alone would suggest. */
 function judgement(change: HeldOutChange, last: EvaluationRecord | undefined): { learning: Learning; note: string } {
   const { learning, constant, margin } = change;
   if (hasCollapsed(change)) return { learning: 'collapsed', note: '; less than half of the accuracy is left' };

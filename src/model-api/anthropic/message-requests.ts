@@ -79,7 +79,7 @@ const asked = {
       format: z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) }).nullish(),
     })
     .nullish(),
-  // What the service would leave out of long conversations is decided by the client here.
+  // The service trims long conversations itself. Here the client decides what to leave out.
   context_management: z.looseObject({}).nullish(),
   mcp_servers: unset,
   container: unset,

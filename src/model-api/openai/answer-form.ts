@@ -20,7 +20,7 @@ export interface AnswerForm {
   readonly marks?: string;
 }
 
-/** The characters without which there is no JSON. */
+/** The characters that every JSON text needs. */
 const OF_JSON = '{"\\n": [-0.1e+23456789, true, false, null]}';
 
 const formFields = ['response_format', 'guided_json', 'guided_choice', 'structured_outputs'] as const;
@@ -99,7 +99,7 @@ export function answerForm(request: ChatRequest, renderer: Renderer, opening = '
   };
 }
 
-/** Whether a request wants a call whatever the model would say. */
+/** Whether a request demands a call, whatever the model would have said. */
 export function forcesCall({ tool_choice: choice }: Pick<ChatRequest, 'tool_choice'>): boolean {
   return Boolean(choice) && choice !== 'auto' && choice !== 'none';
 }

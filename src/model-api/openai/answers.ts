@@ -73,11 +73,11 @@ export interface ChatLogprobs {
   readonly refusal: null;
 }
 
-/** How tokens are told. */
+/** How tokens are shown. */
 export interface TokenForm {
   /** Whether the text leaves special tokens out, which then have no bytes. */
   readonly skipSpecial: boolean;
-  /** Whether tokens are told as `token_id:5` instead of their texts. */
+  /** Whether tokens are shown as `token_id:5` instead of their texts. */
   readonly asIds: boolean;
 }
 
@@ -111,7 +111,7 @@ export function chatLogprobs(
 }
 
 export interface CompletionPlace extends TextBegin, TokenForm {
-  /** So many of the first tokens are those of a prompt that is told with its special tokens. @default 0 */
+  /** How many of the first tokens belong to a prompt, which is shown with its special tokens. @default 0 */
   readonly prompt?: number;
 }
 
@@ -130,7 +130,7 @@ export function completionLogprobs(
         return asIds ? nameOf(one) : isWhole ? text : `bytes:${text}`;
       };
       const token = textOf(id);
-      // The token itself is listed under its text, even if it is unlikely. Others of the same text are told by their ids.
+      // The token itself is listed under its text, even if it is unlikely. Other tokens with the same text are listed by their ids.
       const likeliest = new Map<string, number>();
       for (const { id: other, logprob } of topLogprobs ?? []) {
         const text = textOf(other);

@@ -131,7 +131,7 @@ async function echoesOf(
   return texts.map((text, i) => ({ text, tokens: read[i]! }));
 }
 
-/** Whether log-probabilities are asked for: `logprobs: 0` asks for those of the tokens themselves, without alternatives. */
+/** Whether the request asks for log-probabilities. `logprobs: 0` asks for those of the sampled tokens, without alternatives. */
 function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }

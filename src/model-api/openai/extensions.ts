@@ -1,4 +1,4 @@
-// Fields that vLLM's server knows beside OpenAI's: those that this one follows, and why it does not follow the others.
+// The fields that vLLM's server has in addition to OpenAI's: which of them this server supports, and why not the others.
 import { z } from 'zod';
 
 const schemaText = z.union([z.record(z.string(), z.unknown()), z.string()], { error: 'expected a JSON schema' });

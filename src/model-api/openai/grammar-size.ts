@@ -1,4 +1,4 @@
-// How large the grammars of one request may be: each part takes memory, and one request must not take the server's.
+// Limits the size of one request's grammars: each part takes memory, and one request must not use up the server's.
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
 import { SchemaUnsupported } from './schema-alternatives.ts';
 

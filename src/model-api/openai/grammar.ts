@@ -31,7 +31,7 @@ export interface GrammarState {
   readonly mayEnd: boolean;
 }
 
-/** So many ways are followed of a text that may be read in many: the others are forgotten, which leaves fewer texts, each of the grammar. */
+/** How many readings of an ambiguous text are followed. The others are dropped: fewer texts remain, and each still conforms to the grammar. */
 const MOST_WAYS = 4096;
 
 export function beginOf(rule: GrammarRule): GrammarState {

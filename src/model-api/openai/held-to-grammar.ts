@@ -80,7 +80,7 @@ export function heldToGrammar({
 /** One to three bytes of UTF-8 with which any character that has begun can end, as byte-level BPE writes them: 0x80, 0x90 and 0xA0. */
 const endsOfCharacters = ['Ģ', 'Ĳ', 'ł'].flatMap((second) => [second, `${second}Ģ`, `${second}ĢĢ`]);
 
-/** The token of a byte: that of byte-level BPE, or that of SentencePiece's byte fallback. */
+/** The token of a byte, in byte-level BPE or in SentencePiece's byte fallback. */
 function idOfByte(tokenizer: Tokenizer, byte: string): number | undefined {
   const codes: Readonly<Record<string, string>> = { Ģ: '<0x80>', Ĳ: '<0x90>', ł: '<0xA0>' };
   return tokenizer.idOf(codes[byte]!) ?? tokenizer.idOf(byte);

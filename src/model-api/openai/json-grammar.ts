@@ -254,7 +254,7 @@ export function schemaGrammar(schema: Schema, size: GrammarSize = grammarSize())
     return objectOfEntries(entries, least, most);
   };
 
-  /** Objects of which no schema names a property. */
+  /** Objects for which no schema names a property. */
   const mapRule = (given: Alternative, ofNames: Conjunction, least: number, most: number | undefined): GrammarRule => {
     if (least > 1) {
       const { path } = given.sources.find(({ schema: part }) => Number(part.minProperties) > 1)!;
@@ -275,7 +275,7 @@ export function schemaGrammar(schema: Schema, size: GrammarSize = grammarSize())
           keys.push([constant(JSON.stringify(value)), ruleOf(propertyOf(given, value))]);
       }
       if (name.values) continue;
-      // Names that one pattern matches and no other, and those that none does.
+      // Names that exactly one pattern matches, and names that none matches.
       for (const own of [...known, undefined]) {
         const further = known.map((pattern) => ({ ...pattern, isNegated: pattern !== own }));
         keys.push([stringOf(name, further), ruleOf(otherPropertiesOf(given, own?.source))]);
@@ -397,7 +397,7 @@ interface Entry {
   readonly parts: readonly GrammarPart[];
 }
 
-/** An object with these properties, in their order, of which so many are there. */
+/** An object with these properties in their order, of which a given number is present. */
 function objectOfEntries(entries: readonly Entry[], least: number, most = entries.length): GrammarRule {
   const counts = least > 0 || most < entries.length;
   const rules = new Map<string, GrammarRule>();

@@ -1,4 +1,4 @@
-// Measures a request before it is processed: its size in bytes bounds neither the work of a schema nor that of a chat template.
+// Measures a request before it is processed. Its size in bytes does not limit how much work its schema or chat template causes.
 import { isObject } from '../../errors.ts';
 import { ApiError } from './api-error.ts';
 

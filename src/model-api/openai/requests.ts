@@ -41,10 +41,10 @@ export const plainFormats = [
   z.strictObject({ type: z.literal('text') }),
   z.strictObject({ type: z.literal('json_object') }),
 ] as const;
-/** What OpenAI's reasoning models are told of their effort: a chat template may read it, and `none` turns thoughts off. */
+/** The effort that OpenAI's reasoning models take. A chat template may read it, and `none` turns thoughts off. */
 export const reasoningEffort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']);
 
-/** The length of answers that OpenAI's newer models are told; the one that changes nothing. */
+/** The verbosity that OpenAI's newer models take. Only the value that changes nothing is accepted. */
 export const verbosity = z
   .literal('medium', { error: 'this server cannot do that: ask for short or long answers in the messages' })
   .nullish();
@@ -60,7 +60,7 @@ const sampling = {
   response_format: responseFormat.nullish(),
   n: z.int().min(1).max(128).nullish(),
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
-  // A field of other servers, too.
+  // Other servers have this field, too.
   repetition_penalty: z.number().positive().max(10).nullish(),
   max_tokens: z.int().min(1).nullish(),
   stream_options: z

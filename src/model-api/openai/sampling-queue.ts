@@ -46,7 +46,7 @@ export class SamplingQueue implements Sampler {
   /** The waiting requests, in the order of their arrival. */
   readonly #waiting: Waiting[] = [];
   #sampling: Promise<void> | undefined;
-  /** Tells an open batch that a request has come, or that none will. */
+  /** Tells an open batch that a request has arrived, or that no more will. */
   #wake = () => {};
   #isClosed = false;
 
@@ -116,7 +116,7 @@ export class SamplingQueue implements Sampler {
     }
   }
 
-  /** Whether a request has come that may join an open batch, once one has or none will. */
+  /** Resolves once a request arrives that may join an open batch (true), or none will (false). */
   async #awaitRequest(alike: string): Promise<boolean> {
     while (this.#waiting.length === 0 && !this.#isClosed) {
       await new Promise<void>((resolve) => {

@@ -23,7 +23,7 @@ export interface Alternative {
   readonly types: ReadonlySet<JsonType>;
   /** Whether numbers are whole. */
   readonly isWhole: boolean;
-  /** The only values that there may be, if they are listed. */
+  /** The only values allowed, if the schema lists them. */
   readonly values?: readonly unknown[];
   /** Bounds, lengths, patterns: keywords about the value itself, which all hold. */
   readonly demands: readonly { readonly keyword: string; readonly value: unknown; readonly path: string }[];
@@ -62,7 +62,7 @@ const unheld = [
 const MOST_ALTERNATIVES = 500;
 /** The most schemas that are looked at, each time one is. */
 const MOST_STEPS = 200_000;
-/** Characters of a pattern times those of a name whose matching takes no longer than looking at a schema. */
+/** Up to this product of the lengths of a pattern and a name, matching takes no longer than looking at a schema. */
 const QUICK_MATCH = 64;
 
 const anything: Alternative = { types: new Set(jsonTypes), isWhole: false, demands: [], sources: [] };
@@ -193,7 +193,7 @@ export function schemaReader(root: Schema) {
       return !other.values.some((value) => texts.has(canonical(value)));
     }
     if (type !== 'object' || depth > 3) return false;
-    // A value of both has what one of them requires, and it conforms to what either says of it.
+    // A value that conforms to both has the properties that either requires, and obeys what each says about them.
     return [...requiredOf(one), ...requiredOf(other)].some((name) => {
       const [here, there] = [alternativesOf(propertyOf(one, name)), alternativesOf(propertyOf(other, name))];
       return here.every((a) => there.every((b) => areDisjoint(a, b, depth + 1)));
@@ -320,7 +320,7 @@ function hasMatch(source: string, name: string, path: string): boolean {
   return expressionOf(source, path).test(name);
 }
 
-/** What a source says of a property itself: undefined if it says nothing. */
+/** The schema that a source has for a property itself; undefined if it has none. */
 function saidOf({ schema, path }: Source, name: string | undefined, matches: (pattern: string) => boolean) {
   const { properties = {}, patternProperties = {}, additionalProperties } = schema;
   const said: Demand[] = [];
@@ -332,7 +332,7 @@ function saidOf({ schema, path }: Source, name: string | undefined, matches: (pa
   return additionalProperties === undefined ? undefined : [{ schema: additionalProperties, path: `${path}.*` }];
 }
 
-/** What properties must conform to whose names no schema has, and which only this pattern matches, if one is given. */
+/** The schema for properties that no schema names and, if a pattern is given, that only this pattern matches. */
 export function otherPropertiesOf(alternative: Alternative, pattern?: string): Conjunction {
   return valuesOf(alternative, (source) => saidOf(source, undefined, (known) => known === pattern));
 }
@@ -340,7 +340,7 @@ export function otherPropertiesOf(alternative: Alternative, pattern?: string): C
 function valuesOf({ sources }: Alternative, saidBy: (source: Source) => Demand[] | undefined): Conjunction {
   const said = sources.map((source) => [source, saidBy(source)] as const);
   const own = said.flatMap(([, demands]) => demands ?? []);
-  // What none of a schema's own parts speaks of is left to its `unevaluatedProperties`.
+  // Properties that none of a schema's own parts mentions are left to its `unevaluatedProperties`.
   const left = sources.filter(
     ({ schema }) =>
       schema.unevaluatedProperties !== undefined &&

@@ -88,7 +88,7 @@ export interface AnsweringModel
   > {
   /** The id of a call in the answer with an index. @default random */
   callId?(answer: number, call: number): string;
-  /** Hears the message of each answer, before the end of it is sent. @default nobody does */
+  /** Called with the message of each answer, before its end is sent. @default not called */
   onAnswer?(index: number, message: Message): void;
 }
 
@@ -133,7 +133,7 @@ export class ServedModel {
     throw new ApiError(400, 'too_many_completions', message, 'n');
   }
 
-  /** Throws an `ApiError` for a text that is too long to fit, whatever its tokens are. */
+  /** Throws an `ApiError` for a text that is too long to fit, however it is tokenised. */
   assertMayFit(characters: number): void {
     const { contextLength } = this.#policy;
     if (characters <= ALWAYS_TOKENISED || characters <= contextLength * this.tokenizer.longestToken) return;
@@ -227,7 +227,7 @@ export class ServedModel {
     throw new ApiError(400, 'chat_template_missing', 'The model has no chat template: ask /v1/completions', 'messages');
   }
 
-  /** Throws an `ApiError` if the request adjusts logits that the policy does not tell, or those of tokens that there are not. */
+  /** Throws an `ApiError` if the request adjusts logits and the policy does not give any, or names tokens that do not exist. */
   #assertAdjusts({ request, form }: SamplingJob): void {
     const field = adjustingField(request) ?? form?.field;
     if (field === undefined) return;
@@ -237,7 +237,7 @@ export class ServedModel {
       throw new ApiError(400, 'unsupported', 'This model has no tokens for some characters of the answer', field);
   }
 
-  /** Throws an `ApiError` for ids of tokens that there are not. */
+  /** Throws an `ApiError` for ids of tokens that do not exist. */
   #assertTokens({ logit_bias, stop_token_ids, allowed_token_ids }: SamplingRequest): void {
     const { vocabSize } = this.tokenizer;
     const given = { logit_bias: Object.keys(logit_bias ?? {}).map(Number), stop_token_ids, allowed_token_ids };
@@ -339,7 +339,7 @@ export class ServedModel {
 /** What looks at the tokens of a completion. */
 type Watched = Pick<SampleRequest, 'stopWhen' | 'onToken' | 'allows'>;
 
-/** The completion where no token may be sampled. */
+/** The completion of a request that leaves no room for a token. */
 const nothing: ServedCompletion = {
   ids: [],
   spokenIds: [],

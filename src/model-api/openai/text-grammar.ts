@@ -4,7 +4,7 @@ import { expressionOf, SchemaUnsupported } from './schema-alternatives.ts';
 import type { TextSets, Texts } from './text-automaton.ts';
 
 const hex = characterOf(/^[0-9a-fA-F]$/);
-// Without halves of characters, which would be none if the other did not follow.
+// Without surrogate halves: one alone is no character if the other does not follow.
 const unit = oneOf([characterOf(/^[0-9a-ce-fA-CE-F]$/), hex], [characterOf(/^[dD]$/), characterOf(/^[0-7]$/)]);
 const escaped = oneOf([characterOf(/^["\\/bfnrt]$/)], [literal('u'), unit, hex, hex]);
 /** Not \p{Cc}: JSON allows U+007F to U+009F. */

@@ -5,7 +5,7 @@ import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 export interface TokenText {
   /** What it says; bytes that are part of a character are written as `\xf0\x9f`, as OpenAI writes them. */
   readonly text: string;
-  /** Its bytes in the text: none of a special token that the text leaves out. */
+  /** Its bytes in the text; empty for a special token that the text leaves out. */
   readonly bytes: readonly number[];
   /** Whether it says whole characters. */
   readonly isWhole: boolean;
@@ -23,7 +23,7 @@ export class TokenTexts {
   #before: number | undefined;
   /** Where the run of bytes begins, or the next token. */
   #offset: number;
-  /** The tokens of bytes since the last other one: what they say may be certain only together. */
+  /** The tokens of single bytes since the last other token: only together may they make a character. */
   #run: number[] = [];
   #beforeRun: number | undefined;
   #decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -3,7 +3,7 @@
 // The content of a longer box is no answer; looking for its end would only cost time.
 const LONGEST_BOX = 10_000;
 const MOST_BOXES = 50;
-// Boxes this near are one answer whatever stands between them; up to the other distance, if a comma, "and" or "or" does.
+// Boxes this near belong to one answer, whatever stands between them; up to the second distance, only if it is a comma, "and" or "or".
 const NEAR = 10;
 const WITHIN_REACH = 70;
 
@@ -51,7 +51,7 @@ function* lastFew(text: string): Generator<FoundText> {
   }
 }
 
-/** `\boxed{7}`, `\boxed 7` or, cut off, `\boxed{7`; `undefined` if there is no end of it. */
+/** `\boxed{7}`, `\boxed 7` or, cut off, `\boxed{7`; `undefined` if it has no end. */
 function boxAt(text: string, at: number): FoundText | undefined {
   boxCommand.lastIndex = at;
   const command = boxCommand.exec(text);

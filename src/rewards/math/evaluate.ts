@@ -39,7 +39,7 @@ export function exactValue(node: MathNode): Rational | undefined {
   return exact(...operands);
 }
 
-/** The value at a point, that is, for given values of the variables; NaN if there is none, as for text. */
+/** The value at a point, that is, for given values of the variables; NaN if it has no value, as text has none. */
 export function valueAt(node: MathNode, point: Point): Complex {
   if (--stepsLeft < 0) return notANumber;
   const exact = exactValue(node);

@@ -33,7 +33,7 @@ const verb = /\b(?:is|are|equals|be|has|have|=)\s+(?=[^=]*$)|=\s*(?=[^=]*$)/g;
 
 /** Candidates for the answer of `text`, from the most to the least explicit. */
 export function* answerCandidates(text: string): Generator<AnswerCandidate> {
-  // What a model says is what follows its thoughts.
+  // A model's answer is what follows its thoughts.
   const thoughtsEnd = text.lastIndexOf(THOUGHTS_END) + THOUGHTS_END.length;
   const said = thoughtsEnd >= THOUGHTS_END.length ? text.slice(thoughtsEnd) : '';
   // "Done." after a box says nothing.

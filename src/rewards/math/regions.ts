@@ -14,7 +14,7 @@ const TOLERANCE = 1e-9;
 const SAMPLES = 40;
 const LARGEST_WHOLE = 24;
 
-/** Whether two sets of real numbers have the same members, at all boundaries, between and around them; `undefined` if one is no such set. */
+/** Whether two sets of real numbers have the same members, at all boundaries, between and around them; `undefined` if one of them is not such a set. */
 export function areSameSets(gold: MathNode, answer: MathNode): boolean | undefined {
   const [a, b] = [regionOf(gold), regionOf(answer)];
   if (!a || !b) return undefined;

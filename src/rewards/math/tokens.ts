@@ -88,7 +88,7 @@ const nameOfCommand: Readonly<Record<string, string>> = {
   ell: 'l',
 };
 
-// Words that sentences have and answers do not, where they stand beside another word or a number.
+// Words that occur in sentences but not in answers, if they stand beside another word or a number.
 const SENTENCE_WORDS =
   'the|is|are|was|of|to|we|so|it|that|this|for|if|as|by|an|be|at|with|from|all|any|has|not|but|can|its|our|you|out|how|now|then|than|since|when|where|each|get|got|let|does|have|must|also|only|see|such|there|which|in|on';
 const sentenceWord = new RegExp(
