@@ -7,7 +7,8 @@ import { ApiError } from './api-error.ts';
 import { callGrammar, callMarks } from './call-grammar.ts';
 import { type GrammarRule, literal, oneOf } from './grammar.ts';
 import { grammarSize } from './grammar-size.ts';
-import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
+import { SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
+import { anyObject } from './json-values-grammar.ts';
 import { type ChatRequest, type SamplingRequest, toolsOf } from './requests.ts';
 
 /** A form of answers, and the field that asks for it. */

@@ -7,7 +7,8 @@ import { drawnText, isTextOf } from '../../../test/drawn-text.ts';
 import { randomStream } from '../../common/random.ts';
 import { parseExact } from '../../json-schema/exact-json.ts';
 import { compileSchema } from '../../json-schema/validator.ts';
-import { anyObject, SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
+import { SchemaUnsupported, schemaGrammar } from './json-grammar.ts';
+import { anyObject } from './json-values-grammar.ts';
 
 const schemas: Record<string, Record<string, unknown>> = {
   person: {

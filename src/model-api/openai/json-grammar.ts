@@ -1,17 +1,21 @@
-// The grammar of JSON, and of JSON that conforms to a schema: objects have the properties of the schema in its order, and no others.
+// The grammar of JSON that conforms to a schema: objects have the properties of the schema in its order, and no others.
 import { exactNumber } from '../../json-schema/exact-number.ts';
-import {
-  beginOf,
-  characterOf,
-  type GrammarPart,
-  type GrammarRule,
-  goOn,
-  literal,
-  oneOf,
-  productive,
-  repeated,
-} from './grammar.ts';
+import { beginOf, type GrammarRule, goOn, literal, oneOf, productive } from './grammar.ts';
 import { type GrammarSize, grammarSize, remembered, written } from './grammar-size.ts';
+import {
+  anyValue,
+  behindItems,
+  boolean,
+  integer,
+  listOf,
+  mapOf,
+  nothing,
+  number,
+  objectOfEntries,
+  space,
+  text,
+  withoutRepetition,
+} from './json-values-grammar.ts';
 import { type NumberBounds, numberBetween } from './number-grammar.ts';
 import {
   type Alternative,
@@ -29,26 +33,6 @@ import { textSets } from './text-automaton.ts';
 import { matchingText, type TextPattern, textOf } from './text-grammar.ts';
 
 export { SchemaUnsupported };
-
-// As much white space as writers put between values: without a limit a model might write nothing else.
-const space = oneOf([], [literal(' ')], [literal('\n'), repeated(characterOf(/^[ \t]$/), 0, 20)]);
-const digit = characterOf(/^[0-9]$/);
-const text = textOf(0);
-const integer = oneOf([
-  oneOf([], [literal('-')]),
-  oneOf([literal('0')], [characterOf(/^[1-9]$/), repeated(digit, 0, 15)]),
-]);
-const fraction = oneOf([], [literal('.'), repeated(digit, 1, 16)]);
-const exponent = oneOf([], [characterOf(/^[eE]$/), oneOf([], [characterOf(/^[+-]$/)]), repeated(digit, 1, 2)]);
-const number = oneOf([integer, fraction, exponent]);
-const boolean = oneOf([literal('true')], [literal('false')]);
-const nothing = literal('null');
-
-const anyValue: GrammarRule = oneOf([text], [number], [boolean], [nothing]);
-const anyList = listOf(anyValue, 0);
-/** Any object. */
-export const anyObject = mapOf([[text, anyValue]], 0);
-anyValue.alternatives.push([anyObject], [anyList]);
 
 /** The largest bound of a list, of a text and of an object, the most values of one `enum`, and of a list without repetitions. */
 const MOST_ITEMS = 256;
@@ -347,76 +331,4 @@ function countsOf(
     }
   }
   return [least, most];
-}
-
-function listOf(item: GrammarPart, least: number, most?: number): GrammarRule {
-  const [open, close] = [literal('['), literal(']')];
-  const empty: GrammarPart[][] = least === 0 ? [[open, space, close]] : [];
-  if (most === 0) return oneOf(...empty);
-  const others = behindItems(item, Math.max(0, least - 1), most === undefined ? undefined : most - 1);
-  return oneOf(...empty, [open, space, item, others, space, close]);
-}
-
-/** Further items, each behind a comma. */
-function behindItems(item: GrammarPart, least: number, most?: number): GrammarRule {
-  return repeated(oneOf([space, literal(','), space, item]), least, most);
-}
-
-/** Lists of some of these values, each once. */
-function withoutRepetition(values: readonly unknown[], least: number, most: number): GrammarRule {
-  const rules = new Map<number, GrammarRule>();
-  const behind = (used: number): GrammarRule => {
-    const known = rules.get(used);
-    if (known) return known;
-    const count = values.filter((_, i) => used & (1 << i)).length;
-    const rule = oneOf(...(count >= least ? [[]] : []));
-    rules.set(used, rule);
-    if (count >= most) return rule;
-    for (const [i, value] of values.entries()) {
-      if (used & (1 << i)) continue;
-      const separator = count === 0 ? [] : [space, literal(','), space];
-      rule.alternatives.push([...separator, written(value), behind(used | (1 << i))]);
-    }
-    return rule;
-  };
-  return oneOf([literal('['), space, behind(0), space, literal(']')]);
-}
-
-/** An object with any names. @param entries rules of a name and of what it stands for */
-function mapOf(entries: readonly (readonly [GrammarRule, GrammarRule])[], least: number, most?: number): GrammarRule {
-  const [open, close] = [literal('{'), literal('}')];
-  const empty: GrammarPart[][] = least === 0 ? [[open, space, close]] : [];
-  if (most === 0) return oneOf(...empty);
-  const entry = oneOf(...entries.map(([name, value]) => [name, space, literal(':'), space, value]));
-  const others = behindItems(entry, 0, most === undefined ? undefined : most - 1);
-  return oneOf(...empty, [open, space, entry, others, space, close]);
-}
-
-interface Entry {
-  readonly isNeeded: boolean;
-  readonly parts: readonly GrammarPart[];
-}
-
-/** An object with these properties in their order, of which a given number is present. */
-function objectOfEntries(entries: readonly Entry[], least: number, most = entries.length): GrammarRule {
-  const counts = least > 0 || most < entries.length;
-  const rules = new Map<string, GrammarRule>();
-  // What may follow when `count` properties are there, and those before `at` were dealt with.
-  const behind = (at: number, count: number): GrammarRule => {
-    const key = `${at} ${counts ? count : Math.min(1, count)}`;
-    const known = rules.get(key);
-    if (known) return known;
-    const rule = oneOf();
-    rules.set(key, rule);
-    const entry = entries[at];
-    if (!entry) {
-      if (count >= least) rule.alternatives.push([]);
-      return rule;
-    }
-    const separator = count === 0 ? [] : [space, literal(','), space];
-    if (count < most) rule.alternatives.push([...separator, ...entry.parts, behind(at + 1, count + 1)]);
-    if (!entry.isNeeded) rule.alternatives.push([behind(at + 1, count)]);
-    return rule;
-  };
-  return oneOf([literal('{'), space, behind(0, 0), space, literal('}')]);
 }
