@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { writeTinyModel } from './tiny-model.ts';
+import { writeTinyChatModel } from './tiny-model.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -19,9 +19,9 @@ export function withoutTinkerServer(): string | undefined {
     : 'its server is not there: run `make test-tinker`';
 }
 
-/** The model of test/tiny-model.ts in the folder `model/`, which SkyRL reads with code that looks for `rope_theta` elsewhere. */
+/** The chat model of test/tiny-model.ts in the folder `model/`, which SkyRL reads with code that looks for `rope_theta` elsewhere. */
 export function writeServedModel(folder: string): string {
-  const model = writeTinyModel(join(folder, 'model'));
+  const model = writeTinyChatModel(join(folder, 'model'));
   const file = join(model, 'config.json');
   const config = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...config, rope_theta: config.rope_parameters.rope_theta }));

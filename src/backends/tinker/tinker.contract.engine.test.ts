@@ -1,12 +1,13 @@
 // The Tinker backend keeps the contract of backends, with SkyRL as the server, and the server reduces losses as `loss_reduction: mean` says.
 // Most of the time goes into what jax compiles.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { assertNear } from '../../../test/assert-close.ts';
 import { backendContract } from '../../../test/backend-contract.ts';
+import { branchingAgent } from '../../../test/branching-agent.ts';
 import {
   type RunningServer,
   startTinkerServer,
@@ -16,6 +17,7 @@ import {
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { defaultLossSettings } from '../../grpo/loss-settings.ts';
+import { train } from '../../launch/train.ts';
 import type { TrainingSequence } from '../../training-model.ts';
 import { tinkerClient } from './tinker-client.ts';
 import { openTinkerModel } from './tinker-model.ts';
@@ -92,4 +94,20 @@ test('the server takes the mean of losses over tokens and sequences', {
   assertNear(await changes('mean', [short, silent]), alone, 1e-5);
   const wrong = await changes('sum', [short]);
   assert.ok(gain(wrong) < gain(alone) / 2, `${wrong} is not much less than ${alone}`);
+});
+
+test('an agent trains at the server', { ...(skip !== undefined && { skip }) }, async () => {
+  const out = join(place, 'agent-run');
+  const sizes = { prompts_per_step: 2, num_generations: 2, max_completion_length: 6, max_turns: 9, max_steps: 2 };
+  const tinker = { base_url: server!.url, base_model: 'model', loss_reduction: 'mean' as const };
+  const config = { backend: 'tinker' as const, learning_rate: 0.02, lora: { r: 8 }, eval: null, beta: 0.1, ...sizes };
+  const model = join(place, 'model');
+  await train({ ...config, model, tinker, environment: branchingAgent(place, 1) }, { out, preflight: false });
+  const [first, second] = readFileSync(join(out, 'metrics.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual([first['agent/calls'], first['agent/branches']], [2, 1]);
+  // The weights have moved away from the reference.
+  assert.ok(Math.abs(first.kl) < 1e-3 && second.kl > 1e-3, `${first.kl}, then ${second.kl}`);
 });
