@@ -37,7 +37,7 @@ before(async () => {
   const config = { model, chat_template: 'none', native, taskset: 'arithmetic', reward_fn: 'exact_match' };
   server = await serveTraining(config, { port: 0, weights, maxModels: 64 });
   const args = [join(root, 'python/tinker-sdk/exercise.py'), server.url, model, weights];
-  const { stdout } = await promisify(execFile)(join(venv, 'bin/python'), args, { timeout: 240_000 });
+  const { stdout } = await promisify(execFile)(join(venv, 'bin/python'), args, { timeout: 600_000 });
   for (const line of stdout.trim().split('\n')) {
     const { case: name, error } = JSON.parse(line);
     errors.set(name, error);

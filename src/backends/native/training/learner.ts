@@ -53,6 +53,9 @@ export interface PassResult {
   readonly logprobs: number[][];
 }
 
+/** As many tokens as this are a prompt that sequences share. */
+const SHORT_PROMPT = 16;
+
 /** The inputs of the loss for a micro-batch. */
 type LossInputs = (part: MicroBatch, run: RunTensors) => [string, HostTensor][];
 
@@ -112,15 +115,17 @@ export class Learner {
     const { objective } = this.#options;
     if (!isTokenObjective(objective)) throw new Error('this learner has another objective');
     const lossOf: LossInputs = (part, run) => tokenInputs(part, sequences, objective, run);
-    const parts = this.#microBatches(sequences, () => into !== undefined);
+    // Their prompts are a single token, so what they have in common is found by the tree, however short.
+    const parts = this.#microBatches(sequences, () => into !== undefined, SHORT_PROMPT);
     return await this.#pass(parts, { sequences, values, lossOf, seed: 0, into });
   }
 
   #microBatches(
     sequences: readonly TrainingSequence[],
     isTeaching: (sequence: TrainingSequence) => boolean,
+    leastShared?: number,
   ): MicroBatch[] {
-    return microBatches(sequences, this.#options.limits, layoutOf(this.#options), isTeaching);
+    return microBatches(sequences, this.#options.limits, layoutOf(this.#options), isTeaching, leastShared);
   }
 
   /** Micro-batches with gradients come first, and the first of them overwrites what `into` held. */

@@ -3,7 +3,7 @@
 // sequences share what they have in common at their beginnings, whether that is of a prompt or of a completion.
 import type { Architecture } from '../../../models/families.ts';
 import type { TrainingSequence } from '../../../training-model.ts';
-import { pathTo, type TokenNode, TokenTree } from './token-tree.ts';
+import { LEAST_SHARED, pathTo, type TokenNode, TokenTree } from './token-tree.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {
@@ -87,20 +87,22 @@ export function linearOutputs({ parameters }: Pick<Architecture, 'parameters'>):
  * Splits a batch into micro-batches. Each stays within the limits, unless a single sequence exceeds them. Completions with the
  * same prompt go together.
  * @param teaches whether a sequence adds to the gradient. Prompts without such a completion get micro-batches of their own, which come last.
+ * @param leastShared in a tree, how many tokens sequences must have in common to share them
  */
 export function microBatches(
   sequences: readonly TrainingSequence[],
   limits: MicroBatchLimits,
   layout: Layout,
   teaches: (sequence: TrainingSequence) => boolean = () => true,
+  leastShared = LEAST_SHARED,
 ): MicroBatch[] {
   const groups = groupByPrompt(sequences);
   const isTeaching = ({ members }: PromptGroup) => members.some((member) => teaches(sequences[member]!));
   const parted = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
-  const placed = (part: readonly PromptGroup[]) => microBatch(part, sequences, layout);
+  const placed = (part: readonly PromptGroup[]) => microBatch(part, sequences, layout, leastShared);
   const fits = (part: readonly PromptGroup[]) => isWithin(placed(part), limits);
   return parted.flatMap((part, i) => {
-    const families = layout === 'tree' ? relatedGroups(part, sequences) : part.map((group) => [group]);
+    const families = layout === 'tree' ? relatedGroups(part, sequences, leastShared) : part.map((group) => [group]);
     return joined(families, fits).map((groups) => ({ ...placed(groups), teaches: i === 0 }));
   });
 }
@@ -130,8 +132,12 @@ function groupByPrompt(sequences: readonly TrainingSequence[]): PromptGroup[] {
 }
 
 /** Groups whose sequences have so much in common that a tree has it once. */
-function relatedGroups(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): PromptGroup[][] {
-  const tree = new TokenTree();
+function relatedGroups(
+  groups: readonly PromptGroup[],
+  sequences: readonly TrainingSequence[],
+  leastShared: number,
+): PromptGroup[][] {
+  const tree = new TokenTree(leastShared);
   const leaves = addSequences(tree, groups, sequences);
   let slot = 0;
   const families = Map.groupBy(groups, ({ members }) => {
@@ -179,10 +185,16 @@ function isWithin({ rows }: Placed, limits: MicroBatchLimits): boolean {
 
 type Placed = Omit<MicroBatch, 'teaches'>;
 
-function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[], layout: Layout): Placed {
+function microBatch(
+  groups: readonly PromptGroup[],
+  sequences: readonly TrainingSequence[],
+  layout: Layout,
+  leastShared: number,
+): Placed {
   const sizes = layoutSizes(groups, sequences);
   const slots = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  const placed = layout === 'tree' ? inTree(groups, sequences) : sideBySide(groups, slots, sizes, sequences, layout);
+  const placed =
+    layout === 'tree' ? inTree(groups, sequences, leastShared) : sideBySide(groups, slots, sizes, sequences, layout);
   let member = 0;
   return {
     ...placed,
@@ -222,8 +234,8 @@ function sideBySide(
 }
 
 /** The nodes of a tree with all sequences, those with fewer ancestors first. `paths` are those of the groups' members. */
-function inTree(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]) {
-  const tree = new TokenTree();
+function inTree(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[], leastShared: number) {
+  const tree = new TokenTree(leastShared);
   const leaves = addSequences(tree, groups, sequences);
   const indices = new Map(tree.nodes().map((node, index) => [node, index]));
   const segments: Segment[] = [];

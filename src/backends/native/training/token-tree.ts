@@ -9,11 +9,17 @@ export interface TokenNode {
 }
 
 /** Fewer tokens are not worth a run of their own: attention pads each run, and computing them again takes little time. */
-const LEAST_SHARED = 64;
+export const LEAST_SHARED = 64;
 
 export class TokenTree {
   /** Has no tokens. */
   readonly root: TokenNode = { tokens: [], parent: undefined, children: [] };
+  readonly #leastShared: number;
+
+  /** @param leastShared how many tokens texts must have in common to share their place */
+  constructor(leastShared = LEAST_SHARED) {
+    this.#leastShared = leastShared;
+  }
 
   /**
    * Adds tokens after those of a node, in a place that others have if that saves enough. Returns the node with the last of them, which it stays, since nodes
@@ -21,7 +27,7 @@ export class TokenTree {
    */
   add(tokens: readonly number[], after: TokenNode = this.root): TokenNode {
     const { nodes, count } = deepest(after, tokens);
-    const isShared = count >= LEAST_SHARED;
+    const isShared = count >= this.#leastShared;
     const [rest, shared] = isShared ? [tokens.slice(count), nodes] : [tokens, []];
     let parent = after;
     let left = count;
