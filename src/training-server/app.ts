@@ -69,7 +69,7 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
   savedWeightsRoutes(app, server);
   for (const [route, submit] of Object.entries(work)) {
     app.post(`/${route}`, async (c) => {
-      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      const bytes = await bytesOf(c);
       const isProtobuf = route === 'forward_backward' && c.req.header('content-type')?.startsWith(PROTOBUF);
       const { id, run, cancel, ...told } = isProtobuf
         ? training.pass(server, readPassRequest(bytes), { bytes })
@@ -114,7 +114,7 @@ function sessionRoutes(app: Hono, server: TrainingServer): void {
     return c.json({ training_run_ids: models, sampler_ids: samplers, user_metadata: metadata });
   });
   app.post('/create_sampling_session', async (c) => {
-    const bytes = new Uint8Array(await c.req.arrayBuffer());
+    const bytes = await bytesOf(c);
     return c.json(await openSampler(server, { content: json(bytes), bytes }));
   });
   app.get('/samplers/:id', (c) => {
@@ -139,8 +139,17 @@ function capabilities({ name, text: { contextLength } }: TrainingServer): object
   return { supported_models: [model] };
 }
 
+async function bytesOf(c: Context): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await c.req.arrayBuffer());
+  } catch (error) {
+    // The client is gone, or sent too much.
+    throw error instanceof Refusal ? error : new Refusal(`the request ended early: ${messageOf(error)}`);
+  }
+}
+
 async function contentOf(c: Context): Promise<unknown> {
-  return json(new Uint8Array(await c.req.arrayBuffer()));
+  return json(await bytesOf(c));
 }
 
 function json(bytes: Uint8Array): unknown {

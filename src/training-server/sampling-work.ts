@@ -29,8 +29,7 @@ async function weightsFor(server: TrainingServer, { base_model, model_path }: Na
     if (base_model == null) throw new Refusal('base_model or model_path is missing');
     return { weights: undefined };
   }
-  const saved = await server.weights.find(model_path);
-  return { weights: await server.queue.run(() => server.readWeights(saved)), path: model_path };
+  return { weights: await server.readWeights(model_path), path: model_path };
 }
 
 /** Samples, and scores the prompt if that is asked for. */
@@ -48,7 +47,7 @@ export function sample(server: TrainingServer, body: Body): Submitted {
     sample_sequence_ids: job.requests.map((_, i) => `${id}:${i}`),
     cancel: () => cancelled.abort(),
     async run() {
-      const { weights } = known ?? (await weightsFor(server, { base_model, model_path }));
+      const weights = await server.weightsOf(known ?? (await weightsFor(server, { base_model, model_path })));
       const scoring =
         scorePrompt === undefined
           ? undefined

@@ -13,10 +13,12 @@ import { type SavedWeights, type WeightsDescription, WeightsStore } from './save
 
 /** Tinker's LoRA has this alpha whatever the rank: Schulman et al. 2025, "LoRA Without Regret". */
 const ALPHA = 32;
-/** Samplers without a name keep a copy of their weights in memory, so that only the newest stay. */
-const MOST_UNNAMED = 8;
+/** How many samplers have their weights in memory. Older ones read them from their files again, or are gone, if these have no name. */
+const MOST_IN_MEMORY = 8;
 /** A session that has said nothing for so many milliseconds is over: clients send a sign of life every 10 seconds. */
 const SILENCE = 5 * 60_000;
+/** After this long, it is forgotten. */
+const LONG_SILENCE = 6 * 60 * 60_000;
 
 export interface TrainingServerOptions {
   readonly engine: LoraEngine;
@@ -48,8 +50,8 @@ export interface TrainedModel {
 
 export interface Sampler {
   readonly id: string;
-  /** Undefined for the base model. */
-  readonly weights: LoraWeights | undefined;
+  /** The weights, if they are in memory; without a path and without these it is the base model. */
+  weights: LoraWeights | undefined;
   /** The address of the weights, if they were saved. */
   readonly path?: string;
 }
@@ -91,6 +93,7 @@ export class TrainingServer {
   }
 
   openSession(metadata: Session['metadata']): string {
+    this.#forgetSessions();
     const id = randomUUID();
     this.#sessions.set(id, { lastHeard: Date.now(), metadata });
     return id;
@@ -171,16 +174,21 @@ export class TrainingServer {
     const added = { ...sampler, id };
     this.#samplers.delete(id);
     this.#samplers.set(id, added);
-    const unnamed = [...this.#samplers.values()].filter(({ weights, path }) => weights && path === undefined);
-    for (const { id } of unnamed.slice(0, -MOST_UNNAMED)) this.#samplers.delete(id);
+    const inMemory = [...this.#samplers.values()].filter(({ weights }) => weights);
+    for (const old of inMemory.slice(0, -MOST_IN_MEMORY)) {
+      if (old.path === undefined) this.#samplers.delete(old.id);
+      else old.weights = undefined;
+    }
     return added;
   }
 
   /** Throws a `Refusal` for an unknown sampler. */
   sampler(id: string): Sampler {
     const found = this.#samplers.get(id);
+    const session = this.#sessions.get(sessionOf(id));
+    if (session) session.lastHeard = Date.now();
     if (found) return found;
-    const kept = `of those without a name, the newest ${MOST_UNNAMED} are kept; save_weights_for_sampler with a name keeps weights for good`;
+    const kept = `of those without a name, the newest ${MOST_IN_MEMORY} are kept; save_weights_for_sampler with a name keeps weights for good`;
     throw new Refusal(`there is no sampler ${id}: ${kept}`, 404);
   }
 
@@ -194,8 +202,19 @@ export class TrainingServer {
     return scored!;
   }
 
-  /** Reads saved weights to sample with. Called by the queue. */
-  async readWeights({ rank, train_mlp, train_attn, folder }: SavedWeights): Promise<LoraWeights> {
+  /** What a sampler samples with. */
+  async weightsOf(sampler: Omit<Sampler, 'id'>): Promise<LoraWeights | undefined> {
+    const { weights, path } = sampler;
+    return weights ?? (path === undefined ? undefined : await this.readWeights(path));
+  }
+
+  /** Reads saved weights to sample with. Throws a `Refusal` if there are none. */
+  async readWeights(path: string): Promise<LoraWeights> {
+    const saved = await this.weights.find(path);
+    return await this.queue.run(() => this.#read(saved));
+  }
+
+  async #read({ rank, train_mlp, train_attn, folder }: SavedWeights): Promise<LoraWeights> {
     const lora = { rank, train_mlp, train_attn, train_unembed: true };
     const model = this.#options.engine.create(loraSettings(this.architecture, lora), 0);
     try {
@@ -211,6 +230,16 @@ export class TrainingServer {
     this.#closing.abort();
     await this.queue.idle();
     this.#options.engine.dispose();
+  }
+
+  /** Sessions cost little, but a server may run for months. */
+  #forgetSessions(): void {
+    for (const [id, { lastHeard }] of this.#sessions) {
+      const { models, samplers } = this.contentsOf(id);
+      if (models.length > 0 || Date.now() - lastHeard < LONG_SILENCE) continue;
+      for (const sampler of samplers) this.#samplers.delete(sampler);
+      this.#sessions.delete(id);
+    }
   }
 
   /** Unloads models of sessions that are over, if there is no room for another. */
@@ -230,6 +259,7 @@ export class TrainingServer {
 }
 
 export const modelId = (session: string, number: number) => `${session}:train:${number}`;
+const sessionOf = (id: string) => id.slice(0, id.indexOf(':'));
 export const samplerId = (session: string, number: number) => `${session}:sample:${number}`;
 
 /** Throws a `Refusal`. */

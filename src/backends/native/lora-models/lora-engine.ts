@@ -64,15 +64,16 @@ export class LoraEngine {
 
   /** What samples with a model's weights as they were, or with the base model. */
   policy(weights: LoraWeights | undefined): Policy {
-    const { shape, values } = weights ?? { shape: this.#anyShape(), values: undefined };
-    return shape.policy(values);
+    if (!weights) return this.#anyShape().policy(undefined);
+    return this.#shape(weights.settings).policy(weights.values);
   }
 
   /** Frees the graphs that no model needs, except those of `kept`. */
   trim(kept: Iterable<LoraWeights>): void {
-    const needed = new Set([...[...this.#models].map(({ shape }) => shape), ...[...kept].map(({ shape }) => shape)]);
+    const needed = [...[...this.#models].map(({ shape }) => shape), ...kept];
+    const keys = new Set(needed.map(({ settings }) => JSON.stringify(settings)));
     for (const [key, shape] of this.#shapes) {
-      if (needed.has(shape)) continue;
+      if (keys.has(key)) continue;
       shape.dispose();
       this.#shapes.delete(key);
     }

@@ -2,6 +2,7 @@
 import { EntropyControl } from '../../../grpo/entropy-control.ts';
 import { defaultLossSettings } from '../../../grpo/loss-settings.ts';
 import { assertSequences } from '../../../loop/protocol-checks.ts';
+import type { LoraSettings } from '../../../models/lora.ts';
 import type { LoadOptions } from '../../backend.ts';
 import { Arena } from '../arena.ts';
 import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from '../checkpoint.ts';
@@ -13,9 +14,9 @@ import { AdamW, type AdamWSettings, defaultAdamW } from '../training/optimizer.t
 import type { LoraShape } from './lora-shape.ts';
 import { notFinite } from './not-finite.ts';
 
-/** The weights of a model at some time. */
+/** The weights of a model at some time. They hold no graphs, which are made again where they are needed. */
 export interface LoraWeights {
-  readonly shape: LoraShape;
+  readonly settings: LoraSettings;
   readonly values: Float32Array;
 }
 
@@ -75,7 +76,7 @@ export class LoraModel {
   /** A copy of the present weights. */
   weights(): LoraWeights {
     this.#values.download();
-    return { shape: this.shape, values: this.#values.buffer.data.slice() };
+    return { settings: this.shape.settings, values: this.#values.buffer.data.slice() };
   }
 
   /** Writes the adapter in PEFT's format, and the optimiser's state. */
