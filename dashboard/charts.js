@@ -216,8 +216,12 @@ export class Chart {
   #drawWhiskers(plot) {
     const { series, whiskers = [] } = this.#data;
     const places = this.#places();
-    const { ctx } = plot;
+    const { ctx, bbox } = plot;
     ctx.save();
+    // An interval may be wider than the scale, which is that of the values.
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
     ctx.lineWidth = devicePixelRatio;
     for (const [index, intervals] of whiskers.entries()) {
       const { color = 'text', axis = 'left' } = series[index] ?? {};

@@ -17,7 +17,7 @@ import { pill } from './parts.js';
  */
 export function completionCard(completion, { label, tone, figure, text: shownText }) {
   const { reward, stop_reason, tokens, text, messages } = completion;
-  const { rewards = {}, errors = {}, stacks = {}, extra, error, stack, calls, result } = completion;
+  const { rewards = {}, errors = {}, stacks = {}, extra, error, stack, calls, result, unparsed = [] } = completion;
   const parts = Object.entries(rewards);
   const faults = [...(error === undefined ? [] : [['environment', error]]), ...Object.entries(errors)];
   const traces = [...(stack === undefined ? [] : [stack]), ...Object.values(stacks)];
@@ -36,6 +36,9 @@ export function completionCard(completion, { label, tone, figure, text: shownTex
       h('span', { class: 'quiet' }, `${tokens} tokens`),
     ),
     shownText ?? (messages ? conversation(messages) : textBlock(text)),
+    unparsed.map((call) =>
+      h('div', {}, h('p', { class: 'fault' }, 'A tool call that could not be parsed'), textBlock(call)),
+    ),
     calls && calls.length > 0 && callTree(calls),
     result !== undefined && h('details', {}, h('summary', {}, 'What the agent returned'), textBlock(result)),
     parts.length > 0 &&

@@ -1,5 +1,8 @@
 // Numbers, times and values as people read them.
 
+/** Rounding errors of numbers about 1 are smaller. */
+const ROUNDING = 1e-14;
+
 /**
  * A number in about four digits; `–` where there is none.
  * @param {unknown} value
@@ -7,6 +10,8 @@
 export function number(value) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
+  // What is left of terms that cancel out.
+  if (size < ROUNDING) return '0';
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return minus(value.toExponential(2).replace(/\.?0*e\+?/, 'e'));
   if (Number.isInteger(value)) return minus(value.toLocaleString('en'));
   const digits = size >= 100 ? 1 : size >= 10 ? 2 : 3;
@@ -18,7 +23,16 @@ export function number(value) {
  * @param {number} value
  */
 export function signed(value) {
-  return value > 0 ? `+${number(value)}` : number(value);
+  return value >= ROUNDING ? `+${number(value)}` : number(value);
+}
+
+/**
+ * `1 warning`, `3 warnings`.
+ * @param {number} count
+ * @param {string} noun
+ */
+export function counted(count, noun) {
+  return `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** @param {string} text */

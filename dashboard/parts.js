@@ -1,6 +1,6 @@
 // Small parts that several views show: states, verdicts, alerts, sparklines.
 import { h, svg } from './dom.js';
-import { number } from './format.js';
+import { counted, number } from './format.js';
 
 /** @typedef {import('../src/server/dashboard/answers.ts').RunRow} RunRow */
 
@@ -48,7 +48,7 @@ export function alertCounts({ open, damage }) {
   return h(
     'span',
     { class: 'pills' },
-    found.map((level) => pill(level, `${open[level]} ${level}`)),
+    found.map((level) => pill(level, level === 'info' ? `${open[level]} info` : counted(open[level], level))),
   );
 }
 

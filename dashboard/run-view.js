@@ -131,7 +131,7 @@ function keepUp(run, cursor, { columns, tab, notice, showHead, signal }) {
 
 /** @param {RunPage} page */
 function runHead(page) {
-  const { id, record, isActive, model, verdict, damage, summary } = page;
+  const { id, record, isActive, model, verdict, damage, summary, secondsLeft } = page;
   const { status, step, max_steps, started, ended, error, stop_reason, backend } = record;
   const seconds = (Date.parse(ended ?? '') - Date.parse(started)) / 1000;
   const facts = [
@@ -139,6 +139,7 @@ function runHead(page) {
     backend,
     model?.split('/').at(-1),
     `started ${moment(started)}`,
+    secondsLeft !== undefined && `about ${duration(secondsLeft)} left`,
     Number.isFinite(seconds) && !isActive && `took ${duration(seconds)}`,
     ...summary,
   ].filter(Boolean);

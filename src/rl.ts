@@ -23,6 +23,8 @@ export interface Action {
   readonly message: Message;
   /** One error message for each tool call that could not be parsed. */
   readonly parseErrors?: readonly string[];
+  /** What these calls are written as, which is no part of the message. */
+  readonly unparsed?: readonly string[];
 }
 
 /** Ends an episode for a reason that only its environment can know. */
@@ -253,6 +255,12 @@ export function longerExchange(trajectory: Trajectory): Message[] | undefined {
   const { turns } = trajectory;
   const calls = turns.at(-1)?.action.message.toolCalls ?? [];
   return turns.length > 1 || calls.length > 0 ? exchange(trajectory) : undefined;
+}
+
+/** The tool calls of a trajectory that could not be parsed, as they are written, which its messages do not have; undefined if there are none. */
+export function unparsedCalls({ turns }: Trajectory): readonly string[] | undefined {
+  const texts = turns.flatMap(({ action }) => action.unparsed ?? []);
+  return texts.length > 0 ? texts : undefined;
 }
 
 /** The text of a trajectory's last action. */

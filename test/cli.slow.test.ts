@@ -392,6 +392,16 @@ describe('a run', () => {
     }
   });
 
+  test('an adapter alone is told from a model, and how to use it', async () => {
+    mkdirSync(join(folder, 'lora'));
+    writeFileSync(join(folder, 'lora', 'adapter_config.json'), '{"peft_type": "LORA"}');
+    for (const command of ['serve', 'sample', 'eval']) {
+      const { message, hint } = assertFailure(await run([command, 'lora', '--json']), 2, 'RUN_NOT_FOUND');
+      assert.match(message!, /^lora is an adapter of PEFT/);
+      assert.match(hint!, /gradus export RUN --merge.*adapter: lora/);
+    }
+  });
+
   test('a run comes before a model of its name', async () => {
     cpSync(model, join(folder, 'tiny'), { recursive: true });
     const { stdout } = await run(['sample', 'tiny', '--prompt', '1+1=', '--n', '1', '--max-tokens', '2', '--json']);

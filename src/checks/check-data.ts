@@ -16,6 +16,7 @@ import {
   leakageCheck,
   promptLengthCheck,
   rowChecks,
+  stepSizeCheck,
   templateCheck,
 } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
@@ -60,6 +61,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),
       ...heldOutCheck(task.problems, config),
+      ...stepSizeCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
       ...firstRewardCheck(task, verdicts),

@@ -4,7 +4,7 @@ import { counted } from '../common/counted.ts';
 import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import type { LengthDistribution } from '../data/length-distribution.ts';
-import type { Problems } from '../data/problems.ts';
+import { moreThanRows, type Problems } from '../data/problems.ts';
 import { moreRoom } from '../data/prompt-lengths.ts';
 import { extractionsOf, promptColumns } from '../data/row-prompt.ts';
 import { shortened } from '../errors.ts';
@@ -222,6 +222,13 @@ export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, 
     `${repeated} training prompts occur before${disputed === 0 ? '' : `, ${counted(disputed, 'prompt')} with different answers`}`,
     'take repeated rows out: they count double',
   );
+}
+
+/** Warns of steps that need more prompts than there are, in which problems repeat. No check where there are enough. */
+export function stepSizeCheck({ train }: Problems, { prompts_per_step }: Config): Check[] {
+  const detail = moreThanRows(train.length, prompts_per_step);
+  if (detail === undefined) return [];
+  return [failed('prompts_per_step', 'warning', detail, 'lower prompts_per_step, or give more rows')];
 }
 
 /**

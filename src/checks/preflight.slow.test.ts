@@ -63,6 +63,46 @@ function assertBlocked(result: PreflightReport, id: string, message: RegExp): vo
   });
 }
 
+test('nothing is ticked that is not good: no group to compare, and completions of which most do not end', async () => {
+  const alike = await report(own('constant'));
+  assert.ok(!alike.checks.some(({ id }) => id === 'right_answers'));
+  const cut = await report({}, (setup) => ({
+    ...setup,
+    generator: (options) => {
+      const source = setup.generator(options);
+      return {
+        generate: async (...given) => {
+          const groups = await source.generate(...given);
+          let last = 0;
+          return groups.map((group) =>
+            group.map((trajectory) => ({ ...trajectory, stopReason: last++ === 0 ? 'completed' : 'max_tokens' })),
+          );
+        },
+      };
+    },
+  }));
+  assert.equal(of(cut, 'truncation'), 'warning');
+  assert.ok(!cut.checks.some(({ id }) => id === 'end_token'));
+});
+
+test('more prompts a step than rows, and more memory than there is, are warnings', async (t) => {
+  const dataset = join(folder, 'few.jsonl');
+  const row = (i: number) => JSON.stringify({ question: `${i}+1=`, answer: `${i + 1}` });
+  writeFileSync(dataset, Array.from({ length: 12 }, (_, i) => `${row(i)}\n`).join(''));
+  const few = await report({ taskset: null, taskset_config: {}, dataset, prompts_per_step: 32 });
+  assert.equal(of(few, 'prompts_per_step'), 'warning');
+  const plenty = await report();
+  assert.ok(!plenty.checks.some(({ id }) => id === 'prompts_per_step' || id === 'memory'));
+  t.mock.method(process, 'availableMemory', () => 0);
+  t.mock.method(process.memoryUsage, 'rss', () => 2 ** 20);
+  const scarce = await report();
+  assert.equal(of(scarce, 'memory'), 'warning');
+  assert.match(
+    scarce.checks.find(({ id }) => id === 'memory')!.detail,
+    /needs about \d+\.\d GiB and there are 0\.0 GiB/,
+  );
+});
+
 test('settings of another engine are a warning', async () => {
   assert.equal(of(await report({ trl: { use_vllm: true } }), 'other_engines'), 'warning');
 });

@@ -1,6 +1,7 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
 // change the random numbers of training.
+import { backendOf } from '../backends/backends.ts';
 import { unlessAborted } from '../common/cancellation.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { call, option } from '../common/words.ts';
@@ -20,7 +21,7 @@ import { scoreGoldAnswers } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { openings } from '../setup/task.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
-import { heldOutCheck, leakageCheck, rowChecks, templateCheck } from './data-checks.ts';
+import { heldOutCheck, leakageCheck, rowChecks, stepSizeCheck, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
 import { openedPromptsCheck } from './opened-prompts.ts';
 import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
@@ -95,7 +96,9 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...precisionCheck(setup),
       learningRateCheck(setup, stepCount(config, problems)),
       ...heldOutCheck(problems, config),
+      ...stepSizeCheck(problems, config),
       ...otherEnginesCheck(config),
+      ...(await memoryCheck(setup, Math.max(0, ...sequences.map(({ promptIds }) => promptIds.length)))),
       ...(await rowFaults(setup)),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
@@ -125,6 +128,25 @@ export async function preflightWithoutSamples(setup: Setup): Promise<PreflightRe
 function rowsToSample({ config, problems }: Setup): readonly Example[] {
   if (config.taskset !== null) return problems.train;
   return shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+}
+
+/** Warns where a step is estimated to need more memory than this machine has. */
+async function memoryCheck({ config }: Setup, promptTokens: number): Promise<Check[]> {
+  const description = await (await backendOf(config)).describe(config);
+  const { prompts_per_step: prompts, num_generations: generations, max_completion_length: completionTokens } = config;
+  const parts = description.memory({ prompts, generations, promptTokens: Math.max(1, promptTokens), completionTokens });
+  const needed = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  // What this process holds already is part of the estimate.
+  const available = process.availableMemory() + process.memoryUsage.rss();
+  if (needed <= available) return [];
+  const detail = `training needs about ${gibibytes(needed)} and there are ${gibibytes(available)}: it may be ended by the system`;
+  const hint =
+    'lower max_completion_length, prompts_per_step or num_generations, set native.memory_budget, or choose preset: memory';
+  return [failed('memory', 'warning', detail, hint)];
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }
 
 /** Warns of settings that the backend does not read. */
@@ -182,11 +204,12 @@ function sampleMore(
   return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
 }
 
-/** Checks more rows than the few that are sampled. Those of environments are left to `data check`, since episodes may be slow to start. */
+/** Checks more rows than the few that are sampled; the prompts of environments, whose episodes may be slow to start, in a few. Problems of a task set are right. */
 async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
-  if (config.dataset === null || config.environment !== null) return [];
+  if (config.taskset !== null) return [];
   const checked = { train: problems.train.slice(0, CHECKED_ROWS), eval: problems.eval };
-  const rows = [...checked.train, ...checked.eval];
+  const all = [...checked.train, ...checked.eval];
+  const rows = config.environment === null ? all : all.slice(0, GOLD_ROWS);
   const opening = await openings(environment, rows);
   const prompt = (row: Example) => opening(row).messages;
   const checks = [...rowChecks(rows, rewards, prompt, config), leakageCheck(checked, prompt, config)];

@@ -18,7 +18,7 @@ export function rewardChecks(groups: readonly Group[], reasons: readonly GroupRe
     rewardErrorsCheck(groups),
     rewardSpreadCheck(groups, setup),
     groupsCheck(groups, reasons, setup.config),
-    rightAnswersCheck(groups, setup),
+    ...rightAnswersCheck(groups, setup),
   ];
 }
 
@@ -104,11 +104,11 @@ function saysTheSame({ trajectories }: Group): boolean {
   return new Set(said).size === 1;
 }
 
-/** The first reward decides what is right. If others outweigh it, groups teach the policy to be wrong. */
-function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
+/** The first reward decides what is right. If others outweigh it, groups teach the policy to be wrong. No check where no group has a right and a wrong answer. */
+function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check[] {
   const id = 'right_answers';
   const [first, ...others] = setup.rewardNames;
-  if (setup.config.adaptive_reward_scaling) return passed(id, 'weights adapt to the rewards of the run');
+  if (setup.config.adaptive_reward_scaling) return [passed(id, 'weights adapt to the rewards of the run')];
   let right = 0;
   let reversed = 0;
   for (const scores of comparedScores(groups, setup)) {
@@ -118,13 +118,13 @@ function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
     right += ofRight.length;
     reversed += ofRight.filter((score) => score <= bestWrong).length;
   }
-  if (right === 0) return passed(id, 'no group has a right and a wrong answer');
+  if (right === 0) return [];
   const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
-  if (reversed <= TOLERATED_REVERSALS * right) return passed(id, detail);
+  if (reversed <= TOLERATED_REVERSALS * right) return [passed(id, detail)];
   const heavier = `raise the weight of ${first}${others.length > 0 ? ` against ${others.join(', ')}` : ''}`;
   const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
   const hint = `${longer}${heavier}: groups teach what scores most`;
-  return failed(id, 'warning', detail, hint);
+  return [failed(id, 'warning', detail, hint)];
 }
 
 /** For each group, what training compares: scores, or their sums once each reward is normalised. */
@@ -156,7 +156,8 @@ export function goldCheck(
   setup: Setup,
 ): Check {
   const check = goldAnswersCheck(verdict, setup.config.max_error_fraction);
-  if (check.ok || verdict.compares) return check;
+  // A function that fails on what is right will never reward it, as data check says, too.
+  if (check.ok || verdict.compares || verdict.failed === verdict.rows) return check;
   const isEarnedElsewhere = verdicts.some(({ full }) => full > 0);
   const isFault = (isUnearned(verdict, groups, setup) && !isEarnedElsewhere) || partsOf(verdict, groups).length === 0;
   return { ...check, level: isFault ? 'error' : 'warning' };

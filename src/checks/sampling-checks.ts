@@ -38,6 +38,8 @@ export function endCheck(trajectories: readonly Trajectory[], { config, template
   const played = trajectories.filter(wasPlayed);
   if (played.length === 0) return [];
   const ended = played.filter((trajectory) => !isTruncated(trajectory)).length;
+  // The check of truncation warns where most do not.
+  if (ended > 0 && played.length - ended > TOLERATED_TRUNCATION * played.length) return [];
   if (ended > 0) return [passed(id, `${share(ended, played.length)} completions end by themselves`)];
   const detail = `none of ${played.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {

@@ -1,12 +1,24 @@
 // Numbers, times, tables and sparklines as people read them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duration, oneLine, oneLineToEnd, shortNumber, table } from './formatting.ts';
+import { differingParts, duration, oneLine, oneLineToEnd, shortNumber, table } from './formatting.ts';
 import { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
 
 test('durations', () => {
   assert.deepEqual([0.4, 42, 59.6, 187, 3729].map(duration), ['0 s', '42 s', '1:00', '3:07', '1:02:09']);
+});
+
+test('texts that begin alike at length are cut where they do not differ, at a word', () => {
+  const asked = (question: string) => `Solve the problem and reply with just the number.\n\nWhat is ${question}?`;
+  assert.deepEqual(differingParts(['8 * 3', '8 * 4'].map(asked)), ['…3?', '…4?']);
+  assert.deepEqual(differingParts(['8 * 3', '3 * 8'].map(asked)), ['…8 * 3?', '…3 * 8?']);
+  for (const texts of [['What is 2 + 3?', 'What is 3 + 3?'], [asked('1'), asked('1')], []]) {
+    assert.deepEqual(
+      differingParts(texts),
+      texts.map((text) => text.replaceAll(/\s+/g, ' ')),
+    );
+  }
 });
 
 test('numbers', () => {

@@ -48,6 +48,21 @@ export function oneLineToEnd(text: string, width: number): string {
   return flat.length > width ? `…${flat.slice(flat.length - width + 1)}` : flat;
 }
 
+/** From this length on, what texts begin with alike hides what differs between them. */
+const LONGEST_ALIKE = 24;
+
+/** The texts in one line each; where they begin alike at length, from the word on in which they differ: `…is 8 * 3?`, `…is 3 * 8?`. */
+export function differingParts(texts: readonly string[]): string[] {
+  const flat = texts.map(flattened);
+  const [first = '', ...others] = [...new Set(flat)];
+  if (others.length === 0) return flat;
+  let alike = 0;
+  while (alike < first.length && others.every((text) => text[alike] === first[alike])) alike++;
+  if (alike < LONGEST_ALIKE) return flat;
+  const start = first.lastIndexOf(' ', alike - 1) + 1 || alike;
+  return flat.map((text) => `…${text.slice(start)}`);
+}
+
 function flattened(text: string): string {
   return withoutControls(text.trim().replaceAll(/\s+/g, ' '));
 }

@@ -7,7 +7,7 @@ import type { TrackerEvent, TrainEvent } from '../training/event-schemas.ts';
 import { evaluationProgressLine } from './evaluation-progress.ts';
 import { duration, interval95, oneLine, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
-import { sampleLine } from './sample-line.ts';
+import { sampleLines } from './sample-line.ts';
 import { sparkline } from './sparkline.ts';
 
 /** The approximate number of plain lines in a run. */
@@ -77,7 +77,7 @@ export class ProgressLine {
         this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
         break;
       case 'samples':
-        for (const sample of event.samples.slice(0, SHOWN_SAMPLES)) this.#sample(event.step, sample);
+        this.#samples(event.step, event.samples.slice(0, SHOWN_SAMPLES));
         break;
     }
   }
@@ -126,11 +126,12 @@ export class ProgressLine {
     } else this.#output.note(line);
   }
 
-  /** Shows a sample in one line: as wide as the terminal, elsewhere as `gradus sample` shows it. */
-  #sample(step: number, sample: SampleRecord): void {
+  /** Shows each sample in one line: as wide as the terminal, elsewhere as `gradus sample` shows it. */
+  #samples(step: number, samples: readonly SampleRecord[]): void {
     const start = `step ${step}: `;
     const { columns = 80 } = this.#output.stderr;
-    this.#say(start + sampleLine(sample, this.#rewrites ? columns - 1 - start.length : undefined));
+    const width = this.#rewrites ? columns - 1 - start.length : undefined;
+    for (const line of sampleLines(samples, width)) this.#say(start + line);
   }
 
   #isPlainStep(step: number): boolean {

@@ -1,6 +1,8 @@
 // The problems of a configuration: those to train on, in which order, and those held out.
+
 import { isDeepStrictEqual } from 'node:util';
 import { createAt } from '../common/configurable.ts';
+import { counted } from '../common/counted.ts';
 import { existingNames, named } from '../common/nearest.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { mean } from '../common/statistics.ts';
@@ -226,6 +228,12 @@ export function problemLoader(config: Config, rows: readonly Example[], decisive
 function solvedFraction({ rewards }: Group, decisive: string): number | null {
   const correct = rewards.map((reward) => correctness(reward, decisive)).filter((value) => value !== null);
   return correct.length > 0 ? mean(correct) : null;
+}
+
+/** What is wrong with steps that need more prompts than there are; undefined if there are enough. */
+export function moreThanRows(rows: number, prompts_per_step: number): string | undefined {
+  if (rows >= prompts_per_step) return undefined;
+  return `a step asks ${counted(prompts_per_step, 'prompt')} and there ${rows === 1 ? 'is' : 'are'} ${counted(rows, 'problem')} to train on: each is asked several times a step`;
 }
 
 /** The number of steps of a run: `max_steps`, or as many as its epochs over the training problems take. */

@@ -3,7 +3,15 @@ import { unlessAborted } from '../common/cancellation.ts';
 import { streamSeed } from '../common/random.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import { scoredRollouts } from '../loop/scored-rollouts.ts';
-import { correctness, type Example, finalText, longerExchange, type Reward, type Trajectory } from '../rl.ts';
+import {
+  correctness,
+  type Example,
+  finalText,
+  longerExchange,
+  type Reward,
+  type Trajectory,
+  unparsedCalls,
+} from '../rl.ts';
 import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
@@ -124,9 +132,11 @@ function completionsOf(
 function evaluatedCompletion(trajectory: Trajectory, reward: Reward, decisive: string): EvaluatedCompletion {
   const { turns, stopReason, error, metrics } = trajectory;
   const messages = longerExchange(trajectory);
+  const unparsed = unparsedCalls(trajectory);
   return {
     text: finalText(trajectory),
     ...(messages && { messages }),
+    ...(unparsed && { unparsed }),
     correct: correctness(reward, decisive),
     reward: reward.score,
     rewards: reward.parts,

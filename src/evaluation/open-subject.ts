@@ -1,5 +1,6 @@
 // Opens the subject of an evaluation or of sampling: a run, or a configuration alone.
 import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { call, option } from '../common/words.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
@@ -79,12 +80,22 @@ export function findSubject(
     );
   }
   if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };
+  if (existsSync(join(subject, ADAPTER_SETTINGS))) throw adapterAlone(subject);
   const directory = isRun(subject) ? subject : findRunOrConfig(subject);
   return {
     directory,
     checkpoint: findCheckpoint(directory, which),
     config: withOwnAdapter(loadConfigObject(readResolvedConfig(directory) as ConfigInput).config, directory),
   };
+}
+
+const ADAPTER_SETTINGS = 'adapter_config.json';
+
+function adapterAlone(folder: string): GradusError {
+  return new GradusError('RUN_NOT_FOUND', `${folder} is an adapter of PEFT, neither a model nor a run`, {
+    hint: `give the run that trained it, or what ${call('export', 'RUN', { merged: true })} writes, a model with its adapter; a configuration may have model: BASE and adapter: ${folder}`,
+    path: folder,
+  });
 }
 
 function isFile(path: string): boolean {

@@ -1,10 +1,28 @@
-// Sampling with rewards that hang: a signal ends it.
+// Samples and their records, and rewards that hang: a signal ends them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Trajectory } from '../rl.ts';
-import { type SamplePolicyOptions, samplePolicy } from './sample-policy.ts';
+import { rolloutRecord } from '../runs/rollout-record.ts';
+import { type SamplePolicyOptions, samplePolicy, sampleRecord } from './sample-policy.ts';
 
 const trajectory: Trajectory = { turns: [], stopReason: 'completed' };
+
+test('tool calls that could not be parsed are in the records of samples and rollouts, as they were written', () => {
+  const call = '<tool_call>{"name": "add"</tool_call>';
+  const action = {
+    message: { role: 'assistant' as const, content: 'Adding.' },
+    parseErrors: ['no JSON'],
+    unparsed: [call],
+  };
+  const tokens = { promptIds: [1], completionIds: [2], logprobs: [-1] };
+  const broken: Trajectory = { turns: [{ state: { messages: [] }, action, tokens }], stopReason: 'parse_error' };
+  const reward = { score: 0, parts: {} };
+  assert.deepEqual(sampleRecord(1, {}, broken, reward).unparsed, [call]);
+  assert.ok(!('unparsed' in sampleRecord(1, {}, trajectory, reward)));
+  const group = { id: '0', fate: 'kept' as const, reason: 'mixed' as const, example: {}, advantages: [0] };
+  const { completions } = rolloutRecord({ ...group, trajectories: [broken], rewards: [reward] });
+  assert.deepEqual([completions[0]!.text, completions[0]!.unparsed], ['Adding.', [call]]);
+});
 
 const options: SamplePolicyOptions = {
   policy: { contextLength: 9, sample: async () => [] },

@@ -2,7 +2,7 @@
 import { unlessAborted } from '../common/cancellation.ts';
 import type { RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
-import { type Example, finalText, longerExchange, type Reward, type Trajectory } from '../rl.ts';
+import { type Example, finalText, longerExchange, type Reward, type Trajectory, unparsedCalls } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import type { Progress, RewardModel } from '../scoring.ts';
 
@@ -41,11 +41,13 @@ export async function samplePolicy(
 
 export function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {
   const messages = longerExchange(trajectory);
+  const unparsed = unparsedCalls(trajectory);
   return {
     step,
     prompt: trajectory.turns[0]?.state.messages ?? [],
     completion: finalText(trajectory),
     ...(messages && { messages }),
+    ...(unparsed && { unparsed }),
     stop_reason: trajectory.stopReason,
     ...(trajectory.error && { error: trajectory.error.message }),
     reward: reward.score,

@@ -72,6 +72,8 @@ test('all tokens at which completions ended are in the export, whichever files o
     await exportRun(at('adapted'), { out: at('of-two-peft'), format: 'peft' });
     const card = readFileSync(join(at('of-two-peft'), 'README.md'), 'utf8');
     assert.ok(card.includes(`model.generation_config.eos_token_id = [${one},${eos}]`));
+    // What the lines name, they define.
+    assert.ok(card.indexOf('folder = "."') < card.indexOf(', folder)'));
   } finally {
     writeFileSync(join(model, 'config.json'), before);
     rmSync(join(model, 'generation_config.json'), { force: true });
@@ -139,7 +141,7 @@ test('the card tells licence, data, rewards and results', async () => {
   assert.match(card, /^# model after 2 steps of GRPO$/m);
   for (const section of ['Data', 'Rewards', 'Results']) assert.match(card, new RegExp(`^### ${section}$`, 'm'));
   assert.match(card, /arithmetic/);
-  assert.match(card, /```python\nfrom transformers import .*\n\nmodel = AutoModelForCausalLM/);
+  assert.match(card, /```python\nfrom transformers import .*\n\nfolder = "\.".*\nmodel = AutoModelForCausalLM/);
 });
 
 test('a model in GGUF is exported with the tokenizer that is in it', async () => {

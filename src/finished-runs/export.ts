@@ -317,7 +317,11 @@ function modelCard(exported: Exported, licence: string | undefined): string {
 /** How to load the export, in Markdown. @param id of the base on the hub; `undefined` if `base` is a path */
 function howToLoad(format: ExportFormat, base: string, id: HubId | undefined, ends: readonly number[]): string {
   if (format === 'gguf') return `\`\`\`sh\nllama-cli -m ${GGUF_FILE}\n\`\`\``;
-  const lines = ['from transformers import AutoModelForCausalLM', ''];
+  const lines = [
+    'from transformers import AutoModelForCausalLM, AutoTokenizer',
+    '',
+    'folder = "."  # where this file is',
+  ];
   if (format === 'merged') lines.push('model = AutoModelForCausalLM.from_pretrained(folder)');
   if (format === 'peft') {
     const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
@@ -331,5 +335,6 @@ function howToLoad(format: ExportFormat, base: string, id: HubId | undefined, en
     // The base model's own settings may name fewer, and adapters have none.
     if (ends.length > 1) lines.push(`model.generation_config.eos_token_id = ${JSON.stringify(ends)}`);
   }
+  lines.push('tokenizer = AutoTokenizer.from_pretrained(folder)');
   return `\`\`\`python\n${lines.join('\n')}\n\`\`\``;
 }

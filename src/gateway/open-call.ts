@@ -122,7 +122,7 @@ export class OpenCall {
     const { tools = [] } = this.#asked ?? {};
     const { opening } = place.prompt;
     const { ids: completionIds, logprobs, finishReason } = completion;
-    const { parseErrors } = place.renderer.parse(completionIds, tools, opening);
+    const { parseErrors, unparsed } = place.renderer.parse(completionIds, tools, opening);
     const toolCalls = message.toolCalls?.map((call, i) => ({ ...call, id: this.callId(index, i) }));
     const answer: RecordedAnswer = {
       state: {
@@ -137,6 +137,7 @@ export class OpenCall {
       continues: place.continues,
       reason: place.reason,
       parseErrors,
+      unparsed,
       isCut: finishReason === 'length' && completionIds.length >= Math.min(maxTokens, this.#roomOf(promptIds)),
     };
     this.#answers[index] = answer;

@@ -32,6 +32,8 @@ export interface RecordedAnswer extends AnsweredCall {
   readonly continues: RecordedAnswer | null;
   readonly reason: BranchReason | undefined;
   readonly parseErrors: readonly string[] | undefined;
+  /** As these calls are written. */
+  readonly unparsed: readonly string[] | undefined;
   /** Whether the configuration's limit cut it off. */
   readonly isCut: boolean;
 }

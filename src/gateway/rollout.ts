@@ -150,12 +150,12 @@ export class Rollout implements RolloutOfCalls {
   turns(): Turn[] {
     const { calls } = this.tree;
     const left = new Set<RecordedAnswer>();
-    return calls.map(({ state, message, tokens, opening, call, continues, reason, parseErrors }): Turn => {
+    return calls.map(({ state, message, tokens, opening, call, continues, reason, parseErrors, unparsed }): Turn => {
       const branch = continues && left.has(continues) ? 'forked' : reason;
       if (continues) left.add(continues);
       return {
         state,
-        action: { message, ...(parseErrors && { parseErrors }) },
+        action: { message, ...(parseErrors && { parseErrors }), ...(unparsed && { unparsed }) },
         tokens,
         ...(opening && { opening }),
         continues: continues && calls.indexOf(continues),

@@ -57,6 +57,13 @@ test('the native backend is ready wherever the tests run', async () => {
   assert.match(found(result, 'memory').detail, /^\d+\.\d GiB available of \d+\.\d GiB$/);
 });
 
+test('what a backend needs comes first', async () => {
+  for (const backend of ['native', 'trl', 'tinker'] as const) {
+    const required = (await examine({ backend })).checks.map((check) => check.required);
+    assert.ok(required.lastIndexOf(true) < required.indexOf(false), backend);
+  }
+});
+
 test('every check that is not ok says what would help', async () => {
   for (const { id, ok, detail, fix } of (await examine()).checks) {
     assert.ok(detail.length > 0 && !detail.includes('\n'), id);

@@ -41,7 +41,8 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   const { backend = options.backend ?? 'native', compute = 'local' } = config ?? {};
   const subject = { environment, ...(config && { config }) };
   const required = requirements(backend, compute, config);
-  const ids = (Object.keys(machineChecks) as CheckId[]).filter((id) => concerns(id, backend, config));
+  const asked = (Object.keys(machineChecks) as CheckId[]).filter((id) => concerns(id, backend, config));
+  const ids = [...asked.filter((id) => required.has(id)), ...asked.filter((id) => !required.has(id))];
   const checks = await Promise.all(ids.map((id) => check(id, subject, required.has(id), fix, options.onCommand)));
   const failing = checks.filter(({ ok, required }) => required && !ok);
   return {

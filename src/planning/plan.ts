@@ -9,7 +9,7 @@ import { unreadSettings } from '../config/other-engines.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { promptLengths } from '../data/length-distribution.ts';
-import { type Problems, stepCount } from '../data/problems.ts';
+import { moreThanRows, type Problems, stepCount } from '../data/problems.ts';
 import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
 import { countStageSteps } from '../data/stage-steps.ts';
@@ -83,7 +83,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...(config.stages.length > 0 && { stages: counted.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
     ...(scaling && { scaling }),
-    note: noteOf(config, exists && !options.resume && !options.overwrite),
+    note: noteOf(config, exists && !options.resume && !options.overwrite, problems.train.length),
   };
 }
 
@@ -200,9 +200,11 @@ function timePlan(
   return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
 }
 
-function noteOf(config: Config, taken: boolean): string {
+function noteOf(config: Config, taken: boolean, rows: number): string {
   const unread = unreadSettings(config);
-  const warning = unread === undefined ? '' : `; warning: ${unread.detail}: ${unread.hint}`;
+  const faults = [unread && `${unread.detail}: ${unread.hint}`, moreThanRows(rows, config.prompts_per_step)];
+  const said = faults.filter((fault) => fault !== undefined);
+  const warning = said.map((fault) => `; warning: ${fault}`).join('');
   const estimates = `nothing was run, written or spent; memory and time are estimates (docs/planning.md)${warning}`;
   return taken
     ? `${estimates}; there is a run already: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`

@@ -67,10 +67,11 @@ export function actionStream(
     end() {
       turn.push(shown.push(text.end()));
       turn.push(shown.end());
-      const { content, toolCalls, parseErrors } = turn.end();
+      const { content, toolCalls, parseErrors, unparsed } = turn.end();
       return {
         message: { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) },
         ...(parseErrors.length > 0 && { parseErrors }),
+        ...(unparsed && { unparsed }),
       };
     },
   };

@@ -239,6 +239,10 @@ export const message: z.ZodType<Message> = z.strictObject({
 
 const stopReason = z.enum(stopReasons);
 
+const unparsed = z
+  .array(z.string())
+  .describe('tool calls that could not be parsed, as they are written, in order; absent if there are none');
+
 const EXCHANGE = 'all messages after the prompt, if the policy had several turns or called tools';
 
 const example = z.record(z.string(), z.unknown()).describe('the row of the data set');
@@ -251,6 +255,7 @@ export const sampleRecord = z.strictObject({
   prompt: z.array(message),
   completion: z.string(),
   messages: z.array(message).exactOptional().describe(EXCHANGE),
+  unparsed: unparsed.exactOptional(),
   stop_reason: stopReason,
   error: z.string().exactOptional().describe('of the environment, where the stop reason is error or timeout'),
   reward,
@@ -292,6 +297,7 @@ export const rolloutCompletion = z.strictObject({
     .optional()
     .describe('what the prompt had already written of that turn, such as <think>; absent if it opened no tag'),
   messages: z.array(message).optional().describe(EXCHANGE),
+  unparsed: unparsed.optional(),
   reward,
   rewards: scores,
   errors: texts.optional(),
@@ -327,6 +333,7 @@ const { text, messages, errors, stacks, extra, error, stack } = rolloutCompletio
 const evaluatedCompletion = z.strictObject({
   text,
   messages,
+  unparsed: unparsed.optional(),
   correct: z.number().nullable().describe('1 if the first reward is at least 1, else 0; null if it was not judged'),
   reward,
   rewards: scores,

@@ -1,5 +1,13 @@
 // Converts a group of a training step to a line of the rollouts file.
-import { continued, finalText, type Group, type GroupOutcome, longerExchange, type Trajectory } from '../rl.ts';
+import {
+  continued,
+  finalText,
+  type Group,
+  type GroupOutcome,
+  longerExchange,
+  type Trajectory,
+  unparsedCalls,
+} from '../rl.ts';
 import type { RecordedCall, RolloutCompletion, RolloutRecord } from './records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
@@ -26,6 +34,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
     text: finalText(trajectory),
     opening: trajectory.turns.at(-1)?.opening,
     messages: longerExchange(trajectory),
+    unparsed: unparsedCalls(trajectory),
     reward: score,
     rewards: parts,
     errors,

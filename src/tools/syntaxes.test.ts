@@ -337,8 +337,13 @@ test('a call with a quote too few or too many ends at its own tag, and the next 
     '{"name" "a"}',
     '{"name": [1}}',
   ]) {
-    const { toolCalls, parseErrors, content } = inPieces('hermes', `<tool_call>${broken}</tool_call>\n${next}`);
+    const { toolCalls, parseErrors, content, unparsed } = inPieces(
+      'hermes',
+      `<tool_call>${broken}</tool_call>\n${next}`,
+    );
     assert.deepEqual([toolCalls.map(({ name }) => name), parseErrors.length, content], [['b'], 1, ''], broken);
+    // What the model wrote is not lost.
+    assert.deepEqual(unparsed, [`<tool_call>${broken}</tool_call>`]);
   }
   const cut = '<tool_call>{"name": "a", "arguments": {"q": "the </tool_call> tok';
   assert.match(inPieces('hermes', cut).parseErrors.join(), /does not end/);

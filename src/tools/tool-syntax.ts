@@ -60,6 +60,8 @@ export interface ParsedTurn {
   readonly toolCalls: readonly ToolCall[];
   /** The errors of calls that cannot be parsed. */
   readonly parseErrors: readonly string[];
+  /** What these calls are written as; absent if there are none. */
+  readonly unparsed?: readonly string[];
 }
 
 /** Parses one turn from pieces of its text. */
@@ -179,9 +181,15 @@ export function readTurn(syntax: ToolSyntax, isThinking?: boolean, tools: readon
       read(true, true);
       const content = textOf(parts.filter(({ call, isMark }) => call === undefined && !isMark)) + rest;
       const parseErrors = parts.flatMap(({ call }) => (typeof call === 'string' ? [call] : []));
+      const unparsed = parts.flatMap(({ text, call }) => (typeof call === 'string' ? [text] : []));
       const toolCalls = calls();
       const called = toolCalls.length + parseErrors.length > 0;
-      return { content: called ? content.trim() : content, toolCalls, parseErrors };
+      return {
+        content: called ? content.trim() : content,
+        toolCalls,
+        parseErrors,
+        ...(unparsed.length > 0 && { unparsed }),
+      };
     },
   };
 }

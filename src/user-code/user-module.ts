@@ -1,7 +1,7 @@
 // Imports files that users write in TypeScript or JavaScript, with errors that name the line at fault.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { existingNames } from '../common/nearest.ts';
 import { splitReference } from '../config/references.ts';
@@ -69,11 +69,33 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
     const hint = [
       ...(error instanceof GradusError && error.hint !== undefined ? [error.hint] : []),
       ...(await otherEntry(message)),
+      ...strippedRemedy(error),
       place === undefined ? 'fix the file, or what it imports' : `see ${place}`,
     ].join('; ');
     throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
   }
 }
+
+/** What to write where Node runs TypeScript otherwise than a compiler: imports need their endings, and what is not a type cannot be stripped. */
+function strippedRemedy(error: unknown): string[] {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    return [
+      'types are stripped, not compiled: instead of an enum write const Kind = { Good: 1, Bad: 0 } as const, instead of a namespace a module, and instead of constructor(private x) a field that the constructor sets',
+    ];
+  }
+  const [, missing, importer] =
+    /(?:Cannot find module|Directory import) '([^']+)'.* imported from (.+)$/.exec(messageOf(error)) ?? [];
+  if (missing === undefined || importer === undefined) return [];
+  const meant = [missing.replace(/\.([cm]?)js$/, '.$1ts'), ...endings.map((ending) => missing + ending)];
+  const found = meant.find((path) => path !== missing && existsSync(path));
+  if (found === undefined) return [];
+  const path = relative(dirname(importer), found).replaceAll(sep, '/');
+  return [`an import has the ending of its file: write ${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}`];
+}
+
+/** What an import without an ending may mean. */
+const endings: readonly string[] = ['.ts', '.js', '.mts', '.mjs', '.tsx', '/index.ts', '/index.js'];
 
 /** Says from where to import a name that the package exports elsewhere. */
 async function otherEntry(message: string): Promise<string[]> {

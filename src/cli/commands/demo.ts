@@ -12,7 +12,7 @@ import { exitCodeOfRun } from '../exit-codes.ts';
 import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
-import { sampleLine } from '../sample-line.ts';
+import { sampleLines } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
 import { nextCommands } from './train.ts';
 
@@ -90,10 +90,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
   const metrics = readMetrics(result.run.dir);
   const samples = readSamples(result.run.dir);
   const shown = (step: number) =>
-    samples
-      .filter((sample) => sample.step === step)
-      .slice(0, SHOWN_SAMPLES)
-      .map((sample) => `  ${sampleLine(sample)}`);
+    sampleLines(samples.filter((sample) => sample.step === step).slice(0, SHOWN_SAMPLES)).map((line) => `  ${line}`);
   const [low, high] = after.interval.map((bound) => bound.toFixed(2));
   const change = `${before.accuracy.toFixed(2)} → ${after.accuracy.toFixed(2)} (95 % ${low}–${high})`;
   output.result(

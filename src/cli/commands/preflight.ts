@@ -6,7 +6,8 @@ import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { conversationLine } from '../conversation-line.ts';
-import { oneLine } from '../formatting.ts';
+import { differingParts, oneLine } from '../formatting.ts';
+import { questionOf } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Completions that are shown. */
@@ -59,8 +60,10 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
 
 function summary({ checks, samples }: PreflightReport): string {
   const oneOfEach = [...new Map(samples.map((sample) => [sample.example, sample])).values()];
-  const shown = oneOfEach.slice(0, SHOWN_SAMPLES).map(({ prompt, completion, messages, reward, stop_reason }) => {
-    const question = oneLine(prompt.at(-1)?.content ?? '', 50);
+  const some = oneOfEach.slice(0, SHOWN_SAMPLES);
+  const questions = differingParts(some.map(questionOf));
+  const shown = some.map(({ completion, messages, reward, stop_reason }, i) => {
+    const question = oneLine(questions[i]!, 50);
     return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
   return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');

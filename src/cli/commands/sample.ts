@@ -14,7 +14,7 @@ import {
   wholeNumber,
 } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { sampleLine } from '../sample-line.ts';
+import { sampleLines } from '../sample-line.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -69,9 +69,6 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   const { n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint } = flags;
   const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, stop, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
-  output.result(
-    storedResult('sample.result/1', 'sample', result),
-    result.samples.map((record) => sampleLine(record)).join('\n'),
-  );
+  output.result(storedResult('sample.result/1', 'sample', result), sampleLines(result.samples).join('\n'));
   return undefined;
 }

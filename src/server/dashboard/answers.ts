@@ -55,6 +55,8 @@ export interface RunRow {
 export interface RunPage extends RunRow {
   readonly verdict?: Verdict;
   readonly alerts: readonly DiagnosedAlert[];
+  /** What the remaining steps will take, without evaluations; absent before the first step, and when the run is over. */
+  readonly secondsLeft?: number;
   /** The most important keys of the configuration, in one line. */
   readonly summary: readonly string[];
 }

@@ -6,6 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { isObject } from '../../errors.ts';
 import { healthMonitor, openAlerts } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
+import { readPace } from '../../runs/pace.ts';
 import {
   isActive,
   isConfigured,
@@ -47,6 +48,7 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
   const verdict = attempt(() => learningVerdict(metrics, evaluations, record.changed_files), undefined);
   const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
   const accuracy = lastAccuracy(evaluations);
+  const secondsLeft = isActive(record) ? attempt(() => readPace(directory, record)?.left, undefined) : undefined;
   return {
     id: basename(directory),
     record,
@@ -59,6 +61,7 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
     open: openAlerts(alerts),
     alerts,
     damage,
+    ...(secondsLeft !== undefined && { secondsLeft }),
     summary: config ? summaryOf(config) : [],
   };
 }
