@@ -16,7 +16,10 @@ class GradusReplayBuffer(ReplayBuffer):
     """run.sh names it as verl's custom sampler. Such a sampler is not told how verl filters groups, so run.sh repeats that in `sampler_kwargs`."""
 
     def __init__(self, **given):
-        super().__init__(**given, **dict(given.get("sampler_kwargs") or {}))
+        settings = dict(given["sampler_kwargs"])
+        self.num_generations = settings.pop("num_generations")
+        self.min_group = settings.pop("min_group")
+        super().__init__(**given, **settings)
         self.selected: set[str] = set()
 
     def _sync_metadata_from_transfer_queue(self):
@@ -34,7 +37,25 @@ class GradusReplayBuffer(ReplayBuffer):
 
     def _materialize_batch(self, partition_id, selected_prompt_uids, partition_snapshot):
         self.selected = set(selected_prompt_uids)
-        return super()._materialize_batch(partition_id, selected_prompt_uids, partition_snapshot)
+        left_out = self._few(partition_snapshot) if partition_id == "train" else []
+        if left_out:
+            transfer_queue.kv_clear(partition_id=partition_id, keys=left_out)
+            partition_snapshot = {key: tag for key, tag in partition_snapshot.items() if key not in left_out}
+        batch = super()._materialize_batch(partition_id, selected_prompt_uids, partition_snapshot)
+        if not batch.keys and left_out:
+            raise RuntimeError("no group of this step has enough episodes with a score: the log says why they failed")
+        return batch
+
+    def _few(self, partition_snapshot) -> list[str]:
+        """The rows of groups that failures left with too few episodes to compare; verl would take the score of a single one for its advantage."""
+        rows, sessions = defaultdict(list), defaultdict(set)
+        for key in partition_snapshot:
+            uid, session, _ = key.rsplit("_", 2)
+            if uid in self.selected:
+                rows[uid].append(key)
+                sessions[uid].add(session)
+        enough = {uid: max(2, self.min_group) if len(played) < self.num_generations else 2 for uid, played in sessions.items()}
+        return [key for uid, keys in rows.items() if len(sessions[uid]) < enough[uid] for key in keys]
 
     def sample(self, global_steps, partition_id, batch_size):
         batch, metrics = super().sample(global_steps, partition_id, batch_size)

@@ -34,3 +34,32 @@ export function placedPrograms(
   const programs = Object.entries(environment ?? {}).filter(([, path]) => playsByItself(path));
   return { ...settings, ...Object.fromEntries(programs.map(([name]) => [name, placed(settings[name])])) };
 }
+
+/** The references of all environments. */
+export function environmentsOf({ environment }: Pick<Config, 'environment'>): string[] {
+  return typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
+}
+
+/** The folders in which programs run that play. */
+export function programFolders({
+  environment,
+  environment_config: settings,
+}: Pick<Config, 'environment' | 'environment_config'>): string[] {
+  const isProgram = (reference: string) => reference === COMMAND;
+  const own =
+    typeof environment === 'string'
+      ? [settings].filter(() => isProgram(environment))
+      : Object.entries(environment ?? {}).flatMap(([name, reference]) =>
+          isProgram(reference) ? [settings[name]] : [],
+        );
+  return own.map((each) => String((each as { readonly folder?: unknown }).folder ?? '.'));
+}
+
+/** Applies `place` to the reference of each environment. */
+export function mapEnvironments(
+  environment: Config['environment'],
+  place: (reference: string) => string,
+): Config['environment'] {
+  if (environment === null || typeof environment === 'string') return environment && place(environment);
+  return Object.fromEntries(Object.entries(environment).map(([name, reference]) => [name, place(reference)]));
+}

@@ -34,7 +34,7 @@ export async function handOff({ config: own }: LoadedConfig, options: HandoffOpt
   const target = handoffTargets[to];
   const config = { ...own, model: own.model && nameForOthers(own.model) };
   target.assertHandsOver(config);
-  assertNew(out, overwrite, target);
+  assertNew(out, overwrite, target.pythonFiles(config));
   const code = codeFolders(config, resolve(out));
   const { problems, promptTokens, chatTemplate, modelJson } = await openPrompts(config);
   target.assertTrains(config, modelJson);

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { localAdapter } from '../backends/model-files/find-adapter.ts';
 import { milliseconds } from '../config/durations.ts';
+import { environmentsOf } from '../config/program-environments.ts';
 import { namesNoFile, splitReference } from '../config/references.ts';
 import { placedRewards, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
@@ -118,7 +119,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
 
 /** The user's files with rewards and environments. */
 function codeOf({ reward, reward_fn, environment }: Config): string[] {
-  const environments = typeof environment === 'string' ? [environment] : Object.values(environment ?? {});
+  const environments = environmentsOf({ environment });
   const elsewhere = environments.find(namesNoFile);
   if (elsewhere !== undefined) throw staysHere(elsewhere);
   return [...userFunctions({ reward, reward_fn }), ...environments].map((reference) => splitReference(reference)[0]);

@@ -1,7 +1,8 @@
-// Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
+// Copies the folders of the user's rewards and environments into a hand-off, and points the configuration to the copies.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { splitReference } from '../../config/references.ts';
+import { environmentsOf, mapEnvironments, placedPrograms, programFolders } from '../../config/program-environments.ts';
+import { namesNoFile, splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { codeFiles } from '../../leaving/code-files.ts';
@@ -15,8 +16,10 @@ export type CodeFolders = readonly LeavingFolder[];
  * @param out the hand-off, which is not copied itself
  */
 export function codeFolders(config: Config, out: string): CodeFolders {
-  const files = userFunctions(config).map((reference) => splitReference(reference)[0]);
-  const byFolder = Map.groupBy(files, (file) => dirname(file));
+  const environments = environmentsOf(config).filter((reference) => !namesNoFile(reference));
+  const files = [...userFunctions(config), ...environments].map((reference) => splitReference(reference)[0]);
+  const byFolder = new Map(programFolders(config).map((folder): [string, string[]] => [folder, []]));
+  for (const file of files) byFolder.set(dirname(file), [...(byFolder.get(dirname(file)) ?? []), file]);
   return Array.from(byFolder, ([folder, named]) => codeFiles(folder, named, out));
 }
 
@@ -37,12 +40,19 @@ export function copyCode(config: Config, folders: CodeFolders, to: string): Conf
       copyFileSync(join(folder, path), copy);
     }
   }
+  const place = (folder: string) => `./${codePlace(folders.findIndex((each) => each.folder === folder))}`;
   const placed = (reference: string) => {
+    if (namesNoFile(reference)) return reference;
     const [file, name] = splitReference(reference);
-    const index = folders.findIndex(({ folder }) => folder === dirname(file));
-    const there = `./${codePlace(index)}/${basename(file)}`;
+    const there = `${place(dirname(file))}/${basename(file)}`;
     return name === undefined ? there : `${there}:${name}`;
   };
-  const { reward, reward_fn } = config;
-  return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
+  const { reward, reward_fn, environment } = config;
+  return {
+    ...config,
+    reward: placedRewards(reward, placed),
+    reward_fn: reward_fn && placed(reward_fn),
+    environment: mapEnvironments(environment, placed),
+    environment_config: placedPrograms(config, place),
+  };
 }

@@ -2,20 +2,25 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { option } from '../../common/words.ts';
-import { userFunctions } from '../../config/reward-names.ts';
+import { templateFile } from '../../config/references.ts';
+import { functionName } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Problems } from '../../data/problems.ts';
 import { promptOf } from '../../data/row-prompt.ts';
 import { GradusError } from '../../errors.ts';
 import { writeParquet } from '../../formats/parquet-writer.ts';
+import type { Message } from '../../message.ts';
+import type { Example } from '../../rl.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
 import { replaceJson } from '../../runs/replace-file.ts';
 import { pythonFolder } from '../../workers/python-folder.ts';
 import { type CodeFolders, copyCode } from './code-folders.ts';
 import type { HandoffTarget } from './handoff-target.ts';
 
+const TEMPLATE = 'chat_template.jinja';
+
 /** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off to the same system that may be written over. */
-export function assertNew(out: string, overwrite: boolean, { pythonFiles }: HandoffTarget): void {
+export function assertNew(out: string, overwrite: boolean, pythonFiles: readonly string[]): void {
   if (isVacant(out)) return;
   const own = ['gradus.json', ...pythonFiles].every((file) => existsSync(join(out, basename(file))));
   if (overwrite && own) return;
@@ -41,27 +46,45 @@ export async function writeFolder(out: string, content: FolderContent, overwrite
   await fillFolder(
     resolve(out),
     (target) => writeFiles(target, content),
-    () => assertNew(out, overwrite, content.target),
+    () => assertNew(out, overwrite, content.target.pythonFiles(content.config)),
   );
   // Files of an earlier hand-off would be taken for this one's.
-  if (userFunctions(content.config).length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
+  if (content.code.length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
   if (content.problems.eval.length === 0) rmSync(join(out, 'eval.parquet'), { force: true });
   return readdirSync(out).sort();
 }
 
 function writeFiles(folder: string, { target, config, problems, code, texts }: FolderContent): void {
   const options = {
-    source: config.dataset ?? config.taskset!,
+    source: sourceOf(config),
     answerColumn: config.answer_column,
-    prompt: promptOf(config),
+    prompt: config.environment === null ? promptOf(config) : () => NO_PROMPT,
   };
   for (const split of ['train', 'eval'] as const) {
     if (problems[split].length === 0) continue;
     const rows = target.rows(problems[split], { ...options, split });
     writeFileSync(join(folder, `${split}.parquet`), writeParquet(rows, target.columns));
   }
-  replaceJson(join(folder, 'gradus.json'), copyCode(config, code, folder));
-  for (const file of target.pythonFiles) copyFileSync(join(pythonFolder, file), join(folder, basename(file)));
+  replaceJson(join(folder, 'gradus.json'), copyTemplate(copyCode(config, code, folder), folder));
+  for (const file of target.pythonFiles(config)) copyFileSync(join(pythonFolder, file), join(folder, basename(file)));
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
   chmodSync(join(folder, 'run.sh'), 0o755);
+}
+
+/** What is asked in an episode is known once it begins. */
+const NO_PROMPT: readonly Message[] = [{ role: 'user', content: 'Its environment asks.' }];
+
+/** The names by which systems tell the problems of an evaluation apart. */
+function sourceOf({ dataset, taskset, environment, environment_column }: Config): (row: Example) => string {
+  if (environment !== null && typeof environment === 'object') return (row) => String(row[environment_column]);
+  const name = dataset ?? taskset ?? functionName(environment!);
+  return () => name;
+}
+
+/** Copies the user's chat template: whoever plays episodes renders prompts. */
+function copyTemplate(config: Config, folder: string): Config {
+  const file = config.environment === null ? null : templateFile(config.chat_template);
+  if (file === null) return config;
+  copyFileSync(file, join(folder, TEMPLATE));
+  return { ...config, chat_template: `./${TEMPLATE}` };
 }

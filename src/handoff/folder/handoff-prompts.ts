@@ -13,6 +13,7 @@ import { promptTemplate } from './prompt-template.ts';
 
 export interface HandoffPrompts {
   readonly problems: Problems;
+  /** The most tokens of a prompt; in episodes of an environment, of the last one's. */
   readonly promptTokens: number;
   readonly chatTemplate: string | null;
   /** The model's config.json. */
@@ -21,24 +22,32 @@ export interface HandoffPrompts {
 
 /** Opens the problems and prompts without reading or downloading weights. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
-  const { problems: all } = await openTask(config);
+  const { problems: all, environment } = await openTask(config);
+  if (environment.scoreGroup) throw comparesGroups();
   const { path } = await describableModel(config.model!);
   const text = await openModelText(path, config.chat_template, textOptions(config));
   const prompt = promptOf(config);
   const modelJson = readModelJson(path);
   const contextLength = contextOf(modelJson, path);
   const { problems } = fitPrompts(config, all, { prompt, renderer: text.renderer, contextLength });
-  const longest = [...problems.train, ...problems.eval].reduce(
-    (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
-    1,
-  );
   const room = contextLength - config.max_completion_length;
-  return {
-    problems,
-    promptTokens: Math.min(longest, room, config.max_prompt_tokens ?? room),
-    chatTemplate: promptTemplate(config, text),
-    modelJson,
-  };
+  const longest = () =>
+    [...problems.train, ...problems.eval].reduce(
+      (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
+      1,
+    );
+  const promptTokens =
+    config.environment === null
+      ? Math.min(longest(), room, config.max_prompt_tokens ?? room)
+      : Math.max(1, Math.min(room, (config.max_episode_tokens ?? contextLength) - config.max_completion_length));
+  return { problems, promptTokens, chatTemplate: promptTemplate(config, text), modelJson };
+}
+
+function comparesGroups(): GradusError {
+  return new GradusError('HANDOFF_UNSUPPORTED', 'its environment compares the episodes of a group', {
+    hint: 'other systems score each episode alone: give it scores of its own',
+    path: 'environment',
+  });
 }
 
 /** The type of a column of `plainMessages`. */

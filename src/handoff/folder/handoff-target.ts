@@ -9,8 +9,8 @@ import type { Given, Override } from './handoff-row.ts';
 export type Overrides = Readonly<Record<string, Override>>;
 
 export interface RowsOptions {
-  /** The name of the data set or task set. */
-  readonly source: string;
+  /** The name of the data set or task set of a row; of its environment if there are several. */
+  readonly source: (row: Example) => string;
   readonly split: 'train' | 'eval';
   readonly answerColumn: string;
   readonly prompt: (row: Example) => readonly Message[];
@@ -43,7 +43,7 @@ export interface HandoffTarget {
   readonly columns: Readonly<Record<string, ParquetType>>;
   readonly rows: (rows: readonly Example[], options: RowsOptions) => readonly object[];
   /** Files of the folder `python`, which are copied under their names. */
-  readonly pythonFiles: readonly string[];
+  readonly pythonFiles: (config: Config) => readonly string[];
   /** `run.sh`, `README.md` and other texts, by the names of their files. */
   readonly texts: (facts: HandoffFacts) => Readonly<Record<string, string>>;
   /** The commands that train and then write the trained model to `trained`, to be run in the folder. */

@@ -15,7 +15,7 @@ export const unsloth: HandoffTarget = {
   differences: unslothDifferences,
   columns: { prompt: messagesColumn, row: 'text' },
   rows: unslothRows,
-  pythonFiles: ['handoff/gradus_rewards.py', 'unsloth/reward.py', 'unsloth/train.py'],
+  pythonFiles: () => ['handoff/gradus_rewards.py', 'unsloth/reward.py', 'unsloth/train.py'],
   texts: (facts) => ({
     'run.sh': RUN_SCRIPT,
     'settings.json': settingsFile(facts.overrides),

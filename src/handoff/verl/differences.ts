@@ -7,6 +7,7 @@ import {
   oneAtATime,
   otherOrder,
 } from '../folder/difference.ts';
+
 import { greatestK } from '../folder/handoff-row.ts';
 
 export const verlDifferences: readonly Difference[] = [
@@ -19,6 +20,10 @@ export const verlDifferences: readonly Difference[] = [
   {
     text: 'averages over sequences divide by all completions of a step, also where some failed',
     holds: ({ loss_type }) => ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type),
+  },
+  {
+    text: 'an agent’s episode with several branches is several rows: averages over sequences and leave_one_out count each, and a step with more rows than completions makes another update',
+    holds: ({ environment }) => environment !== null,
   },
   {
     text: 'log-ratios are clipped at ±20, those of sequences at 10',
@@ -44,6 +49,10 @@ export const verlDifferences: readonly Difference[] = [
   {
     text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
     holds: (config) => config.eval !== null && greatestK(config) > 1,
+  },
+  {
+    text: 'an episode that fails in an evaluation counts as wrong in `acc`, and not at all in `acc_success_only`',
+    holds: ({ environment, eval: evaluation }) => environment !== null && evaluation !== null,
   },
   noBestCheckpoint,
   failuresAreIgnored,

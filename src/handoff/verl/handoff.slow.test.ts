@@ -179,15 +179,6 @@ test('a quantised model is refused', async () => {
   });
 });
 
-test('an environment is refused before its code is run', async () => {
-  const config = loadConfigObject({ model: './chat', environment: './nowhere.ts:Env', max_steps: 2 }, [], folder);
-  await assert.rejects(handOff(config, { to: 'verl', out: join(folder, 'env') }), {
-    code: 'HANDOFF_UNSUPPORTED',
-    path: 'environment',
-  });
-  assert.equal(existsSync(join(folder, 'env')), false);
-});
-
 test('reward functions come along with what lies beside them, except what is secret or installed', async () => {
   const { out } = await handedOver({
     reward: ['numeric_match', { name: './rewards/mine.ts:score', as: 'mine', weight: 2 }],

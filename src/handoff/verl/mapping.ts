@@ -1,6 +1,8 @@
 // What becomes of the keys of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal with
 // its reason. Keys without a row are refused unless they have their defaults.
 // The table of docs/backends.md is made of it.
+import { environmentsOf } from '../../config/program-environments.ts';
+import { verifiersName } from '../../config/references.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { leastFraction } from '../../grpo/schedules.ts';
 import { folderRows, problems } from '../folder/folder-rows.ts';
@@ -25,6 +27,8 @@ const MODEL = 'actor_rollout_ref.model';
 const CORRECTION = 'algorithm.rollout_correction';
 
 const engine = by('its engine alone');
+
+const EPISODES = '`gradus episodes serve`, which the agent loop asks';
 
 const noPattern = none('verl gives all its adapters one rank and one alpha');
 
@@ -83,7 +87,21 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   curriculum: none('verl draws problems without regard to how often they were solved'),
 
   adaptive_reward_scaling: none('each of verl’s reward workers sees only some of the completions'),
-  environment: none('verl plays single turns here; its agent loops cannot run these episodes'),
+  environment: unless(
+    by(EPISODES),
+    'environments of verifiers; environments that compare the episodes of a group',
+    ({ environment }) =>
+      environmentsOf({ environment }).some((reference) => verifiersName(reference) !== undefined)
+        ? 'environments of verifiers have an installation of their own, which no other machine has'
+        : undefined,
+  ),
+  environment_config: by(EPISODES),
+  environment_column: by(`${EPISODES}; \`data_source\` in the parquet files, by which verl averages evaluations`),
+  max_turns: by(EPISODES),
+  max_episode_tokens: by(`${EPISODES}; \`rollout.max_model_len\``),
+  rollout: unless(by(`${EPISODES}; \`min_group\`: \`gradus_sampler.py\``), '`fail_fast`', ({ environment, rollout }) =>
+    environment !== null && rollout.strategy === 'fail_fast' ? 'verl goes on without episodes that fail' : undefined,
+  ),
   max_error_fraction: none('verl does not stop where rewards fail'),
 
   loss_type: {
@@ -121,7 +139,11 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     'values above 0 with `importance_sampling_correction`',
     filtered('top_k'),
   ),
-  stop: none('verl’s agent loops give their sampler no texts to stop at'),
+  stop: unless(by('the requests of episodes'), 'texts without an `environment`', ({ environment, stop }) =>
+    environment === null && stop.length > 0
+      ? 'verl’s own agent loops give their sampler no texts to stop at'
+      : undefined,
+  ),
   min_p: none('verl does not pass it to its sampler'),
 
   beta: {

@@ -31,7 +31,7 @@ export interface VerlRow {
 export function verlRows(rows: readonly Example[], options: RowsOptions): VerlRow[] {
   const { source, split, answerColumn, prompt } = options;
   return rows.map((row, index) => ({
-    data_source: source,
+    data_source: source(row),
     prompt: plainMessages(prompt(row), `row ${index + 1} of the problems to ${split}`),
     ability: 'gradus',
     reward_model: { style: 'rule', ground_truth: textOf(row[answerColumn]) },

@@ -4,19 +4,24 @@ import { shellWord } from '../../common/shell-word.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Override } from '../folder/handoff-row.ts';
 import type { HandoffFacts } from '../folder/handoff-target.ts';
+import { episodePaths } from './episodes.ts';
 import { hydraOverride } from './hydra-override.ts';
 
 /** The release of verl whose configuration, data format and reward functions the tests try. */
 export const VERL_VERSION = '0.9.1';
 
+const rewardPaths: Readonly<Record<string, string>> = {
+  'reward.custom_reward_function.path': 'reward.py',
+  'reward.reward_manager.module.path': 'reward_manager.py',
+};
+
 /** Paths within the folder, which verl's workers need in full. */
-function pathOverrides({ evaluates, keepsRollouts }: ScriptParts): Record<string, string> {
+function pathOverrides({ evaluates, keepsRollouts, playsEpisodes }: ScriptParts): Record<string, string> {
   return {
     'data.train_files': 'train.parquet',
     // verl opens this file even if it never evaluates.
     'data.val_files': evaluates ? 'eval.parquet' : 'train.parquet',
-    'reward.custom_reward_function.path': 'reward.py',
-    'reward.reward_manager.module.path': 'reward_manager.py',
+    ...(playsEpisodes ? episodePaths : rewardPaths),
     'trainer.default_local_dir': 'checkpoints',
     ...(keepsRollouts && { 'trainer.rollout_data_dir': 'rollouts' }),
   };
@@ -34,12 +39,17 @@ export interface ScriptParts {
   readonly evaluates: boolean;
   /** Whether verl saves the completions that it samples. */
   readonly keepsRollouts: boolean;
+  /** Whether episodes of an environment are played. */
+  readonly playsEpisodes: boolean;
 }
 
 /** A script for bash that starts verl. Its arguments are further overrides. */
 export function runScript(parts: ScriptParts): string {
   const lines = Object.entries(parts.overrides).map(([key, value]) => `  ${shellWord(hydraOverride(key, value))}`);
   const paths = Object.entries(pathOverrides(parts)).map(([key, name]) => `  "${key}='$here/${name}'"`);
+  // Hydra imports the agent loop by its name, in processes that Ray starts, perhaps on other machines.
+  if (parts.playsEpisodes)
+    paths.push(`  "++ray_kwargs.ray_init.runtime_env.env_vars.PYTHONPATH='$here\${PYTHONPATH:+:$PYTHONPATH}'"`);
   return `#!/usr/bin/env bash
 # Trains with verl ${VERL_VERSION}: GPUS=8 NODES=1 ./run.sh [KEY=VALUE of verl's configuration ...]
 set -euo pipefail
@@ -66,10 +76,26 @@ export function trainedSettings({ lora }: Config, folder: string): string[] {
   return lora ? [model, `adapter=${folder}/trained/lora_adapter`] : [model];
 }
 
+const REWARD_FILES = `| \`train.parquet\`, \`eval.parquet\` | the problems, with the prompts as Gradus asks them and each row as JSON |
+| \`reward.py\`, \`reward_manager.py\`, \`gradus_rewards.py\` | verl's rewards: they ask \`gradus rewards serve\`, so that scores are those of Gradus |
+| \`gradus.json\`, \`code/\` | the configuration that the rewards are made of, and your reward functions |`;
+
+const EPISODE_FILES = `| \`train.parquet\`, \`eval.parquet\` | the problems, each row as JSON |
+| \`agent_loop.yaml\`, \`gradus_agent_loop.py\`, \`gradus_episodes.py\` | verl's agent loop: it asks \`gradus episodes serve\` to play, and verl's servers to answer |
+| \`gradus_sampler.py\` | verl's replay buffer, which also logs the metrics of episodes, after \`gradus/\` |
+| \`gradus.json\`, \`code/\` | the configuration that episodes are played with, your environments, agents and reward functions |`;
+
+const REWARD_FAULTS =
+  'A completion whose reward fails is not scored: `reward.py` raises, verl logs the error and trains on the other completions of its group.';
+
+const EPISODE_FAULTS =
+  'An episode that fails, or whose reward fails, is not scored: the agent loop logs why, and verl trains on the other episodes of its group. `gradus/stop/error` counts them.';
+
 /** How to run what is in the folder, and where verl differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
   const { model, prompts_per_step, num_generations } = config;
   const completions = prompts_per_step * num_generations;
+  const playsEpisodes = config.environment !== null;
   return `# Training with verl
 
 Written by Gradus ${version} for verl ${VERL_VERSION}: ${steps} steps of ${completions} completions with ${model}, on ${train} problems; ${heldOut} are held out.
@@ -77,9 +103,7 @@ Written by Gradus ${version} for verl ${VERL_VERSION}: ${steps} steps of ${compl
 | file | what |
 |---|---|
 | \`run.sh\` | starts verl; every setting of the configuration under verl's name |
-| \`train.parquet\`, \`eval.parquet\` | the problems, with the prompts as Gradus asks them and each row as JSON |
-| \`reward.py\`, \`reward_manager.py\`, \`gradus_rewards.py\` | verl's rewards: they ask \`gradus rewards serve\`, so that scores are those of Gradus |
-| \`gradus.json\`, \`code/\` | the configuration that the rewards are made of, and your reward functions |
+${playsEpisodes ? EPISODE_FILES : REWARD_FILES}
 
 ## Install
 
@@ -90,7 +114,7 @@ pip install "verl[vllm,fsdp]==${VERL_VERSION}"
 npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 
-Packages that your reward functions import must be there, too. ${
+Packages that your ${playsEpisodes ? 'environments, agents and reward functions import, and programs that they start,' : 'reward functions import'} must be there, too. ${
     isAbsolute(model!)
       ? `The model is a folder: copy it to ${model}, or add \`actor_rollout_ref.model.path=FOLDER\`.`
       : `verl downloads ${model} from Hugging Face.`
@@ -108,7 +132,15 @@ Arguments are keys of verl's \`ppo_trainer\` configuration, of which the last co
 \`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, is for you to choose.
 Run again, it goes on from the last checkpoint.
 
-A completion whose reward fails is not scored: \`reward.py\` raises, verl logs the error and trains on the other completions of its group.
+On several nodes, start a Ray cluster first, and then \`run.sh\` on one of them:
+
+\`\`\`sh
+ray start --head                                          # on the first node
+ray start --address FIRST:6379                            # on each other node
+RAY_ADDRESS=FIRST:6379 GPUS=8 NODES=2 ./run.sh            # on the first node
+\`\`\`
+
+${playsEpisodes ? EPISODE_FAULTS : REWARD_FAULTS}
 
 ## Evaluate the result with Gradus
 
