@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers test-verl check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -55,6 +55,11 @@ test-tinker: setup
 test-verifiers: setup
 	python/verifiers-setup.sh
 	node --test src/user-code/environments/verifiers-environment.engine.test.ts
+
+# verl trains hand-offs on the CPU, with its own trainer under a local Ray: 220 MB more, and minutes, so that test-engines skips it until this was run once.
+test-verl: setup
+	python/verl-ray-setup.sh
+	node --test src/handoff/verl/training.engine.test.ts
 
 check: setup
 	$(run) check

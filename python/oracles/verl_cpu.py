@@ -7,6 +7,7 @@ rows, and with the weights, gradients and losses of each of its optimiser steps.
 
 import json
 import os
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,7 +34,7 @@ class Memory(SimpleNamespace):
 class Cpu(PlatformCUDA):
     device_name = "cpu"
     vendor_name = "none"
-    device_module = Memory(is_available=lambda: False)
+    device_module = Memory(is_available=lambda: False, mem_get_info=lambda *_: (0, 1), get_device_name=lambda *_: "CPU")
 
     def is_available(self):
         return True
@@ -94,7 +95,7 @@ class Server:
                 id = scores.argmax() if temperature == 0 else torch.multinomial(scores.exp(), 1, generator=self.random)
                 ids.append(int(id))
                 logprobs.append(float(scores[id]))
-        self.record({"request_id": request_id, "prompt_ids": list(prompt_ids), "ids": ids, "logprobs": logprobs, "version": self.version, **sampling_params})
+        self.record({"prompt_ids": list(prompt_ids), "ids": ids, "logprobs": logprobs, "temperature": temperature, "version": self.version})
         return TokenOutput(token_ids=ids, log_probs=logprobs, stop_reason="completed", extra_fields={"global_steps": self.version})
 
     def record(self, line):
@@ -140,13 +141,17 @@ _ROLLOUT_REGISTRY[("cpu", "async")] = "verl_cpu.Adapter"
 
 def patch_engine():
     """Its engine also for this platform, and a record of what it trains on."""
+    from functools import partial
+
+    from verl.models.transformers import monkey_patch
+    from verl.workers import engine_workers
     from verl.workers.engine.base import EngineRegistry
     from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
     from verl.workers.engine_workers import TrainingWorker
-    from verl.workers.rollout.llm_server import LLMServerClient
 
-    # The record tells episodes apart by their ids of requests.
-    LLMServerClient._vllm_request_id = lambda self, request_id: request_id
+    engine_workers.initialize_global_process_group_ray = partial(engine_workers.initialize_global_process_group_ray, backend="gloo")
+    # The pinned TRL has no models with a value head any more, which verl would patch.
+    monkey_patch.is_trl_available = lambda: False
     taken: list[dict] = []
 
     @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")
@@ -185,24 +190,21 @@ def patch_engine():
     TrainingWorker.train_mini_batch = train_mini_batch
 
 
-def wait_for_ray():
-    """Ray gives its node half a minute to start, which a busy machine exceeds."""
-    import time
+def start_patiently():
+    """Ray gives the processes of its node seconds to start, which a busy machine exceeds."""
+    start = ray.init
 
-    from ray._private import services
-
-    original = services.get_node
-
-    def get_node(*arguments):
-        for _ in range(200):
+    def init(*arguments, **settings):
+        for _ in range(9):
             try:
-                return original(*arguments)
-            except RuntimeError:
-                time.sleep(1)
-        return original(*arguments)
+                return start(*arguments, **settings)
+            except Exception as error:
+                print(f"Ray did not start: {error}", file=sys.stderr)
+                ray.shutdown()
+        return start(*arguments, **settings)
 
-    services.get_node = get_node
+    ray.init = init
 
 
-wait_for_ray()
+start_patiently()
 patch_engine()

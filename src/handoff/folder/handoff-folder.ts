@@ -58,7 +58,7 @@ function writeFiles(folder: string, { target, config, problems, code, texts }: F
   const options = {
     source: sourceOf(config),
     answerColumn: config.answer_column,
-    prompt: config.environment === null ? promptOf(config) : () => NO_PROMPT,
+    prompt: config.environment === null ? promptOf(config) : () => noPrompt,
   };
   for (const split of ['train', 'eval'] as const) {
     if (problems[split].length === 0) continue;
@@ -72,7 +72,7 @@ function writeFiles(folder: string, { target, config, problems, code, texts }: F
 }
 
 /** What is asked in an episode is known once it begins. */
-const NO_PROMPT: readonly Message[] = [{ role: 'user', content: 'Its environment asks.' }];
+const noPrompt: readonly Message[] = [{ role: 'user', content: 'Its environment asks.' }];
 
 /** The names by which systems tell the problems of an evaluation apart. */
 function sourceOf({ dataset, taskset, environment, environment_column }: Config): (row: Example) => string {

@@ -28,7 +28,7 @@ const CORRECTION = 'algorithm.rollout_correction';
 
 const engine = by('its engine alone');
 
-const EPISODES = '`gradus episodes serve`, which the agent loop asks';
+const EPISODES = 'the episodes of Gradus, which `gradus_agent_loop.py` asks';
 
 const noPattern = none('verl gives all its adapters one rank and one alpha');
 
