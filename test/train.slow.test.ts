@@ -204,6 +204,24 @@ test('a run that an older version began, without a key of this one, goes on, but
   assert.equal(run.step, 3);
 });
 
+test('a run goes on with the default that it began with, though the default is another by now, and not if told otherwise', async () => {
+  const short = { ...config, max_steps: 2, eval: null };
+  await train(short, { out: place('earlier') });
+  const file = join(place('earlier'), 'config.resolved.json');
+  const resolved = () => JSON.parse(readFileSync(file, 'utf8'));
+  assert.equal(resolved().native.matmul_precision, 'auto');
+  const began = { ...resolved(), native: { ...resolved().native, matmul_precision: 'high' } };
+  writeFileSync(file, JSON.stringify(began));
+  const told = { ...short, native: { matmul_precision: 'auto' } } as const;
+  await assert.rejects(train(told, { out: place('earlier'), resume: true }), {
+    code: 'RESUME_CONFIG_CHANGED',
+    path: 'native.matmul_precision',
+  });
+  const { run } = await train({ ...short, max_steps: 3 }, { out: place('earlier'), resume: true });
+  assert.equal(run.step, 3);
+  assert.equal(resolved().native.matmul_precision, 'high');
+});
+
 test('a resumed run must not lack what the run began with', async () => {
   const sums = (taskset_config: Record<string, unknown>): ConfigInput => ({
     backend: 'builtin',

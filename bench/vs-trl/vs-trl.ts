@@ -101,12 +101,13 @@ export async function benchmarkVsTrl(): Promise<void> {
       const task = { ...given, dataset, longestPrompt: Math.max(...questions.map(length)) };
       const least = await leastBudget(task, endless);
       const systems: Record<string, () => Promise<Measurement>> = {
-        'gradus, float32 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'float32' }),
-        'gradus, int8 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'int8' }),
-        'gradus, int8 rollouts, rounded products': () =>
-          runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'medium' }),
+        'gradus, float32 rollouts': () =>
+          runOurs(task, endless, folder, { rollout_dtype: 'float32', matmul_precision: 'high' }),
+        'gradus, int8 rollouts': () =>
+          runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'high' }),
+        'gradus, nothing set': () => runOurs(task, endless, folder, {}),
         [`gradus, int8 rollouts, memory_budget ${least}`]: () =>
-          runOurs(task, endless, folder, { rollout_dtype: 'int8', memory_budget: least }),
+          runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'high', memory_budget: least }),
         ...Object.fromEntries(peers.map((peer) => [`TRL 1.16, ${peer.dtype}`, () => runTrl(task, peer)])),
       };
       const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;

@@ -581,5 +581,10 @@ export const uncompiled = { jitless: true } as const;
 
 export const configDefaults: Config = configSchema.parse({}, uncompiled);
 
+/** Defaults that were other values in earlier versions: runs that began with one go on with it. */
+export const earlierDefaults = { 'native.matmul_precision': 'high' } as const satisfies Readonly<
+  Record<string, unknown>
+>;
+
 /** One reward by name, with its weight and its own settings. */
 export type RewardConfig = Config['reward'][number];

@@ -188,7 +188,7 @@ export const sweep = z.strictObject({
 
 export const devices = ['cpu', 'webgpu'] as const;
 export const rolloutDtypes = ['auto', 'float32', 'bfloat16', 'int8', 'int4'] as const;
-export const matmulPrecisions = ['highest', 'high', 'medium'] as const;
+export const matmulPrecisions = ['auto', 'highest', 'high', 'medium'] as const;
 
 export const native = z.strictObject({
   device: z.enum(devices).default('cpu').describe('where sessions run'),
@@ -204,9 +204,9 @@ export const native = z.strictObject({
     ),
   matmul_precision: z
     .enum(matmulPrecisions)
-    .default('high')
+    .default('auto')
     .describe(
-      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our custom operators compute; medium: operands are rounded while training, to integers of 13 bits or, with AMX, to bfloat16, up to 3e-3, and with AVX-512 in the backward pass to 8 bits, up to 2e-2, for updates in half to three quarters of the time, where our custom operators compute',
+      'of float32 products, as PyTorch names it; auto: medium; highest: a relative error of 1e-6, the same on all machines; high: up to 4e-6, where our custom operators compute; medium: operands are rounded while training, to integers of 13 bits or, with AMX, to bfloat16, up to 3e-3, and with AVX-512 in the backward pass to 8 bits, up to 2e-2, for updates in half to three quarters of the time, where our custom operators compute',
     ),
   memory_budget: z
     .string()

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../common/shell-word.ts';
 import { call, option, resuming } from '../common/words.ts';
-import { type Config, configDefaults } from '../config/schema.ts';
+import { type Config, configDefaults, earlierDefaults } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { stepCount } from '../data/problems.ts';
 import { GradusError } from '../errors.ts';
@@ -102,10 +102,10 @@ function assertResumable(directory: string, config: Config): void {
       path: 'eval',
     });
   }
-  // A key that was not there when the run began, with an older version, had what is now its default.
+  // A key that was not there when the run began, with an older version, had what is now its default, or was then.
   const began = (path: readonly string[]) => {
     const value = valueAt(before, path);
-    return value === undefined ? valueAt(configDefaults, path) : value;
+    return value === undefined ? (valueAt(earlierDefaults, [dotted(path)]) ?? valueAt(configDefaults, path)) : value;
   };
   const differing = [...leafPaths(config), ...leafPaths(before)].filter(
     (path) =>

@@ -2,10 +2,13 @@
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { type Config, earlierDefaults } from '../config/schema.ts';
+import { valueAt, withValueAt } from '../config/values.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import { Goals } from '../goals/goals.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
+import { isConfigured, readResolvedConfig } from '../runs/read-run.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -39,7 +42,20 @@ export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: re
   const { resume = false, overwrite = false } = place;
   const goals = new Goals(loaded.config, require);
   assertOneRun(loaded.config);
-  return { ...loaded, reference, directory: resolve(reference), resume, overwrite, goals };
+  const directory = resolve(reference);
+  const config = resume ? asBegun(loaded, directory) : loaded.config;
+  return { ...loaded, config, reference, directory, resume, overwrite, goals };
+}
+
+/** The configuration with an earlier version's default where the run began with it, and nothing else was given. */
+function asBegun({ config, origins }: LoadedTraining, directory: string): Config {
+  if (!isConfigured(directory)) return config;
+  const before = readResolvedConfig(directory);
+  return Object.entries(earlierDefaults).reduce((given, [key, earlier]) => {
+    const path = key.split('.');
+    const began = valueAt(before, path) ?? earlier;
+    return origins[key] === 'default' && began === earlier ? (withValueAt(given, path, earlier) as Config) : given;
+  }, config);
 }
 
 /** Throws `CONFIG_CONFLICT` for a configuration of many runs. */

@@ -36,7 +36,9 @@ export function learnerOptions(parts: GraphParts): Omit<LearnerOptions, 'objecti
   const { options, architecture, frozen, layout } = parts;
   const trainsOutput = trainsOutputLayer(architecture, layout.entries);
   const customOperators = hasCustomOperators(options);
-  const packing = options.matmulPrecision === 'medium' ? ('each_run_rounded' as const) : ('each_run' as const);
+  const { matmulPrecision } = options;
+  const rounds = matmulPrecision === 'medium' || matmulPrecision === 'auto';
+  const packing = rounds ? ('each_run_rounded' as const) : ('each_run' as const);
   return {
     ...graphOptions(parts),
     architecture,

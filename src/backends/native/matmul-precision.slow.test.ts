@@ -29,7 +29,7 @@ describe('SmolLM2-135M', { skip }, () => {
   };
   for (const [name, options] of Object.entries(trained)) {
     test(`an update ${name}`, async (t) => {
-      const update = async (matmulPrecision: 'highest' | 'high' | 'medium') => {
+      const update = async (matmulPrecision: 'auto' | 'highest' | 'high' | 'medium') => {
         const model = await openModel({ modelPath, ...options, matmulPrecision });
         try {
           const { metrics, logprobs } = await model.update({ sequences }, { learningRate: 1e-3 });
@@ -43,6 +43,7 @@ describe('SmolLM2-135M', { skip }, () => {
       for (const [precision, least, most, mostOfNorms] of [
         ['high', 0, 1e-4, 1e-4],
         ['medium', 1e-3, 0.2, 0.02],
+        ['auto', 1e-3, 0.2, 0.02],
       ] as const) {
         const { logprobs, norm } = await update(precision);
         const difference = largestDifference(logprobs, highest.logprobs);

@@ -52,9 +52,9 @@ export interface NativeModelOptions {
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands while training, with a relative error of up to 3e-3, for faster updates. @default 'high'
+   * `medium` rounds operands while training, with a relative error of up to 3e-3, for faster updates; configurations call it `auto`. @default 'high'
    */
-  readonly matmulPrecision?: 'highest' | 'high' | 'medium';
+  readonly matmulPrecision?: (typeof matmulPrecisions)[number];
   /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
