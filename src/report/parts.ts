@@ -14,6 +14,7 @@ const tones: Readonly<Record<string, string>> = {
   interrupted: 'warn',
   improved: 'good',
   regressed: 'bad',
+  collapsed: 'bad',
   better: 'good',
   worse: 'bad',
   error: 'bad',

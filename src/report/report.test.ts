@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { html } from 'hono/html';
 import { addSteps, hostile, writeLiveRun, writeRecord } from '../../test/dashboard-runs.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { keepSecret } from '../common/redaction.ts';
@@ -35,7 +36,7 @@ describe('a page', () => {
     const { report, text } = await written([toy], 'toy.html');
     const [run] = report.runs;
     assert.deepEqual([report.format, report.bytes, report.runs.length], ['html', Buffer.byteLength(text), 1]);
-    assert.ok(text.includes(`>${run!.learning}</span>${run!.reason}</p>`));
+    assert.ok(text.includes(`>${run!.learning}</span>${await html`${run!.reason}`}</p>`));
     assert.deepEqual(report.charts.slice(0, 3), ['Reward', 'Held-out accuracy', 'Groups']);
     assert.equal(text.match(/<figure class="chart">/g)!.length, report.charts.length);
     const last = readEvaluations(toy).at(-1)!;
