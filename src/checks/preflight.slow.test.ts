@@ -253,7 +253,7 @@ test('learning rates at which little is learnt, or everything is forgotten, are 
   assert.deepEqual([await rate({ learning_rate: 1e-5 }), await rate({ learning_rate: 1e-6 })], ['ok', 'warning']);
   const { checks } = await report({ learning_rate: 1e-6, max_steps: 1 });
   const slow = checks.find(({ id }) => id === 'learning_rate')!;
-  assert.match(`${slow.detail} (${slow.hint})`, /so small a model: 1 step may show nothing \(set .* to 1e-3\)/);
+  assert.match(`${slow.detail} (${slow.hint})`, /so small a model: 1 step may show nothing \(set .* to 3e-4\)/);
   const ofManyWeights = async (learning_rate: number, changes: object = {}) => {
     const enlarged = (setup: Setup): Setup => {
       const { model } = setup;

@@ -27,7 +27,7 @@ const slowRates = {
   table: { what: 'a table of logits', below: 0.1, start: '0.5' },
   adapters: { what: 'adapters of a small model', below: 3e-5, start: '1e-4' },
   whole: { what: 'whole weights', below: 1e-7, start: '1e-5, or 1e-6 with billions of parameters' },
-  small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
+  small: { what: 'whole weights of so small a model', below: 1e-5, start: '3e-4' },
 };
 /** From this learning rate on, a large model that is trained in full forgets how to write within tens of steps: SmolLM2-135M fell from 0.56 to 0. */
 const FAST_RATE = 1e-4;
