@@ -109,8 +109,10 @@ function optionSchema(option: Option): Record<string, unknown> {
   const known = optionSchemas.get(option.parseArg as never);
   const item = known ?? { type: 'string', ...(argChoices && { enum: argChoices }) };
   const preset = presets[long] ?? (option.negate || isRepeatable(option) ? undefined : option.defaultValue);
+  const isFlag = { type: 'boolean' };
   return {
-    ...(option.required || option.optional ? item : { type: 'boolean' }),
+    // --eval alone, or --eval 7.
+    ...(option.optional ? { anyOf: [isFlag, item] } : option.required ? item : isFlag),
     ...(option.variadic && { type: 'array', items: item }),
     ...(typeof presets[long] === 'number' && { maximum: presets[long] }),
     ...(preset !== undefined && { default: preset }),

@@ -67,6 +67,9 @@ test('tools have the names, inputs and outputs of the commands', async () => {
     description: 'override a key of the configuration; the value is YAML (repeatable)',
   });
   assert.equal(train.annotations?.destructiveHint, true);
+  const { properties: ofWait } = tools.find(({ name }) => name === 'runs_wait')!.inputSchema;
+  // An option that stands alone or has a value.
+  assert.deepEqual((ofWait!.eval as { anyOf: object[] }).anyOf, [{ type: 'boolean' }, { type: 'integer', minimum: 1 }]);
   const outputsOf = (name: string) => {
     const { anyOf } = tools.find((tool) => tool.name === name)!.outputSchema as { anyOf?: { title: string }[] };
     return anyOf!.map(({ title }) => title);

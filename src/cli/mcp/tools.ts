@@ -65,12 +65,24 @@ function constantOf(schema: Readonly<Record<string, unknown>>, key: string): unk
   return properties?.[key]?.const;
 }
 
-/** A schema inside another one does not say its dialect. Nor does it describe its keys here, which the tool `schema` does: that would be most of a client's list. */
+/**
+ * A schema inside another one does not say its dialect, so it is written as those of all drafts are. Nor does it describe its keys here, which the tool `schema`
+ * does: that would be most of a client's list.
+ */
 function inShort(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(inShort);
   if (!isObject(schema)) return schema;
-  const kept = Object.entries(schema).filter(
+  const kept = Object.entries(withoutPrefix(schema)).filter(
     ([key, value]) => key !== '$schema' && !(key === 'description' && typeof value === 'string'),
   );
   return Object.fromEntries(kept.map(([key, value]) => [key, inShort(value)]));
+}
+
+/** To draft 7, which many clients know, `prefixItems` is nothing, and `items: false` beside it allows no item at all. */
+function withoutPrefix(schema: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { prefixItems, items: _, ...others } = schema;
+  if (!Array.isArray(prefixItems)) return schema;
+  const kinds = [...new Map(prefixItems.map((kind) => [JSON.stringify(kind), kind])).values()];
+  const items = kinds.length === 1 ? kinds[0] : { anyOf: kinds };
+  return { ...others, items, minItems: prefixItems.length, maxItems: prefixItems.length };
 }
