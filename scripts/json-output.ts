@@ -39,7 +39,7 @@ const briefly = `
 Whoever pays for every byte that is read adds \`--brief\` to any command, in place of \`--json\`: it keeps what is acted on next (the verdict, errors, what is wrong, paths, the best checkpoint,
 \`next\`, key numbers) and nothing that a poll has told before. An object in brief is a part of the whole one, with a schema of its own, such as
 \`train.result.brief/1\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path: nothing is cut without a word.
-Errors, and objects that are short anyway, stay as they are.
+Errors, and objects that are short anyway, stay as they are; an error whose only problem is itself has no \`problems\`.
 
 \`--fields\` keeps what it names, whole and exact, as a \`fields/1\`; \`of\` names the schema of the whole object. A field that no object of the command can have is an error before anything is run.
 

@@ -92,7 +92,7 @@ test('it sweeps with early stopping, picks, trains, is measured against the bar 
   assert.equal(asked.ok, true, JSON.stringify(asked));
   const measured = await wait<{ ok: boolean; result: { requirements: { met: boolean }[] } }>({
     run: 'final',
-    eval: true,
+    eval: 'true',
   });
   assert.ok(measured.result, JSON.stringify(measured));
   assert.deepEqual([measured.ok, measured.result.requirements.map(({ met }) => met)], [true, [true]]);

@@ -183,7 +183,7 @@ export const sweep = z.strictObject({
     .positive()
     .nullable()
     .default(null)
-    .describe('likewise: dollars, at the price of GRADUS_USD_PER_HOUR; null: no limit'),
+    .describe('ends the sweep likewise: dollars, at the price of GRADUS_USD_PER_HOUR; null: no limit'),
 });
 
 export const devices = ['cpu', 'webgpu'] as const;

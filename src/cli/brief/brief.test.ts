@@ -100,6 +100,19 @@ test('a failure keeps its error whole, and an object without a brief is printed 
     assert.equal(inBrief(object), object);
 });
 
+test('an only problem, which is the error again, is not told twice; several are', () => {
+  const problem = { code: 'CONFIG_INVALID', message: 'max_time: expected a duration', path: 'max_time' };
+  const failed = (problems: object[]) =>
+    inBrief({ ok: false, schema: 'error/1', command: 'train', error: { ...problem, problems }, exit_code: 2 });
+  const one = failed([problem]);
+  assertFollows(one);
+  assert.deepEqual((one as { error: object }).error, problem);
+  assert.deepEqual((failed([problem, problem]) as { error: object }).error, {
+    ...problem,
+    problems: [problem, problem],
+  });
+});
+
 test('fields are those that are named, whole and exact', async () => {
   const fields = async (text: string) => {
     const { ok, schema, of, command, ...kept } = (await onlyFields(text, 'runs wait', schemas))(waited) as {

@@ -2,17 +2,23 @@
 import type { z } from 'zod';
 import { nearestNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
+import type { DescribedError } from '../output.ts';
 import { briefName, briefs, envelope } from './briefs.ts';
 import { type Kept, parseFields } from './field-paths.ts';
 import { pick } from './pick.ts';
 
-/** Of --brief. Objects without a brief, such as errors, stay as they are. */
+/** Of --brief. Objects without a brief, such as errors, stay as they are, but for a list of one problem, which is the error again. */
 export function inBrief(result: object): object {
-  const { schema } = result as { readonly schema: string };
+  const { schema, error } = result as { readonly schema: string; readonly error?: DescribedError };
   const brief = briefs[schema];
-  if (!brief) return result;
-  const { value, notShown } = pick(result, brief.fields, { rounds: true });
+  const shown = error?.problems?.length === 1 ? { ...result, error: withoutProblems(error) } : result;
+  if (!brief) return shown;
+  const { value, notShown } = pick(shown, brief.fields, { rounds: true });
   return { ...value, schema: briefName(schema), ...told(notShown) };
+}
+
+function withoutProblems({ problems: _, ...error }: DescribedError): DescribedError {
+  return error;
 }
 
 /**

@@ -66,13 +66,20 @@ function words(option: Option, value: unknown): string[] {
   if (value === undefined || value === null) return [];
   const key = keyOf(option);
   const takesValue = option.required || option.optional;
-  if (!takesValue || (option.optional && typeof value === 'boolean')) {
-    if (typeof value !== 'boolean') throw wrong(key, 'true or false', value);
-    return value ? [option.long!] : [];
+  const asked = truthOf(value);
+  if (!takesValue || (option.optional && asked !== undefined)) {
+    if (asked === undefined) throw wrong(key, 'true or false', value);
+    return asked ? [option.long!] : [];
   }
   const list = listOf(key, value);
   // An option with one value takes a list as 1,4,8.
   return isRepeatable(option) ? list.map((item) => `${option.long}=${item}`) : [`${option.long}=${list.join(',')}`];
+}
+
+/** Some clients write what people typed as texts. */
+function truthOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return value === 'true' ? true : value === 'false' ? false : undefined;
 }
 
 function listOf(key: string, value: unknown): string[] {
