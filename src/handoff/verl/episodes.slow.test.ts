@@ -90,7 +90,8 @@ test('a folder holds our agent loop and sampler, and verl is told of both', asyn
   assert.deepEqual(
     [JSON.parse(kept), place],
     [
-      { question: '0+1=', answer: '1' },
+      // The first that is not held out.
+      { question: '3+1=', answer: '4' },
       { index: 0, split: 'train' },
     ],
   );
