@@ -19,7 +19,7 @@ backendContract({
     const served = {
       model,
       chat_template: 'none',
-      native: { rollout_dtype: 'float32' },
+      native: { rollout_dtype: 'float32', matmul_precision: 'highest' },
       taskset: 'arithmetic',
       reward_fn: 'exact_match',
     } as const;

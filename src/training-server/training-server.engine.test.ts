@@ -33,7 +33,7 @@ before(async () => {
   const model = writeServedModel(join(folder, 'served'));
   const weights = join(folder, 'weights');
   // Samplers round weights by default, which PyTorch does not.
-  const native = { rollout_dtype: 'float32' } as const;
+  const native = { rollout_dtype: 'float32', matmul_precision: 'highest' } as const;
   const config = { model, chat_template: 'none', native, taskset: 'arithmetic', reward_fn: 'exact_match' };
   server = await serveTraining(config, { port: 0, weights, maxModels: 64 });
   const args = [join(root, 'python/tinker-sdk/exercise.py'), server.url, model, weights];
