@@ -19,7 +19,7 @@ import type { EvaluationOptions } from './evaluation-options.ts';
  *   the samples
  * - `eval/frac_same_answer`: the fraction of different problems that get the most frequent greedy answer; absent where there are fewer than 10
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
- * - `constant`: what always giving the same answer would get; absent where there is one problem alone, to which the same answer may well be right
+ * - `constant`: what always giving the same answer would get; absent where it is right for all problems
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * A completion that the first reward could not judge is not correct: accuracy and pass@k count all that were asked, and `judged` how many could be
@@ -62,9 +62,8 @@ export async function evaluatePolicy(
   // Rewards and environments log under names of their choice, which must not replace an estimate.
   const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
   const sameAnswer = sameAnswerFraction(problems, greedy);
-  const differ = new Set(problems.map((example) => JSON.stringify(example))).size > 1;
   const completions = greedy.map((group, i) => [...group, ...sampled[i]!]);
-  const constant = differ ? constantAnswer(problems, options.decisive, completions) : undefined;
+  const constant = constantAnswer(problems, options.decisive, completions);
   const others = logged.filter(([name]) => !(name in estimates) && name !== SAME_ANSWER);
   return {
     step,

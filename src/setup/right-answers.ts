@@ -46,7 +46,7 @@ const RIGHT_FRACTION = 0.95;
 
 /**
  * The answer that is right for the most problems, and for which: what a policy gets without reading them. Undefined if the first reward is not known to compare with the
- * answer of the row, or has none.
+ * answer of the row, or has none, and if one answer is right for all: then it is what there is to learn.
  * @param completions of each problem
  */
 export function constantAnswer(
@@ -70,6 +70,7 @@ export function constantAnswer(
   }
   const groups = [...Map.groupBy(known, ({ answer }) => answer)];
   const [answer, rows] = groups.reduce((most, next) => (next[1].length > most[1].length ? next : most));
+  if (rows.length === problems.length) return undefined;
   return {
     answer: shortened(answer, LONGEST_SHOWN),
     accuracy: rows.length / problems.length,
