@@ -213,11 +213,6 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs note tiny short', 0, 'runs.note.result/1'],
     ['runs note nothing short', 2, 'error/1'],
   ],
-  'runs rm': [
-    ['runs rm profiled', 2, 'error/1'],
-    ['runs rm profiled --yes', 0, 'runs.rm.result/1'],
-    ['runs rm busy --yes', 2, 'error/1'],
-  ],
   'runs wait': [
     ['train tiny.yaml --name behind --detach', 0, 'train.detached/1'],
     ['runs wait behind --timeout 60', 0, 'runs.wait.result/1'],
@@ -238,6 +233,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs stop tiny', 0, 'runs.stop.result/1'],
     ['runs stop nothing', 2, 'error/1'],
     ['runs stop sweeps/dead', 0, 'sweep.stopped/1'],
+  ],
+  'runs rm': [
+    ['runs rm profiled', 2, 'error/1'],
+    ['runs rm profiled --yes', 0, 'runs.rm.result/1'],
+    ['runs rm busy --yes', 2, 'error/1'],
     ['runs rm sweeps/dead --yes', 0, 'runs.rm.result/1'],
   ],
   'runs snapshot': [
