@@ -80,6 +80,7 @@ export class MetricNames {
   readonly #rewards: readonly string[] | undefined;
   readonly #steps: readonly string[];
   readonly #userCode: readonly string[];
+  readonly #hasEnvironment: boolean;
 
   constructor(config: Config) {
     const configs = stagesOf(config).map((stage) => stage.config);
@@ -88,6 +89,7 @@ export class MetricNames {
     this.#rewards = namesOfRewards(configs);
     this.#steps = stepNames.filter((name) => name !== 'kl' || hasKl);
     this.#userCode = configs.flatMap(userCodeOf);
+    this.#hasEnvironment = configs.some(({ environment }) => environment !== null);
   }
 
   /** Throws `METRIC_UNKNOWN` for a metric that no run with the configuration can have. */
@@ -119,9 +121,16 @@ export class MetricNames {
       refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
     }
     if (metric === 'kl') refuse('the run does not measure kl, since beta is 0', 'set log_kl: true');
-    if (openNames.test(metric) && !isSlip(metric, names, rewards)) return;
+    if (openNames.test(metric) && !isSlip(metric, names, rewards) && !this.#isUnheardOf(metric)) return;
     if (this.#userCode.some((code) => mentions(code, metric)) && nearest(metric, names) === undefined) return;
     throw unknownMetric(metric, names, by);
+  }
+
+  /** Whether nothing here logs a metric of evaluations: those that rewards of ours log have two parts. */
+  #isUnheardOf(metric: string): boolean {
+    return (
+      /^eval\/[^/]*$/.test(metric) && !this.#hasEnvironment && !this.#userCode.some((code) => mentions(code, metric))
+    );
   }
 }
 

@@ -37,6 +37,11 @@ test('a metric that no run can have is refused before training', () => {
     assert.throws(() => assertKnown(text, { eval: null, reward_fn: 'mine.ts' }), { hint: /set eval/ }, text);
   }
   assertKnown('mean_reward>0', { eval: null });
+  for (const text of ['eval/f1>0', 'eval/exact_match_rate>0', 'eval/perplexity<9', 'eval/>0']) {
+    assert.throws(() => assertKnown(text), { code: 'METRIC_UNKNOWN' }, text);
+    assertKnown(text, { environment: 'game.ts' });
+  }
+  assertKnown('eval/backtracks>0', { reward_fn: 'mine.ts' });
   // A reward function of the user's may log this metric.
   assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
   assert.throws(() => assertKnown('final_sucess_rate>0', { reward_fn: 'mine.ts' }), { code: 'METRIC_UNKNOWN' });

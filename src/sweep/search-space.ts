@@ -24,8 +24,8 @@ export interface LoadedTrial extends Trial {
   readonly loaded: LoadedConfig;
 }
 
-/** More runs than these are a slip: nobody waits for them. */
-const MOST_TRIALS = 10_000;
+/** More runs than these, of all seeds together, are a slip: nobody waits for them. */
+const MOST_RUNS = 10_000;
 
 /** Draws after which no new combination is expected. */
 const MOST_DRAWS = 100;
@@ -55,6 +55,8 @@ const fixed: Readonly<Record<string, string>> = {
 export function trialsOf(file: string, settings: readonly string[], sweep: SweepSettings, seed: number): LoadedTrial[] {
   assertVariable(sweep);
   const combinations = sweep.trials === null ? allOf(sweep) : drawnFrom(sweep, sweep.trials, seed);
+  const runs = combinations.length * sweep.seeds;
+  if (runs > MOST_RUNS) throw tooMany(runs, 'runs', 'sweep.seeds: 3', 'seeds');
   const trials = combinations.map((values, i) => {
     const loaded = openConfigFile(file, [...settings, ...settingTexts(values), 'sweep=null']);
     new Goals(loaded.config);
@@ -122,7 +124,7 @@ function assertVariable({ over, method, trials }: SweepSettings): void {
 function allOf({ over }: SweepSettings): Trial['settings'][] {
   const counts = Object.values(over).map((values) => (Array.isArray(values) ? values.length : 0));
   const count = counts.reduce((product, each) => product * each, 1);
-  if (count > MOST_TRIALS) throw tooMany(count);
+  if (count > MOST_RUNS) throw tooManyTrials(count);
   return Object.entries(over).reduce<Trial['settings'][]>(
     (combinations, [key, values]) =>
       combinations.flatMap((settings) => (values as unknown[]).map((value) => ({ ...settings, [key]: value }))),
@@ -132,12 +134,12 @@ function allOf({ over }: SweepSettings): Trial['settings'][] {
 
 /** Different combinations; all of them, in an order that the seed decides, where there are no more. */
 function drawnFrom(sweep: SweepSettings, trials: number, seed: number): Trial['settings'][] {
-  if (trials > MOST_TRIALS) throw tooMany(trials);
+  if (trials > MOST_RUNS) throw tooManyTrials(trials);
   const { over } = sweep;
   const lists = Object.values(over).filter((values) => Array.isArray(values));
   const isCountable = lists.length === Object.keys(over).length;
   const count = lists.reduce((product, { length }) => product * length, 1);
-  if (isCountable && count <= MOST_TRIALS) return shuffled(allOf(sweep), streamSeed(seed, 'sweep')).slice(0, trials);
+  if (isCountable && count <= MOST_RUNS) return shuffled(allOf(sweep), streamSeed(seed, 'sweep')).slice(0, trials);
   const drawn: Trial['settings'][] = [];
   for (let i = 0; drawn.length < trials && i < MOST_DRAWS * trials; i++) {
     const { uniform, integer } = randomStream(streamSeed(seed, 'sweep', i));
@@ -163,11 +165,15 @@ function between(key: string, { min, max, scale, integer: asked }: Range, positi
   return Math.min(max, Math.max(min, rounded));
 }
 
-function tooMany(count: number): GradusError {
+function tooManyTrials(count: number): GradusError {
+  return tooMany(count, 'trials', option('trials', '50'), 'over');
+}
+
+function tooMany(count: number, what: string, fewer: string, path: string): GradusError {
   return invalid(
-    `${count} trials are more than the ${MOST_TRIALS} that a sweep has at most`,
-    `draw some of them: ${option('trials', '50')}`,
-    'over',
+    `${count} ${what} are more than the ${MOST_RUNS} that a sweep has at most`,
+    `ask for fewer: ${fewer}`,
+    path,
   );
 }
 
