@@ -65,3 +65,16 @@ test('elsewhere a refusal is told at once', (t) => {
   Object.defineProperty(process, 'platform', { value: 'linux', configurable: true });
   assert.throws(() => replaceFile(file, 'new'), { code: 'EPERM' });
 });
+
+test('a fault of the file beside it is told of the file that was asked for', () => {
+  const folder = temporaryFolder('replace');
+  fs.mkdirSync(join(folder, 'taken'));
+  for (const name of ['none/report.html', 'taken']) {
+    const path = join(folder, name);
+    assert.throws(
+      () => replaceFile(path, 'new'),
+      (error: NodeJS.ErrnoException) => error.path === path && !error.message.includes('.tmp'),
+    );
+  }
+  assert.deepEqual(fs.readdirSync(folder), ['taken']);
+});

@@ -20,8 +20,17 @@ export function replaceFile(path: string, pieces: string | Iterable<string>): vo
     renameOver(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw error;
+    throw saidOf(path, temporary, error);
   }
+}
+
+/** A fault of the temporary file is one of the file that was asked for, the only one that a person knows. */
+function saidOf(path: string, temporary: string, error: unknown): unknown {
+  if (error instanceof Error && 'path' in error && error.path === temporary) {
+    error.message = error.message.replaceAll(temporary, path);
+    error.path = path;
+  }
+  return error;
 }
 
 /** Milliseconds for which a name may be taken on Windows, and between two tries. */
