@@ -60,7 +60,7 @@ const rows = {
   'sweep.status/1': `sweep{status,error},result{metric,${SWEPT}},next`,
   'sweep.stopped/1': 'sweep{dir,status,error},asked',
   'train.plan/1':
-    'model,parameters,problems,run,steps,per_step,memory{estimate,available,fits},time,spend,rental{gpu,hours,usd,usd_at_most,uploads},would_run',
+    'model,parameters,problems,run,steps,per_step,memory{estimate,available,fits},time,spend,rental{gpu,hours,usd,usd_at_most,uploads},would_run,note',
   'train.result/1': `run{dir,status,step},${TRAINED}`,
 } as const satisfies Readonly<Record<string, string>>;
 
