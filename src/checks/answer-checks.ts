@@ -6,8 +6,8 @@ import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 import { type Check, failed, passed, share } from './checks.ts';
 
 /**
- * Counts empty and blank answers, against which an empty completion may be right. A reward that does not apply has null for an answer, or an empty list. Where no
- * reward is known to compare with answers, a user's function may make sense of an empty one.
+ * Counts empty and blank answers, against which an empty completion may be right. A reward that does not apply has null for an answer, or an empty list, but not in
+ * all rows. Where no reward is known to compare with answers, a user's function may make sense of an empty one, or of none.
  */
 export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly OpenReward[], config: Config): Check[] {
   if (config.taskset !== null) return [];
@@ -18,6 +18,9 @@ export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly Op
     .filter((column) => rows.some((row) => Object.hasOwn(row, column)))
     .map((column) => {
       const id = `answer_empty/${column}`;
+      if (comparing.length > 0 && rows.every((row) => isMissing(row[column]))) {
+        return failed(id, 'error', 'no row has a right answer, so that nothing can be scored', 'correct answer_column');
+      }
       const empty = rows.filter((row) => isBlank(row[column])).length;
       if (empty === 0) return passed(id, 'no right answer is empty');
       const isError = comparing.length > 0 && empty / rows.length > config.max_error_fraction;
@@ -31,6 +34,10 @@ export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly Op
 function isBlank(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isBlank);
   return typeof value === 'string' && value.trim() === '';
+}
+
+function isMissing(value: unknown): boolean {
+  return value === null || value === undefined || (Array.isArray(value) && value.every(isMissing));
 }
 
 /** With at least this fraction of equal answers, a model does well without reading the question. */

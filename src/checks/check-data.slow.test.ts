@@ -81,6 +81,14 @@ test('many empty or blank answers are an error, even where they score 1; a few a
   assert.equal(none.level, 'ok');
 });
 
+test('an answer column without any answer is an error, with which nothing would be scored', async () => {
+  for (const answer of [null, [], [null]]) {
+    const rows = [1, 2, 3].map((number) => ({ question: `${number}+1=`, answer }));
+    const { level, detail } = await found('answer_empty/answer', rows, { reward: 'exact_match' });
+    assert.deepEqual([level, detail], ['error', 'no row has a right answer, so that nothing can be scored']);
+  }
+});
+
 test('repeated prompts are a warning; those of a task set are expected', async () => {
   const repeated = await found('prompt_duplicates', [...sums, sum(1, 2)]);
   assert.deepEqual([repeated.level, repeated.detail], ['warning', '1 of 5 (20 %) training prompts occur before']);
