@@ -256,6 +256,9 @@ describe('usage', () => {
     train: /missing required argument/,
     'train x.yaml --overwite': /unknown option '--overwite'/,
     'eval x --n none': /--n/,
+    'env check x.ts:x --n 0': /--n.*above 0/,
+    'env serve x.ts:x --max-sessions many': /--max-sessions.*above 0/,
+    'env serve': /no environment/,
     'help nothing': /no help on nothing/,
     'train x.yaml --set seed': /KEY=VALUE/,
   };

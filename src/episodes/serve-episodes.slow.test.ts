@@ -271,3 +271,18 @@ test('what it cannot play is refused, and so are lines that it does not understa
     );
   }
 });
+
+test('an id that is being played is refused, and the episode ends', { timeout: 20_000 }, async () => {
+  const server = await serveEpisodes(configOf('./envs.ts:guess'));
+  const lines = new PassThrough({ objectMode: true });
+  const told: ServerLine[] = [];
+  const play = JSON.stringify({ type: 'play', id: 'a', row: rows[0], seed: 0 });
+  lines.write(play);
+  lines.write(play);
+  const ended = server.answer(lines, (line) => told.push(line));
+  await assert.rejects(ended, { code: 'QUESTION_INVALID', message: /"a" is being played already/ });
+  assert.deepEqual(
+    told.flatMap((line) => (line.schema === 'episodes.episode/1' ? [[line.id, line.stop_reason]] : [])),
+    [['a', 'cancelled']],
+  );
+});

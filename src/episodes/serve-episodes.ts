@@ -122,12 +122,18 @@ class Playing {
     this.#most = most;
   }
 
+  /** Throws `QUESTION_INVALID` for an id that is being played: neither episode could be told from the other, or cancelled. */
   begin(id: PlayLine['id'], play: (signal: AbortSignal) => Promise<void>): void {
+    if (this.#aborts.has(id)) {
+      throw new GradusError('QUESTION_INVALID', `episode ${JSON.stringify(id)} is being played already`, {
+        hint: 'give each episode an id of its own',
+      });
+    }
     const abort = new AbortController();
     this.#aborts.set(id, abort);
     const begun = this.#place(() => play(abort.signal)).finally(() => {
       this.#begun.delete(begun);
-      if (this.#aborts.get(id) === abort) this.#aborts.delete(id);
+      this.#aborts.delete(id);
     });
     this.#begun.add(begun);
   }

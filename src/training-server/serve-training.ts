@@ -1,8 +1,9 @@
 // Serves Tinker's API over the native engine: LoRA models that clients train and sample from, over one base model.
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { basename, isAbsolute, resolve } from 'node:path';
 import { openLoraServer } from '../backends/native/native-backend.ts';
 import type { ConfigInput } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { modelAlone } from '../evaluation/model-alone.ts';
 import { findSubject } from '../evaluation/open-subject.ts';
 import { assertKeyCanBeSent } from '../http/api-key.ts';
@@ -34,7 +35,8 @@ export interface TrainingServing extends Listening {
 }
 
 /**
- * Opens the base model and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `API_KEY_INVALID`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the errors of opening a model.
+ * Opens the base model and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `API_KEY_INVALID`, `PATH_NOT_USABLE`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the
+ * errors of opening a model.
  * @param subject a config file, a configuration, or a model's folder or .gguf file. Of a configuration, `model` and `native` count.
  */
 export async function serveTraining(
@@ -54,9 +56,10 @@ export async function serveTraining(
       },
     );
   }
+  const weights = resolve(options.weights ?? 'tinker-weights');
+  makeFolder(weights);
   const { engine, text, modelPath } = await openLoraServer(config, options.signal);
   const isLocal = config.model!.startsWith('.') || isAbsolute(config.model!);
-  const weights = resolve(options.weights ?? 'tinker-weights');
   const name = options.name ?? (isLocal ? basename(modelPath, '.gguf') : config.model!);
   const server = new TrainingServer({
     engine,
@@ -81,5 +84,19 @@ export async function serveTraining(
   } catch (error) {
     await server.close();
     throw error;
+  }
+}
+
+/** Throws `PATH_NOT_USABLE` now rather than when a client has trained, and saves. */
+function makeFolder(weights: string): void {
+  try {
+    mkdirSync(weights, { recursive: true });
+    accessSync(weights, constants.W_OK);
+  } catch (error) {
+    throw new GradusError('PATH_NOT_USABLE', `weights cannot be saved in ${weights}: ${messageOf(error)}`, {
+      hint: 'choose another folder for them',
+      path: 'weights',
+      cause: error,
+    });
   }
 }

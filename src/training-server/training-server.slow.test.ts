@@ -1,5 +1,6 @@
 // The server over HTTP: wrong, hostile and repeated requests, keys, results that are fetched late, restarts.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -287,6 +288,14 @@ test('saved weights outlive the server', async () => {
     assert.deepEqual(after.metrics, before.metrics);
   } finally {
     await second.close();
+  }
+});
+
+test('a folder that cannot hold weights is refused before anything is trained', async () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  for (const weights of [file, join(file, 'below')]) {
+    await assert.rejects(open({ weights }), { code: 'PATH_NOT_USABLE', message: new RegExp(file) });
   }
 });
 

@@ -6,7 +6,7 @@ import type { PlayerReport } from '../../checks/player-report.ts';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import type { ServeEnvironmentOptions } from '../../openenv/serve-environment.ts';
-import { collect, portNumber } from '../arguments.ts';
+import { collect, portNumber, positiveInteger } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -47,7 +47,7 @@ export function envCommand(cli: Cli): Command {
   const env = new Command('env').description('work with environments: multi-turn tasks');
   withEnvironment(env.command('check'))
     .description('play an environment without a model: with right and empty answers, random text, malformed tool calls')
-    .option('--n <rows>', 'number of problems to play', Number, 16)
+    .option('--n <rows>', 'number of problems to play', positiveInteger, 16)
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
@@ -55,7 +55,7 @@ export function envCommand(cli: Cli): Command {
     .description('let trainers that speak OpenEnv’s protocol play an environment')
     .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
     .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8001)', portNumber)
-    .option('--max-sessions <count>', 'how many sessions may be open at once (default: 64)', Number)
+    .option('--max-sessions <count>', 'how many sessions may be open at once (default: 64)', positiveInteger)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
     .addHelpText('before', SERVE_EXAMPLES)
     .action(cli.action((reference: string | undefined, flags: ServeFlags) => runServer(cli, reference, flags)));

@@ -1,12 +1,12 @@
 // The configuration for checking an environment: from a file, or made from the environment's reference and settings.
 import { resolve } from 'node:path';
-import { call, option } from '../../common/words.ts';
+import { option } from '../../common/words.ts';
 import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
 import { namesNoFile } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 
-/** What `gradus env check` is given. */
+/** What `gradus env check` and `gradus env serve` are given. */
 export interface EnvironmentArguments {
   /** `FILE:NAME`. @default the environment of the configuration */
   readonly reference?: string;
@@ -29,12 +29,12 @@ export function environmentConfig({ reference, config, settings = [], dataset }:
     const loaded = loadConfigFile(config, [...settings, ...changes]).config;
     if (loaded.environment !== null) return loaded;
     throw new GradusError('USAGE', `${config} names no environment`, {
-      hint: `give one: ${call('checkEnvironment', 'FILE:NAME')}`,
+      hint: 'give one as FILE:NAME',
     });
   }
   if (reference === undefined) {
-    throw new GradusError('USAGE', 'there is no environment to check', {
-      hint: `${call('checkEnvironment', 'FILE:NAME')}, or ${option('config', 'CONFIG')} with a configuration that names one`,
+    throw new GradusError('USAGE', 'no environment is named', {
+      hint: `give FILE:NAME, or ${option('config', 'CONFIG')} with a configuration that names one`,
     });
   }
   const given = config !== undefined && { environment_config: parseSettings(config) };
