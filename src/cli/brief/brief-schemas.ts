@@ -41,7 +41,7 @@ export function schemasOf(command: string, published: Readonly<Record<string, z.
   });
 }
 
-/** A field that is not there, and the names that are. */
+/** A field that is not there, and the names that are, with the paths to fields of that name further inside. */
 interface UnknownField {
   readonly path: string;
   readonly name: string;
@@ -102,9 +102,26 @@ function keptOfObject(whole: z.ZodObject, fields: ReadonlyMap<string, Kept>, pat
   let pattern: z.ZodType | undefined;
   for (const [name, kept] of fields) {
     if (!others) {
-      if (!names.some((key) => matches(name, key))) unknown.push({ path: path + name, name, names });
+      if (!names.some((key) => matches(name, key)))
+        unknown.push({ path: path + name, name, names: [...names, ...pathsTo(whole, name)] });
     } else if (name.includes('*')) pattern = left(others, kept, name);
     else if (!(name in shape)) shape[name] = z.exactOptional(left(others, kept, name));
   }
   return { schema: pattern ? z.object(shape).catchall(pattern) : z.strictObject(shape), unknown };
+}
+
+/** The paths to fields with a name that are further inside than the first level. */
+function pathsTo(whole: z.ZodObject, name: string): string[] {
+  return Object.entries(whole.shape).flatMap(([key, value]) => {
+    const inner = unwrapped(value as z.ZodType);
+    if (!(inner instanceof z.ZodObject)) return [];
+    const here = name in inner.shape ? [name] : [];
+    return [...here, ...pathsTo(inner, name)].map((path) => `${key}.${path}`);
+  });
+}
+
+function unwrapped(whole: z.ZodType): z.ZodType {
+  if (whole instanceof z.ZodArray) return unwrapped(whole.element as z.ZodType);
+  const isWrapper = [z.ZodExactOptional, z.ZodOptional, z.ZodNullable].some((kind) => whole instanceof kind);
+  return isWrapper ? unwrapped((whole as z.ZodOptional<z.ZodType>).unwrap()) : whole;
 }

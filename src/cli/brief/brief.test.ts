@@ -168,6 +168,9 @@ test('fields that cannot be read, and those that nothing has, are refused with w
   await refused('run.status.code', /no field run\.status\.code/);
   await refused('table.rnk', /no field table\.rnk .*did you mean "rank"/, 'sweep');
   await refused('x*', /no field x\*/);
+  await refused('status', /run\.status/, 'runs show');
+  await refused('ended_by', /nearest are run\.ended_by,/, 'runs show');
+  await refused('evls', /did you mean "evals"/, 'runs show');
 });
 
 test('every brief keeps fields that its object has, and says so in a schema of its own', () => {

@@ -39,8 +39,9 @@ export async function onlyFields(
     const unknown = schemas.map((schema) => unknownField(schema, leaf));
     const [first] = unknown.toSorted((a, b) => (b?.path.length ?? 0) - (a?.path.length ?? 0));
     if (!first || unknown.includes(undefined)) continue;
+    const names = new Set(unknown.flatMap((each) => (each?.path === first.path ? each.names : [])));
     throw new GradusError('FIELDS_INVALID', `--fields: there is no field ${first.path}`, {
-      hint: nearestNames(first.name, first.names),
+      hint: nearestNames(first.name, [...names]),
       path: '--fields',
     });
   }
