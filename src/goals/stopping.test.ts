@@ -103,6 +103,13 @@ test('time, tokens and money', () => {
   process.env.GRADUS_USD_PER_HOUR = '3.6';
   assert.equal(reached({ max_cost: 1 }, 999), undefined);
   assert.equal(reached({ max_cost: 1 }, 1000), 'max_cost');
+  for (const price of ['$3.60', '0', '-1', '3,6']) {
+    process.env.GRADUS_USD_PER_HOUR = price;
+    assert.throws(
+      () => new Goals(configWith({ max_cost: 1 })),
+      (error: Error) => error.message.includes(`"${price}"`),
+    );
+  }
   delete process.env.GRADUS_USD_PER_HOUR;
 });
 

@@ -49,7 +49,11 @@ export function assertStoppable(
 /** Throws `CONFIG_UNSUPPORTED` for a limit of money where the price of this machine is not known. */
 export function assertPriced(limit: number | null, path: string, more = ''): void {
   if (limit === null || priceOfHour() !== undefined) return;
-  throw new GradusError('CONFIG_UNSUPPORTED', `${path}: nobody has told what an hour of this machine costs`, {
+  const told = process.env[PRICE_VARIABLE];
+  const fault = told
+    ? `${PRICE_VARIABLE} is ${JSON.stringify(told)}, and no number of dollars above 0`
+    : 'nobody has told what an hour of this machine costs';
+  throw new GradusError('CONFIG_UNSUPPORTED', `${path}: ${fault}`, {
     hint: `set ${PRICE_VARIABLE} to its price in dollars, or max_time${more}`,
     path,
   });
