@@ -114,3 +114,7 @@ test('a sweep’s name is that of a folder, as a run’s is', () => {
   }
   assert.match(planSweep(file, { settings, name: 'a b' }).directory, /sweeps.a b$/);
 });
+
+test('a sweep of flags is resumed with the same flags, as the hint says', () => {
+  assert.throws(() => planSweep(file, { resume: true }), { code: 'SWEEP_INVALID', hint: /^give over .*began with/ });
+});

@@ -86,7 +86,9 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   if (sweep === null) {
     throw invalid(
       'the configuration says nothing to try',
-      `give ${option('over', 'learning_rate=1e-5,5e-5')}, or a section sweep`,
+      options.resume
+        ? `give ${option('over')} and what else the sweep began with, which is not read from its folder`
+        : `give ${option('over', 'learning_rate=1e-5,5e-5')}, or a section sweep`,
       'sweep',
     );
   }
