@@ -12,7 +12,7 @@ import { keepMachineSecrets } from './machine-secrets.ts';
 import { type PresetName, presetNames } from './preset-names.ts';
 import { merged, presetValues } from './presets.ts';
 import { faultsAcrossKeys, withoutUnknown, withProblems } from './problems.ts';
-import { placedPrograms, withPrograms } from './program-environments.ts';
+import { placedPrograms, programSettings, withPrograms } from './program-environments.ts';
 import { namesNoFile, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
@@ -77,12 +77,13 @@ export function loadConfigObject(
 
 function resolveConfig(
   written: ConfigText,
-  settings: readonly Setting[],
+  asked: readonly Setting[],
   name: string,
   folder: string,
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const source = withPrograms(written);
+  const settings = asked.flatMap(programSettings);
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
   keepMachineSecrets();
   // A setting inside an odd value would turn it into a plain one, so each part is checked as well.

@@ -34,3 +34,16 @@ test('a stage may have a command of its own', () => {
     ['command', { command: ['a'], folder: '/project' }],
   );
 });
+
+test('a setting may name a command, and further settings change it', () => {
+  const set = (...settings: string[]) =>
+    loadConfigObject({ ...common, environment: 'a.ts', environment_config: { old: 1 } } as never, settings, '/project')
+      .config;
+  const { environment, environment_config } = set(
+    'environment={command: [./agent], scores: [right]}',
+    'environment_config.folder=b',
+  );
+  assert.equal(environment, 'command');
+  assert.deepEqual(environment_config, { command: ['./agent'], scores: ['right'], folder: '/project/b' });
+  assert.equal(set('environment=b.ts').environment, '/project/b.ts');
+});

@@ -21,6 +21,20 @@ function withProgram(part: unknown): unknown {
   return isProgram ? { ...(part as object), environment: COMMAND, environment_config: settings } : part;
 }
 
+/** A setting that is laid over a configuration. */
+interface Setting {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** A setting that names a program, as settings of what `withPrograms` makes of it. */
+export function programSettings(setting: Setting): Setting[] {
+  const { path, value } = setting;
+  if (path.at(-1) !== 'environment') return [setting];
+  const parts = Object.entries(withProgram({ environment: value }) as object);
+  return parts.map(([key, part]) => ({ path: [...path.slice(0, -1), key], value: part }));
+}
+
 /** The settings of environments, in which programs have the folder in which they run. */
 export function placedPrograms(
   { environment, environment_config: settings = {} }: Partial<Config>,

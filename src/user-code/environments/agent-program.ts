@@ -1,5 +1,6 @@
 // Runs a program that plays one episode: what it is given, what it may take, and what it leaves behind.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { AgentTask } from '../../agent.ts';
 import { redacted } from '../../common/redaction.ts';
 import { GradusError, isObject, messageOf, shortened } from '../../errors.ts';
@@ -118,8 +119,10 @@ function failed({ command }: AgentProgram, code: number | null, by: string | nul
   return new Error(end === '' ? message : `${message}: ${redacted(end)}`);
 }
 
-function notStarted({ command }: AgentProgram, cause: Error): GradusError {
-  return new GradusError('PROGRAM_FAILED', `${command[0]} does not start: ${messageOf(cause)}`, {
+function notStarted({ command, folder }: AgentProgram, cause: Error): GradusError {
+  // Node blames the shell for a folder that is missing.
+  const why = existsSync(folder) ? messageOf(cause) : `there is no folder ${folder}`;
+  return new GradusError('PROGRAM_FAILED', `${command[0]} does not start: ${why}`, {
     cause,
     kind: 'failed',
   });

@@ -73,6 +73,8 @@ test('it runs in the folder of the configuration, or another', async () => {
   assert.deepEqual(trajectory.result, { text: 'here' });
   const elsewhere = await play(shell(`${CALL}; pwd`), { folder: '..' });
   assert.deepEqual(elsewhere.trajectory.result, { text: join(folder, '..') });
+  const nowhere = await play(shell(CALL), { folder: 'missing' });
+  assert.equal(nowhere.trajectory.error?.message, `sh does not start: there is no folder ${join(folder, 'missing')}`);
 });
 
 const failures: Readonly<Record<string, readonly [command: readonly string[], message: RegExp]>> = {
