@@ -37,9 +37,9 @@ test('from the packages of a project, commands in results, errors and texts begi
   const { next } = JSON.parse(run('init', 'task', '--json').stdout);
   assert.ok(next.includes('npx gradus train grpo.yaml --json'), String(next));
   assert.match(run('init', 'other').stdout, /^next: npx gradus train grpo\.yaml$/m);
-  const missing = run('env', 'check', '--json');
-  assert.match(JSON.parse(missing.stdout).error.hint, /^npx gradus env check/);
-  assert.match(missing.stderr, /\(npx gradus env check/);
+  const missing = run('train', 'nothing.yaml', '--json');
+  assert.match(JSON.parse(missing.stdout).error.hint, /; npx gradus init/);
+  assert.match(missing.stderr, /; npx gradus init/);
   assert.match(run('train', '--help').stdout, /^ {2}npx gradus train grpo\.yaml$/m);
 });
 
