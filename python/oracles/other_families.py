@@ -1,5 +1,5 @@
-# Writes small random models of families that Gradus has no graphs for: partly rotated heads, fused projections, a mixture of experts, recurrent
-# layers. Their weights are large enough that every token and its place matter.
+# Writes small random models of families that Gradus has no graphs for: partly rotated heads, a mixture of experts.
+# Their weights are large enough that every token and its place matter.
 #
 # Usage: other_families.py OUT VOCABULARY_SIZE. Each folder of OUT is a model without a tokenizer.
 import sys
@@ -23,7 +23,6 @@ SIZES = {
 }
 FAMILIES = {
     "stablelm": {},
-    "phi3": {},
     "qwen3_moe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "head_dim": 8},
 }
 

@@ -72,6 +72,7 @@ test('episodes are played at once, and a process that ends is replaced', { skip 
     },
   ]);
   assert.deepEqual([fault.stop_reason, fault.error, fault.score], ['error', 'MemoryError: out of memory', null]);
-  assert.match(ended, /^gradus episodes serve ended with code -9/);
+  // asyncio says 255 where it learns too late of a process's end.
+  assert.match(ended, /^gradus episodes serve ended with code (-9|255)/);
   assert.deepEqual(again.sequences, sequences);
 });
