@@ -1,10 +1,9 @@
 // Tool calls of GLM 4.5 and later: <tool_call>name, then <arg_key>key</arg_key><arg_value>value</arg_value> for each argument, and </tool_call>.
 import type { CallParts } from '../rendering.ts';
-import { writableArguments } from './call-arguments.ts';
 import { mayBeginTagged, unended } from './tagged-calls.ts';
-import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { callFromTexts, callInTexts } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import { joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import type { ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
 const NAME = /\s*([^\s<{[]+)\s*/y;
@@ -35,13 +34,7 @@ export const glm4: ToolSyntax = {
     return { start, end: close + CLOSE.length, call: 'the call is not a name with <arg_key> and <arg_value>' };
   },
   mayBegin: mayBeginTagged,
-  render(call) {
-    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    return joinedParts(
-      partsOf(call.name),
-      given.map(([key, value]) => [key, textOfArgument(value, spacedJson)]),
-    );
-  },
+  render: (call) => callInTexts(call, partsOf(call.name)),
   parts: partsOf,
 };
 

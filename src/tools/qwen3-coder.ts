@@ -1,10 +1,9 @@
 // Tool calls of Qwen3-Coder, Qwen3.5 and Nemotron 3: <tool_call><function=name><parameter=key>value</parameter>…</function></tool_call>, on lines of their own.
 import type { CallParts } from '../rendering.ts';
-import { writableArguments } from './call-arguments.ts';
 import { mayBeginTagged, unended } from './tagged-calls.ts';
-import { callFromTexts, textOfArgument } from './text-arguments.ts';
+import { callFromTexts, callInTexts } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
-import { type FoundCall, joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import type { FoundCall, ToolSyntax } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<tool_call>', '</tool_call>'];
 const HEAD = /\s*<function=([^>\n]+)>/y;
@@ -34,13 +33,7 @@ export const qwen3Coder: ToolSyntax = {
     return unreadable(text, start, cursor.at, ended);
   },
   mayBegin: mayBeginTagged,
-  render(call) {
-    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    return joinedParts(
-      partsOf(call.name),
-      given.map(([key, value]) => [key, textOfArgument(value, spacedJson)]),
-    );
-  },
+  render: (call) => callInTexts(call, partsOf(call.name)),
   parts: partsOf,
 };
 

@@ -1,8 +1,9 @@
 // Arguments that are written as texts without quotes: whether `5` is a number or a text, the tool's schema tells.
 import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
-import { type ReadArguments, readArguments } from './call-arguments.ts';
-import type { NamedArguments } from './tool-syntax.ts';
+import type { CallParts } from '../rendering.ts';
+import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
+import { joinedParts, type NamedArguments, spacedJson } from './tool-syntax.ts';
 
 type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
@@ -28,9 +29,13 @@ export function callFromTexts(
   return { name, ...(readArguments(`{${members.join(',')}}`) as ReadArguments) };
 }
 
-/** An argument as such syntaxes write it: strings as they are, everything else as JSON. */
-export function textOfArgument(value: unknown, write: (value: unknown) => string): string {
-  return typeof value === 'string' ? value : write(value);
+/** A call as such syntaxes write it: strings as they are, everything else as JSON. */
+export function callInTexts(call: NamedArguments, parts: CallParts): string {
+  const given = Object.entries(writableArguments(call) as Record<string, unknown>);
+  return joinedParts(
+    parts,
+    given.map(([key, value]) => [key, typeof value === 'string' ? value : spacedJson(value)]),
+  );
 }
 
 /** The JSON of an argument: itself, or a string of it. */
