@@ -29,14 +29,16 @@ export function trainedCount({ mask }: Pick<TrainingSequence, 'mask'>): number {
   return count;
 }
 
+/** The part of its rollout's trained tokens that a sequence has. */
+export function shareOfRollout(sequence: TrainingSequence): number {
+  const own = trainedCount(sequence);
+  return own === 0 ? 0 : own / (sequence.rolloutTokens ?? own);
+}
+
 /** The rollouts that have a token to train on, of which each is one sequence or several. */
 export function countRollouts(sequences: readonly TrainingSequence[]): number {
-  const shares = sequences.map((sequence) => {
-    const own = trainedCount(sequence);
-    return own === 0 ? 0 : own / (sequence.rolloutTokens ?? own);
-  });
   // Shares of thirds and sevenths add up to whole rollouts, but not in floating point.
-  return Math.round(shares.reduce((sum, share) => sum + share, 0));
+  return Math.round(sequences.reduce((sum, sequence) => sum + shareOfRollout(sequence), 0));
 }
 
 /** The sequences of one optimiser step. */

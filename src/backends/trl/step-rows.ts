@@ -1,7 +1,7 @@
 // The rows of one step for TRL, which needs the same number in every step, or a multiple of it where rollouts have several branches: missing rows are filled
 // up with rows without trained tokens.
 import type { LossType } from '../../grpo/loss-settings.ts';
-import { type TrainingSequence, trainedCount } from '../../training-model.ts';
+import { shareOfRollout, type TrainingSequence } from '../../training-model.ts';
 
 export interface StepRow {
   readonly prompt_ids: readonly number[];
@@ -12,7 +12,7 @@ export interface StepRow {
   readonly advantage: number;
 }
 
-/** The losses in which every row is the mean over its own tokens. */
+/** The losses in which every row is the mean over its own tokens. They are proportional to the advantage, so that it can carry the weight of a branch. */
 const rowMeans: readonly LossType[] = ['grpo', 'sapo'];
 
 /**
@@ -28,12 +28,6 @@ export function stepRows(sequences: readonly TrainingSequence[], count: number, 
     ...sequences.map((sequence) => rowOf(sequence, isRowMean ? shareOfRollout(sequence) : 1)),
     ...new Array<StepRow>(missing).fill(empty),
   ];
-}
-
-/** The part of its rollout's tokens that a sequence has. These losses are proportional to the advantage, so that it can carry the weight. */
-function shareOfRollout(sequence: TrainingSequence): number {
-  const own = trainedCount(sequence);
-  return own === 0 ? 1 : own / (sequence.rolloutTokens ?? own);
 }
 
 function rowOf(
