@@ -4,23 +4,9 @@ import { join } from 'node:path';
 import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 import { writeRandomModel } from './random-model.ts';
 import { alphabet } from './tiny-model.ts';
+import { wideConfig } from './wide-model.ts';
 
-const config = {
-  model_type: 'llama',
-  architectures: ['LlamaForCausalLM'],
-  hidden_act: 'silu',
-  tie_word_embeddings: true,
-  hidden_size: 128,
-  intermediate_size: 256,
-  num_hidden_layers: 2,
-  num_attention_heads: 2,
-  num_key_value_heads: 1,
-  vocab_size: 64,
-  max_position_embeddings: 256,
-  rope_theta: 1e4,
-  rms_norm_eps: 1e-6,
-  eos_token_id: 2,
-};
+const config = { ...wideConfig, vocab_size: 64, max_position_embeddings: 256 };
 
 export function writeServedModel(folder: string): string {
   writeRandomModel(folder, config);

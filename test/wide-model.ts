@@ -1,7 +1,8 @@
 // A random Llama that is wide enough for our custom operators, as a folder on disk without a tokenizer.
 import { writeRandomModel } from './random-model.ts';
 
-const config = {
+/** Its configuration. */
+export const wideConfig = {
   model_type: 'llama',
   architectures: ['LlamaForCausalLM'],
   hidden_act: 'silu',
@@ -19,6 +20,6 @@ const config = {
 };
 
 /** The number of tokens that it knows. */
-export const wideVocabulary = config.vocab_size;
+export const wideVocabulary = wideConfig.vocab_size;
 
-export const writeWideModel = (folder: string): string => writeRandomModel(folder, config);
+export const writeWideModel = (folder: string): string => writeRandomModel(folder, wideConfig);
