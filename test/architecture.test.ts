@@ -122,20 +122,7 @@ const allowedImports: Record<string, string[]> = {
     'profile',
   ],
   modal: ['config', 'goals', 'runs', 'backends', 'package', 'leaving', 'machine', 'training'],
-  launch: [
-    'config',
-    'goals',
-    'evaluation',
-    'runs',
-    'backends',
-    'package',
-    'data',
-    'setup',
-    'checks',
-    'profile',
-    'training',
-    'modal',
-  ],
+  launch: ['config', 'goals', 'evaluation', 'runs', 'backends', 'package', 'data', 'training', 'modal'],
   sweep: ['config', 'runs', 'package', 'setup', 'goals'],
   'finished-runs': [
     'formats',
@@ -505,6 +492,8 @@ test('the values that a source file exports are imported somewhere', () => {
     })
     // `backends.ts` imports them by the names of backends.
     .filter((value) => !/^src\/backends\/([\w-]+)\/\1-backend\.ts backend$/.test(value))
+    // `command-table.ts` names the modules of commands, which all export these.
+    .filter((value) => !/^src\/cli\/commands\/[\w-]+\.ts (makeCommand|prints)$/.test(value))
     .filter((value) => !imported.has(value) && !imported.has(`${value.split(' ')[0]} *`));
   assert.deepEqual(unused, []);
 });

@@ -1,6 +1,9 @@
 // The context that the commands of the command line are given.
 import type { Readable } from 'node:stream';
+import type { Command } from 'commander';
+import type { z } from 'zod';
 import type { ExitCode } from './exit-codes.ts';
+import type { CommandKinds } from './mcp/tools.ts';
 import type { Output } from './output.ts';
 
 export interface Cli {
@@ -13,4 +16,11 @@ export interface Cli {
   action<A extends unknown[]>(
     work: (...args: A) => Promise<ExitCode | undefined> | ExitCode | undefined,
   ): (...args: A) => Promise<void>;
+}
+
+/** What commands about commands are made from. */
+export interface AllCommands {
+  readonly program: () => Promise<readonly Command[]>;
+  readonly schemas: () => Promise<Readonly<Record<string, z.ZodType>>>;
+  readonly kinds: CommandKinds;
 }

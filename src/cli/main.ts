@@ -7,7 +7,7 @@ import { GradusError } from '../errors.ts';
 import { type AskedOutput, askedOutput } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
-import { commands, loadSchemas } from './command-table.ts';
+import { commands, loadSchemas, makeCommands } from './command-table.ts';
 import { commandWords } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -130,10 +130,10 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     });
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
-  const rows = isKnown ? [commands[name]!] : Object.values(commands);
+  const made = await makeCommands(cli, isKnown ? [commands[name]!] : undefined);
   // An unknown command is the error, not its options.
   program.allowUnknownOption(name !== null && !isKnown);
-  for (const command of await Promise.all(rows.map(({ make }) => make(cli)))) program.addCommand(command);
+  for (const command of made) program.addCommand(command);
   catchOutput(program, help);
   listShapes(program);
   return program;

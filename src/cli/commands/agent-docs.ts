@@ -1,4 +1,5 @@
 // gradus agent-docs: prints the guides for agents, which ship with the package.
+
 import { readdirSync } from 'node:fs';
 import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
@@ -6,6 +7,7 @@ import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus agent-docs                    the topics
@@ -15,7 +17,7 @@ const EXAMPLES = `Examples:
 
 const folder = ['docs', 'agent'];
 
-export function agentDocsCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('agent-docs')
     .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')
     .argument('[topic]', 'a topic; without it all are listed')
@@ -52,4 +54,22 @@ export function readGuide(topic: string): string {
 
 function titleOf(markdown: string): string {
   return /^# (.+)$/m.exec(markdown)![1]!;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('agent-docs.result/1', 'agent-docs', 'The guides, or one of them.', {
+      topics: z
+        .array(z.strictObject({ topic: z.string(), title: z.string() }))
+        .exactOptional()
+        .describe('present where none was asked for'),
+      documents: z
+        .string()
+        .exactOptional()
+        .describe('likewise: the folder with all other documents of this version, such as data.md and programs.md'),
+      topic: z.string().exactOptional(),
+      text: z.string().exactOptional().describe('Markdown'),
+    }),
+  ];
 }

@@ -1,6 +1,8 @@
 // gradus config-schema: prints the JSON Schema of configurations, for editors and agents.
+
 import { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus config-schema > gradus.schema.json
@@ -30,7 +32,7 @@ async function configJsonSchema(): Promise<object> {
   return { title: 'Gradus configuration', ...schema, properties: { ...properties, taskset }, allOf };
 }
 
-export function configSchemaCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('config-schema')
     .description('print the JSON Schema of configurations: every key with its type, default and meaning')
     .option('--json', 'print one JSON object on stdout')
@@ -45,4 +47,13 @@ export function configSchemaCommand(cli: Cli): Command {
         return undefined;
       }),
     );
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('config-schema.result/1', 'config-schema', 'The JSON Schema of configurations.', {
+      json_schema: z.record(z.string(), z.unknown()),
+    }),
+  ];
 }

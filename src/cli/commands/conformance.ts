@@ -1,15 +1,17 @@
 // gradus conformance: recomputes losses and advantages on this machine, and compares them with TRL's numbers.
+
 import { Command } from 'commander';
 import type { ConformanceReport } from '../../conformance/conformance.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus conformance
   gradus conformance --json
 `;
 
-export function conformanceCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('conformance')
     .description("recompute every loss and advantage on this machine and compare them with TRL's numbers")
     .option('--json', 'print one JSON object on stdout')
@@ -45,5 +47,23 @@ function summary({ checks, oracles, onnxruntime, tolerance }: ConformanceReport,
   const versions = Object.entries(oracles).map((entry) => entry.join(' '));
   return [
     `${checks.length} vectors of ${versions.join(' and ')} agree within ${tolerance}: ONNX Runtime ${onnxruntime}`,
+  ];
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { conformanceCheck } = await import('../../conformance/conformance-check.ts');
+  return [
+    outcome(
+      'conformance.result/1',
+      'conformance',
+      'Losses, advantages and divergences recomputed on this machine, beside what their oracles computed; not ok if any check is not.',
+      {
+        oracles: z.record(z.string(), z.string()).describe('the versions of the packages that made the vectors'),
+        onnxruntime: z.string(),
+        tolerance: z.number(),
+        checks: z.array(conformanceCheck),
+      },
+    ),
   ];
 }

@@ -1,7 +1,9 @@
 // gradus dashboard: serves a page that shows runs.
+
 import { Command } from 'commander';
 import { portNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { serveUntilStopped } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -15,7 +17,7 @@ interface DashboardFlags {
   readonly port: number;
 }
 
-export function dashboardCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('dashboard')
     .description('show runs on a web page that follows them while they train, until it is stopped; it only reads')
     .option('--root <dir>', 'the directory that contains the runs', 'runs')
@@ -36,4 +38,19 @@ async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFl
       output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
     },
   );
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result(
+      'dashboard.result/1',
+      'dashboard',
+      'The dashboard, until it is stopped by a signal; printed as soon as it listens.',
+      {
+        url: z.url(),
+        root: z.string().describe('the directory that contains the runs'),
+      },
+    ),
+  ];
 }

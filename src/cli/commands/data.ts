@@ -1,17 +1,19 @@
 // gradus data: checks the data of a configuration before a model is run.
+
 import { Command } from 'commander';
 import type { DataCheck } from '../../checks/check-data.ts';
 import { counted } from '../../common/counted.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus data check grpo.yaml
   gradus data check grpo.yaml --set prompt_column=problem --json
 `;
 
-export function dataCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const data = new Command('data').description('check the data of a configuration');
   data
     .command('check')
@@ -52,4 +54,22 @@ function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): stri
         ]
       : []),
   ].join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { check } = await import('../../checks/checks.ts');
+  const { lengthDistribution } = await import('../../data/length-distribution.ts');
+  return [
+    outcome(
+      'data.check.result/1',
+      'data check',
+      'The data of a configuration, looked over without a model; not ok if a check of level error is not.',
+      {
+        checks: z.array(check),
+        problems: z.strictObject({ train: z.int(), eval: z.int() }),
+        prompt_lengths: lengthDistribution.exactOptional().describe('in tokens, with the chat template applied'),
+      },
+    ),
+  ];
 }

@@ -13,6 +13,7 @@ import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
 import { sampleLines } from '../sample-line.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 import { nextCommands } from './train.ts';
 
@@ -38,7 +39,7 @@ interface Accuracy {
   readonly interval: readonly [low: number, high: number];
 }
 
-export function demoCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('demo')
     .description('train a tiny transformer with GRPO and show its accuracy before and after')
     .option('--seed <seed>', 'seed of the rollouts and of the order of problems', nonNegativeNumber, 0)
@@ -130,4 +131,23 @@ function freshDirectory(): string {
   let count = 1;
   while (existsSync(name(count))) count++;
   return name(count);
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { interval } = await import('../../runs/records.ts');
+  const { runSummary } = await import('../../training/result-schema.ts');
+  const accuracy = z.strictObject({ accuracy: z.number(), interval });
+  return [
+    result('demo.result/1', 'demo', 'Held-out accuracy of the bundled model before and after training.', {
+      seed: z.number(),
+      run: runSummary,
+      problems: z.int(),
+      temperature: z.number(),
+      before: accuracy,
+      after: accuracy,
+      seconds: z.number(),
+      next: z.array(z.string()).describe('useful next commands'),
+    }),
+  ];
 }

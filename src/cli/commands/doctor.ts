@@ -8,6 +8,7 @@ import type { CheckResult, DoctorResult } from '../../machine/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus doctor
@@ -15,7 +16,7 @@ const EXAMPLES = `Examples:
   gradus doctor --backend trl --fix
 `;
 
-export function doctorCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('doctor')
     .description('check whether this machine is ready: hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
     .addOption(backendOption())
@@ -58,4 +59,17 @@ function conclusion({ ok, backend, compute }: DoctorResult): string[] {
 function row({ id, ok, required, detail, fix }: CheckResult): string[] {
   const mark = ok ? 'ok' : required ? 'MISSING' : 'no';
   return [mark, id, ok || !fix ? detail : `${detail}; ${fix}`];
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome }: SchemaTools) {
+  const { doctorFields } = await import('../../machine/result-schema.ts');
+  return [
+    outcome(
+      'doctor.result/1',
+      'doctor',
+      'Whether this machine is ready for a backend or a configuration.',
+      doctorFields,
+    ),
+  ];
 }

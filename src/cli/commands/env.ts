@@ -1,4 +1,5 @@
 // gradus env: checks an environment before a model plays it, and serves it to other trainers.
+
 import { Command } from 'commander';
 import type { EnvironmentCheck } from '../../checks/check-environment.ts';
 import { threeDigits } from '../../checks/checks.ts';
@@ -10,6 +11,7 @@ import { collect, portNumber, positiveInteger } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { serveUntilStopped } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -43,7 +45,7 @@ interface CheckFlags extends EnvironmentFlags {
 
 type ServeFlags = EnvironmentFlags & ServeEnvironmentOptions;
 
-export function envCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const env = new Command('env').description('work with environments: multi-turn tasks');
   withEnvironment(env.command('check'))
     .description('play an environment without a model: with right and empty answers, random text, malformed tool calls')
@@ -123,5 +125,41 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
     parts.join(', '),
     `${threeDigits(turns)} turns`,
     ends.join(', '),
+  ];
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, result, z }: SchemaTools) {
+  const { check } = await import('../../checks/checks.ts');
+  const { playerReport: player } = await import('../../checks/player-report.ts');
+  return [
+    outcome(
+      'env.check.result/1',
+      'env check',
+      'An environment, played without a model; not ok if a check of level error is not.',
+      {
+        rows: z.int().describe('the number of problems played'),
+        players: z.strictObject({
+          gold: player.describe('results with the right answers'),
+          empty: player.describe('results with empty answers'),
+          random: player.describe('results with random text'),
+          malformed: player.describe(
+            'results with tool calls that are malformed, name no tool or have wrong arguments',
+          ),
+        }),
+        checks: z.array(check),
+      },
+    ),
+    result(
+      'env.serve.result/1',
+      'env serve',
+      'An environment that answers over OpenEnv’s protocol, until it is stopped by a signal; printed as soon as it does.',
+      {
+        url: z.url().describe('what clients of OpenEnv are given'),
+        socket_url: z.url().describe('where sessions are opened'),
+        problems: z.strictObject({ train: z.int(), eval: z.int() }).describe('how many problems there are'),
+        warning: z.string().exactOptional().describe('where others than this machine may play'),
+      },
+    ),
   ];
 }

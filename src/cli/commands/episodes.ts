@@ -1,6 +1,8 @@
 // gradus episodes: plays episodes for programs that have the model.
+
 import { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const SERVE_EXAMPLES = `Examples:
   gradus episodes serve grpo.yaml
@@ -15,7 +17,7 @@ Lines on stdout: episodes.request/1 asks for a completion, episodes.episode/1 is
 log-probabilities. Many are played at once. It ends with its stdin, and cancels what is then being played.
 `;
 
-export function episodesCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const episodes = new Command('episodes').description('play episodes for trainers that have the model');
   episodes
     .command('serve')
@@ -36,4 +38,26 @@ async function runServer({ output, stdin }: Cli, file: string) {
   output.line({ ...envelope, rewards, context_length: contextLength });
   await answer(createInterface({ input: stdin() }), (line) => output.line(line));
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { episodeLine, requestLine } = await import('../../episodes/lines.ts');
+  return [
+    result(
+      'episodes.serve.result/1',
+      'episodes serve',
+      'The first line of gradus episodes serve: from now on it plays what the lines on its stdin ask for.',
+      {
+        rewards: z.array(z.string()).describe('the names of scores and rewards; the first decides what is correct'),
+        context_length: z.int().describe('the maximum tokens of a prompt with its completion'),
+      },
+    ),
+    requestLine.describe(
+      'One line of gradus episodes serve: a request for a completion, answered by a line such as {"type": "completion", "request": 3, "ids": [20, 2], "logprobs": [-0.1, -0.2], "finish_reason": "stop"}, or by {"type": "fault", "request": 3, "message": "…"}.',
+    ),
+    episodeLine.describe(
+      'One line of gradus episodes serve: an episode that is over, which a line such as {"type": "play", "id": 1, "row": {"question": "2 + 2?"}, "seed": 0} began.',
+    ),
+  ];
 }

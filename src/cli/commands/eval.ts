@@ -1,4 +1,5 @@
 // gradus eval: evaluates a run, or the model of a config file, on held-out problems.
+
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
@@ -11,6 +12,7 @@ import { showEvaluations } from '../evaluation-progress.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { interval95 } from '../formatting.ts';
 import { changedLine, constantNote, evaluationLine } from '../progress.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -46,7 +48,7 @@ function askedSplit(text: string): Split {
   });
 }
 
-export function evalCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('eval')
     .description('measure greedy and sampled accuracy, rewards and pass@k, compared with the model before training')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
@@ -128,4 +130,59 @@ function evaluationSummary(result: EvaluateResult): string {
 
 function requirementLine({ metric, comparison, value, actual, met }: CheckedRequirement): string {
   return `${metric} ${comparison} ${value}: ${met ? 'met' : 'not met'}${actual === undefined ? '' : `, ${actual.toFixed(3)}`}`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ openedRun, outcome, result, z }: SchemaTools) {
+  const { checkedRequirement } = await import('../../goals/requirements.ts');
+  const { backgroundEvaluation } = await import('../../runs/background-evaluations.ts');
+  const { evaluationRecord, verdict } = await import('../../runs/records.ts');
+  const { changedFiles } = await import('../../training/result-schema.ts');
+  const evalResult = outcome(
+    'eval.result/1',
+    'eval',
+    'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
+    {
+      run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
+      adapter: z.string().exactOptional().describe('of a configuration that was evaluated; absent if it has none'),
+      completions: z
+        .string()
+        .exactOptional()
+        .describe(
+          'the file with all completions; absent if a configuration was evaluated, or a run that cannot be written',
+        ),
+      continued: z
+        .int()
+        .exactOptional()
+        .describe('the number of completions that an interrupted evaluation had; absent if there was none'),
+      split: z.enum(['eval', 'train']).describe('held-out problems, or those trained on'),
+      changed_files: changedFiles,
+      evaluation: evaluationRecord,
+      baseline: evaluationRecord.exactOptional().describe('absent if the baseline itself was evaluated'),
+      verdict: verdict
+        .exactOptional()
+        .describe('absent if the baseline itself was evaluated, or problems that were trained on'),
+      requirements: z.array(checkedRequirement).exactOptional().describe('the results of --require'),
+    },
+  );
+  return [
+    evalResult,
+    result(
+      'eval.detached/1',
+      'eval',
+      'An evaluation of a run that was started in the background with --detach. `runs wait RUN --eval` reports how it ends.',
+      { dir: z.string(), evaluation: backgroundEvaluation, next: z.array(z.string()).describe('useful next commands') },
+    ),
+    outcome(
+      'eval.status/1',
+      'runs wait',
+      'How an evaluation in the background ended, with its exit code; 6 if it is still running when the time ran out.',
+      {
+        dir: z.string(),
+        evaluation: backgroundEvaluation,
+        waited: z.number().describe('seconds'),
+        result: evalResult.exactOptional().describe('what it printed, if it was made'),
+      },
+    ),
+  ];
 }

@@ -6,6 +6,7 @@ import { GradusError } from '../../errors.ts';
 import type { ExportOptions } from '../../finished-runs/export.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus export latest --merge --out my-model
@@ -19,7 +20,7 @@ interface ExportFlags extends Partial<ExportOptions> {
   readonly merge?: boolean;
 }
 
-export function exportCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('export')
     .description('export the model of a run for transformers, PEFT or llama.cpp')
     .argument('<run>', 'a run directory, the name of a run, or latest')
@@ -60,4 +61,26 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
     `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}${without}`,
   );
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ openedRun, result, z }: SchemaTools) {
+  return [
+    result('export.result/1', 'export', 'A trained model or adapter, written for use by other programs.', {
+      run: openedRun,
+      dir: z.string().describe('the folder it was written to'),
+      format: z
+        .enum(['merged', 'peft', 'gguf'])
+        .describe(
+          'merged: a complete model for transformers; peft: only the adapter; gguf: a complete model in one file',
+        ),
+      base_model: z.string().describe('an id on the hub, or a path'),
+      files: z.array(z.string()).describe('the names of the files in `dir`'),
+      left_out: z
+        .array(z.string())
+        .describe(
+          'parts of the base that a complete model lacks: visual, its vision tower; mtp, layers that predict further tokens',
+        ),
+    }),
+  ];
 }

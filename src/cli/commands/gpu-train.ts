@@ -5,13 +5,14 @@ import type { GpuPathResult, GpuPlace } from '../../planning/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus gpu-train grpo.yaml
   gradus gpu-train grpo.yaml --json
 `;
 
-export function gpuTrainCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('gpu-train')
     .description('show where a configuration could be trained on a GPU, what is missing, and the cost; spends nothing')
     .argument('<config>', 'a YAML or JSON file')
@@ -59,4 +60,17 @@ function section(
         ]
       : []),
   ].join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome }: SchemaTools) {
+  const { gpuPathFields } = await import('../../planning/result-schema.ts');
+  return [
+    outcome(
+      'gpu-train.result/1',
+      'gpu-train',
+      'The ways to train a configuration on a GPU: what would run where, what is missing, what it would cost.',
+      gpuPathFields,
+    ),
+  ];
 }

@@ -11,6 +11,7 @@ import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { command } from '../command-words.ts';
 import { leavingLines } from '../leaving-text.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus handoff grpo.yaml --to unsloth --out unsloth-run
@@ -28,7 +29,7 @@ interface HandoffFlags {
   readonly dryRun?: boolean;
 }
 
-export function handoffCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('handoff')
     .description(
       'write data, rewards, settings and a script with which Unsloth or verl trains the same; starts nothing',
@@ -78,4 +79,18 @@ function summary(
     dry_run ? 'next, once it is written:' : 'next:',
     ...next.map((line) => `  ${line}`),
   ].join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { handoffResult } = await import('../../handoff/result-schema.ts');
+  const { commands, trained, ...fields } = handoffResult.shape;
+  return [
+    result(
+      'handoff.result/1',
+      'handoff',
+      'A folder with data, rewards, settings and a script, with which another system runs the same training.',
+      { ...fields, next: z.array(z.string()).describe('useful next commands') },
+    ),
+  ];
 }

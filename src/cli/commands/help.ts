@@ -1,10 +1,12 @@
 // gradus help: prints the help of a command, or about a topic.
+
 import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus help train
@@ -12,7 +14,7 @@ const EXAMPLES = `Examples:
   gradus help exit-codes
 `;
 
-export function helpCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const command = new Command('help')
     .description('show help on a command, or on exit-codes')
     .argument('[topic...]', 'a command, or exit-codes')
@@ -41,4 +43,37 @@ function showHelp({ output }: Cli, program: Command, topic: readonly string[]): 
     subject = found;
   }
   subject.outputHelp();
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result(
+      'help.result/1',
+      'help',
+      'A help text. That of a command also has its arguments and options, the overview the list of commands, and the topic exit-codes their table.',
+      {
+        text: z.string(),
+        commands: z
+          .array(z.strictObject({ name: z.string(), usage: z.string(), description: z.string() }))
+          .exactOptional()
+          .describe('every command, including subcommands such as `runs list`, or those of a group'),
+        arguments: z
+          .array(z.strictObject({ name: z.string(), required: z.boolean(), description: z.string() }))
+          .exactOptional(),
+        options: z
+          .array(
+            z.strictObject({
+              name: z.string().describe('as it is typed: `--set`'),
+              value: z.string().exactOptional().describe('what stands behind it; absent if nothing does'),
+              required: z.boolean(),
+              default: z.unknown().exactOptional(),
+              description: z.string(),
+            }),
+          )
+          .exactOptional(),
+        exit_codes: z.array(z.strictObject({ code: z.int(), meaning: z.string() })).exactOptional(),
+      },
+    ),
+  ];
 }

@@ -1,4 +1,5 @@
 // gradus init: creates a complete project to start from.
+
 import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
@@ -10,6 +11,7 @@ import { systemError } from '../../runs/system-faults.ts';
 import type { Cli } from '../cli.ts';
 import { isCheckoutScript } from '../own-name.ts';
 import { packagePath } from '../package-files.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
@@ -69,7 +71,7 @@ const templates = {
 
 type TemplateName = keyof typeof templates;
 
-export function initCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const names = Object.keys(templates) as TemplateName[];
   const choice = new Option(
     '--template <name>',
@@ -182,4 +184,16 @@ function packageJson(name: string): string {
     dependencies: { gradus: gradusVersion() },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('init.result/1', 'init', 'The project that was created.', {
+      dir: z.string(),
+      template: z.string(),
+      files: z.array(z.string()).describe('the files that were written, as paths in the project'),
+      next: z.array(z.string()).describe('useful next commands'),
+    }),
+  ];
 }

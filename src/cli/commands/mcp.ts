@@ -1,10 +1,10 @@
 // gradus mcp: serves the commands to agents as tools of the Model Context Protocol.
+
 import { Command } from 'commander';
-import type { z } from 'zod';
 import { GradusError, messageOf } from '../../errors.ts';
-import type { Cli } from '../cli.ts';
+import type { AllCommands, Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { CommandKinds } from '../mcp/tools.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -18,26 +18,19 @@ interface McpFlags {
   readonly list?: boolean;
 }
 
-/** What the server is made from: all commands, and the schemas of what they print. */
-interface Source {
-  readonly program: () => Promise<readonly Command[]>;
-  readonly schemas: () => Promise<Readonly<Record<string, z.ZodType>>>;
-  readonly kinds: CommandKinds;
-}
-
-export function mcpCommand(cli: Cli, source: Source): Command {
+export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('mcp')
     .description('serve the commands as tools, and run directories as resources, to an MCP client over stdio')
     .option('--folder <dir>', 'the folder that paths and runs are relative to (default: the current one)')
     .option('--list', 'print the tools instead of serving them')
     .option('--json', 'print one JSON object on stdout; with --list')
     .addHelpText('before', EXAMPLES)
-    .action(cli.action((flags: McpFlags) => runServer(cli, flags, source)));
+    .action(cli.action((flags: McpFlags) => runServer(cli, flags, all)));
 }
 
-async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, source: Source) {
+async function runServer({ output, stdin }: Cli, { folder, list }: McpFlags, all: AllCommands) {
   const { commandTools } = await import('../mcp/tools.ts');
-  const tools = commandTools(await source.program(), await source.schemas(), source.kinds);
+  const tools = commandTools(await all.program(), await all.schemas(), all.kinds);
   if (list) {
     const listed = tools.map(({ tool }) => ({ name: tool.name, description: tool.description! }));
     const result = { ok: true, schema: 'mcp.result/1', command: 'mcp', tools: listed };
@@ -63,4 +56,13 @@ function enter(folder: string): void {
       cause,
     });
   }
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('mcp.result/1', 'mcp', 'The tools that the MCP server has, with --list.', {
+      tools: z.array(z.strictObject({ name: z.string(), description: z.string() })),
+    }),
+  ];
 }

@@ -7,6 +7,7 @@ import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { shortNumber, table } from '../formatting.ts';
 import { gibibytes } from '../plan-text.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus plan grpo.yaml --gpus 8xH100
@@ -19,7 +20,7 @@ interface PlanFlags {
   readonly set: readonly string[];
 }
 
-export function planCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('plan')
     .description('show how much memory each way to train takes on given GPUs, and which engines train so; runs nothing')
     .argument('<config>', 'a YAML or JSON file')
@@ -77,5 +78,18 @@ function row(layout: Layout): string[] {
     fits ? String(largest_batch) : '–',
     String(least_gpus ?? '–'),
     layout.refused === undefined ? tried.replace('_', ' ') : 'refused',
+  ];
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result }: SchemaTools) {
+  const { scalingFields } = await import('../../planning/result-schema.ts');
+  return [
+    result(
+      'plan.result/1',
+      'plan',
+      'What a configuration would need on given GPUs, for each method and each way to divide the model, and which engines train so. Nothing is run. Bytes.',
+      scalingFields,
+    ),
   ];
 }

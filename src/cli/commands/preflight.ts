@@ -1,4 +1,5 @@
 // gradus preflight: checks whether training would learn anything: a few completions, their rewards, and whether sampler and trainer agree.
+
 import { Command } from 'commander';
 import type { PreflightReport } from '../../checks/preflight.ts';
 import { cancelled } from '../../errors.ts';
@@ -8,6 +9,7 @@ import type { Cli } from '../cli.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { differingParts, oneLine } from '../formatting.ts';
 import { questionOf } from '../sample-line.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Completions that are shown. */
@@ -20,7 +22,7 @@ const EXAMPLES = `Examples:
 Training does the same before its first step; --no-preflight leaves it out.
 `;
 
-export function preflightCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('preflight')
     .description('sample a few completions and check for anything that would prevent learning')
     .argument('<config>', 'a YAML or JSON file')
@@ -67,4 +69,24 @@ function summary({ checks, samples }: PreflightReport): string {
     return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
   return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { check } = await import('../../checks/checks.ts');
+  const { numbers, sampleRecord } = await import('../../runs/records.ts');
+  return [
+    outcome(
+      'preflight.result/1',
+      'preflight',
+      'What a few completions of the untrained policy tell; not ok if a check of level error is not.',
+      {
+        checks: z.array(check),
+        metrics: numbers.describe(
+          'those of a step’s rollouts, and logprob_gap: the most that sampler and trainer differ, in nats a token',
+        ),
+        samples: z.array(sampleRecord),
+      },
+    ),
+  ];
 }

@@ -1,10 +1,12 @@
 // gradus presets: lists presets of settings, with their values, their sources and when to use them.
+
 import { Command } from 'commander';
 import { existingNames } from '../../common/nearest.ts';
 import type { PresetName } from '../../config/preset-names.ts';
 import { GradusError } from '../../errors.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus presets
@@ -13,7 +15,7 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --set preset=dapo
 `;
 
-export function presetsCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('presets')
     .description('list presets, settings from papers or for a purpose: values, sources, when to use them')
     .argument('[name]', 'a preset; without it all are listed')
@@ -51,4 +53,22 @@ interface DescribedPreset {
   readonly when: string;
   readonly values: object;
   readonly parts?: Readonly<Record<string, object>>;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const values = z.record(z.string(), z.unknown());
+  return [
+    result('presets.result/1', 'presets', 'Presets: settings that are meant to be used together.', {
+      presets: z.array(
+        z.strictObject({
+          name: z.string(),
+          source: z.string().describe('the paper, or the purpose'),
+          when: z.string().describe('when to use it'),
+          values: values.describe('the values that it sets, unless the configuration sets them'),
+          parts: z.record(z.string(), values).exactOptional().describe('additional values, by backend'),
+        }),
+      ),
+    }),
+  ];
 }

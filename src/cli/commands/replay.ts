@@ -1,4 +1,5 @@
 // gradus replay: scores the rollouts of a run again with another reward.
+
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
@@ -7,6 +8,7 @@ import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { rewardSettings } from '../reward-settings.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus replay latest --reward exact_match
@@ -20,7 +22,7 @@ interface ReplayFlags {
   readonly steps?: number;
 }
 
-export function replayCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('replay')
     .description('score the completions of a run again with another reward; runs no model')
     .argument('<run>', 'a run directory, the name of a run, or latest')
@@ -78,4 +80,37 @@ function summary({
   ]
     .filter((line) => line !== '')
     .join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const change = { before: z.number(), after: z.number() };
+  const place = {
+    step: z.int(),
+    group: z.string().describe('the id of the group'),
+    index: z.int().nonnegative().describe('the index within the group, starting at 0'),
+  };
+  return [
+    outcome(
+      'replay.result/1',
+      'replay',
+      'What a run sampled, scored again: before are the scores that it was trained with, after those of the reward given.',
+      {
+        run: z.strictObject({ dir: z.string() }),
+        reward: z.string(),
+        groups: z.int(),
+        completions: z.int(),
+        compared: z.int().describe('the number of completions with both scores, on which the other fields are based'),
+        mean: z.strictObject(change).exactOptional().describe('absent if nothing can be compared'),
+        frac_mixed: z.strictObject(change).exactOptional().describe('the fraction of groups whose scores differ'),
+        correlation: z.number().exactOptional().describe('Pearson’s; absent if one of the two is constant'),
+        steps: z.array(z.strictObject({ step: z.int(), ...change })).describe('the means for each step'),
+        differences: z
+          .array(z.strictObject({ ...place, ...change, text: z.string() }))
+          .describe('the ten largest differences'),
+        failures: z.int().describe('how often the reward failed'),
+        errors: z.array(z.strictObject({ ...place, message: z.string() })).describe('the first ten failures'),
+      },
+    ),
+  ];
 }

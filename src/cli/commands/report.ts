@@ -1,8 +1,10 @@
 // gradus report: writes a report of runs as one file.
+
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus report latest                            report.html: curves, tables, samples, configuration, verdict
@@ -16,7 +18,7 @@ interface ReportFlags {
   readonly metric: readonly string[];
 }
 
-export function reportCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('report')
     .description('write a report of runs as one file that needs no network: a page, or curves for a README')
     .argument('<runs...>', 'run directories, names of runs, or latest')
@@ -45,4 +47,12 @@ async function report({ output }: Cli, names: readonly string[], { out, metric }
     [...verdicts, `${what} in ${out} (${Math.ceil(written.bytes / 1000)} kB)`].join('\n'),
   );
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result }: SchemaTools) {
+  const { report } = await import('../../report/result-schema.ts');
+  return [
+    result('report.result/1', 'report', 'A report of runs, written as one file that needs nothing else.', report.shape),
+  ];
 }

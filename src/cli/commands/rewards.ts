@@ -1,10 +1,13 @@
 // gradus rewards: lists the built-in rewards, scores given completions with a reward, and serves scores to other programs.
+
 import { Command } from 'commander';
 import type { z } from 'zod';
+import type { RewardAnswer } from '../../user-code/rewards/serve-rewards.ts';
 import type { RewardTest } from '../../user-code/rewards/test-reward.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { rewardSettings } from '../reward-settings.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const LIST_EXAMPLES = `Examples:
   gradus rewards list
@@ -35,7 +38,7 @@ interface TestFlags {
   readonly opening?: string;
 }
 
-export function rewardsCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const rewards = new Command('rewards').description(
     'list the built-in rewards, test a reward, or score what other programs sample',
   );
@@ -134,4 +137,65 @@ function testSummary({ scores, errors, as_messages, agreement }: RewardTest): st
   const summary = agreement ? `${agreement.agreed} of ${agreement.expected} as expected` : `${scores.length} scored`;
   const note = 'the function fails on texts: completions were given as messages, as with a chat template';
   return [table(lines), ...(as_messages ? [note] : []), summary].join('\n');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, result, z }: SchemaTools) {
+  const { numbers } = await import('../../runs/records.ts');
+  const index = z.int().nonnegative().describe('the index, starting at 0');
+  const score = z.number().nullable();
+
+  const agreement = z.strictObject({
+    expected: z.int().describe('the number of cases with an expected score'),
+    agreed: z.int(),
+    fraction: z.number().describe('agreed / expected'),
+    disagreements: z.array(z.strictObject({ index, expected: score, score })),
+  });
+  return [
+    result('rewards.list.result/1', 'rewards list', 'The built-in rewards.', {
+      rewards: z.array(
+        z.strictObject({
+          name: z.string(),
+          description: z.string(),
+          config: z.record(z.string(), z.unknown()).describe('the JSON Schema of the settings'),
+        }),
+      ),
+    }),
+    result(
+      'rewards.serve.result/1',
+      'rewards serve',
+      'The first line of gradus rewards serve: from now on it answers the lines on its stdin, each with a rewards.score/1.',
+      {
+        rewards: z.array(z.string()).describe('their names; the first decides what is correct'),
+      },
+    ),
+    z
+      .strictObject({
+        schema: z.literal('rewards.score/1'),
+        id: z.union([z.int(), z.string()]).describe('that of the question'),
+        score: z.number().nullable().describe('the weighted sum; null if no reward applies or one failed'),
+        correct: z
+          .number()
+          .nullable()
+          .describe('1 if the first reward gives at least 1, else 0; null if it gives nothing'),
+        rewards: z.record(z.string(), z.number().nullable()),
+        errors: z.record(z.string(), z.string()).exactOptional().describe('why rewards failed, by their names'),
+      })
+      .describe(
+        'One line of gradus rewards serve: the answer to a line such as {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}.',
+      ) satisfies z.ZodType<RewardAnswer>,
+    outcome('rewards.test.result/1', 'rewards test', 'What a reward made of given completions.', {
+      reward: z.string(),
+      scores: z.array(score).describe('one score per case, in order; null if the reward does not apply or failed'),
+      errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which the reward failed'),
+      metrics: numbers.describe('means of the metrics that the reward logged'),
+      as_messages: z
+        .literal(true)
+        .exactOptional()
+        .describe(
+          'present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template',
+        ),
+      agreement: agreement.exactOptional().describe('present if a case has an expected score'),
+    }),
+  ];
 }

@@ -15,6 +15,7 @@ import {
 } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { sampleLines } from '../sample-line.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -25,7 +26,7 @@ const EXAMPLES = `Examples:
 
 type SampleFlags = Omit<SampleOptions, 'signal'>;
 
-export function sampleCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('sample')
     .description('sample completions of held-out problems with their rewards, or of a prompt of your own')
     .argument(
@@ -71,4 +72,15 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
   output.result(storedResult('sample.result/1', 'sample', result), sampleLines(result.samples).join('\n'));
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ openedRun, result, z }: SchemaTools) {
+  const { sampleRecord } = await import('../../runs/records.ts');
+  return [
+    result('sample.result/1', 'sample', 'Completions with their rewards.', {
+      run: openedRun.exactOptional().describe('absent if a configuration was sampled from'),
+      samples: z.array(sampleRecord),
+    }),
+  ];
 }

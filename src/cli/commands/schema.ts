@@ -1,9 +1,10 @@
 // gradus schema: prints the JSON Schema of `--json` output.
+
 import { Command } from 'commander';
-import type { z } from 'zod';
 import { existingNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
-import type { Cli } from '../cli.ts';
+import type { AllCommands, Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus schema                    their names
@@ -12,20 +13,21 @@ const EXAMPLES = `Examples:
   gradus schema train.result.brief/1   what --brief prints instead
 `;
 
-type LoadSchemas = () => Promise<Readonly<Record<string, z.ZodType>>>;
-
-/** @param load all schemas, by name */
-export function schemaCommand(cli: Cli, load: LoadSchemas): Command {
+export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('schema')
     .description('print the JSON Schema of what a command prints with --json')
     .argument('[name]', 'the value of `schema` in an output, or the name of a command')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
-    .action(cli.action((name?: string) => showSchema(cli, load, name)));
+    .action(cli.action((name?: string) => showSchema(cli, all, name)));
 }
 
-async function showSchema({ output }: Cli, load: LoadSchemas, given: string | undefined): Promise<undefined> {
-  const { jsonSchemaOf } = await import('../schemas/envelope.ts');
+async function showSchema(
+  { output }: Cli,
+  { schemas: load }: AllCommands,
+  given: string | undefined,
+): Promise<undefined> {
+  const { jsonSchemaOf } = await import('../schemas.ts');
   const schemas = await load();
   const names = Object.keys(schemas);
   const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
@@ -38,4 +40,15 @@ async function showSchema({ output }: Cli, load: LoadSchemas, given: string | un
   const json_schema = jsonSchemaOf(name, schemas[name]!);
   output.result({ ...common, name, json_schema }, JSON.stringify(json_schema, null, 2));
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('schema.result/1', 'schema', 'The JSON Schema of one kind of output, or the names of all kinds.', {
+      schemas: z.array(z.string()).exactOptional().describe('the names of all schemas, if none was asked for'),
+      name: z.string().exactOptional(),
+      json_schema: z.record(z.string(), z.unknown()).exactOptional(),
+    }),
+  ];
 }

@@ -1,4 +1,5 @@
 // gradus serve: serves a model behind OpenAI's API, or for training behind Tinker's.
+
 import { Command } from 'commander';
 import { given } from '../../common/given.ts';
 import { keepSecret } from '../../common/redaction.ts';
@@ -7,6 +8,7 @@ import type { ServeOptions, Serving } from '../../server/serve.ts';
 import { portNumber, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { describeError } from '../output.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { serveUntilStopped } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -28,7 +30,7 @@ interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' |
   readonly maxModels?: number;
 }
 
-export function serveCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('serve')
     .description(
       'answer requests of OpenAI’s interface (chat completions, responses, completions, models) with a trained model; with --train, those of Tinker’s API, whose clients train it',
@@ -123,4 +125,25 @@ function keyIn(variable: string): string {
     path: '--api-key-env',
     kind: 'credentials',
   });
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ openedRun, result, z }: SchemaTools) {
+  return [
+    result(
+      'serve.result/1',
+      'serve',
+      'A server that answers, until it is stopped by a signal; printed as soon as it does.',
+      {
+        url: z.url(),
+        base_url: z
+          .url()
+          .describe('what clients of OpenAI’s interface are given, or those of Tinker’s API with --train'),
+        model: z.string().describe('what requests call the model'),
+        warning: z.string().exactOptional().describe('where others than this machine may use the model without a key'),
+        weights: z.string().exactOptional().describe('with --train: the folder of weights that clients save'),
+        run: openedRun.exactOptional().describe('absent if a configuration is served, whose model has learnt nothing'),
+      },
+    ),
+  ];
 }

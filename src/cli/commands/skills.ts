@@ -1,4 +1,5 @@
 // gradus skills: installs the skill that teaches a coding agent to use this command.
+
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
@@ -8,6 +9,7 @@ import { replaceFile } from '../../runs/replace-file.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import type { Cli } from '../cli.ts';
 import { readPackageFile } from '../package-files.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus skills install                        .claude/skills/gradus/SKILL.md, for Claude Code
@@ -24,7 +26,7 @@ interface SkillsFlags {
   readonly overwrite?: boolean;
 }
 
-export function skillsCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   const skills = new Command('skills').description('a skill that teaches a coding agent to use gradus');
   skills
     .command('install')
@@ -57,4 +59,11 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undef
   }
   const result = { ok: true, schema: 'skills.install.result/1', command: 'skills install', path };
   output.result(result, `wrote ${path}`);
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('skills.install.result/1', 'skills install', 'The path of the installed skill.', { path: z.string() }),
+  ];
 }

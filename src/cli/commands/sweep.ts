@@ -1,4 +1,5 @@
 // gradus sweep: tries settings against one another, each in runs of its own.
+
 import { relative } from 'node:path';
 import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
@@ -14,6 +15,7 @@ import { collect, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { command } from '../command-words.ts';
 import { interval95, table } from '../formatting.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -44,7 +46,7 @@ interface SweepFlags {
   readonly detach?: boolean;
 }
 
-export function sweepCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('sweep')
     .description('try settings against one another, each in ordinary runs, and rank them by a held-out metric')
     .argument('<config>', 'a YAML or JSON file, which may have a section sweep')
@@ -250,4 +252,50 @@ function cell(value: unknown): string {
 
 function percent(fraction: number): string {
   return `${Math.round(100 * fraction)} %`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, result, z }: SchemaTools) {
+  const { sweepPlan, sweepRecord } = await import('../../sweep/sweep-files.ts');
+  const { sweepResultFields, sweepSteps } = await import('../../sweep/sweep-schema.ts');
+  const sweepResult = result(
+    'sweep.result/1',
+    'sweep',
+    'The trials of a sweep, the best first; result.json of its folder holds the same, without next. It does not depend on --jobs.',
+    { ...sweepResultFields, next: z.array(z.string()).describe('useful next commands') },
+  );
+
+  const status = z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape });
+  return [
+    sweepResult,
+    result('sweep.plan/1', 'sweep', 'What a sweep would train, told by --dry-run. Nothing is run or written.', {
+      dir: z.string(),
+      ...sweepPlan.shape,
+      runs: z.int().describe('trials × seeds'),
+      steps: sweepSteps.describe('if no run ends before its last step'),
+      would_run: z.string().describe('the command that sweeps'),
+    }),
+    result('sweep.detached/1', 'sweep', 'A sweep that was started in the background; gradus runs wait waits for it.', {
+      sweep: z.strictObject({ dir: z.string(), pid: z.int() }),
+      log: z.string().describe('the file with the stderr of its process'),
+      next: z.array(z.string()),
+    }),
+    outcome(
+      'sweep.stopped/1',
+      'runs stop',
+      'A sweep that was asked to stop, with its runs; not ok, with exit code 6, if it has not yet when the time ran out.',
+      { sweep: status, asked: z.boolean().describe('whether there was a process to stop') },
+    ),
+    outcome(
+      'sweep.status/1',
+      'runs wait',
+      'How a sweep ended; exit code 0 completed, 1 stopped or killed, that of its error if it failed, 6 still running when the time ran out.',
+      {
+        sweep: status,
+        waited: z.number().describe('seconds'),
+        result: sweepResult.omit({ next: true }).exactOptional().describe('what it found, if it has completed'),
+        next: z.array(z.string()).exactOptional().describe('useful next commands, if it has completed'),
+      },
+    ),
+  ];
 }

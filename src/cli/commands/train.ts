@@ -1,4 +1,5 @@
 // gradus train: trains according to a configuration.
+
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
@@ -17,6 +18,7 @@ import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import { describeError } from '../output.ts';
 import { constantNote, ProgressLine } from '../progress.ts';
+import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -52,7 +54,7 @@ interface TrainFlags {
   readonly yes?: boolean;
 }
 
-export function trainCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('train')
     .description('train a model as a configuration says, and record everything in a run directory')
     .argument('<config>', 'a YAML or JSON file; with --resume also the directory of a run')
@@ -248,4 +250,71 @@ function trainSummary(
 /** `: ended by stop_when, eval/accuracy was 0.93 at step 40`; empty for a run that made all its steps. */
 function endedEarly(ended: TrainResult['ended_by']): string {
   return ended === undefined || ended.key === 'max_steps' ? '' : `: ended by ${ended.key}, ${ended.reason}`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ error, outcome, result, z }: SchemaTools) {
+  const { planFields } = await import('../../planning/result-schema.ts');
+  const { status } = await import('../../runs/records.ts');
+  const { download, recordedEvents } = await import('../../training/event-schemas.ts');
+  const trainResult = await trainResultSchema({ outcome });
+  const { note, ...fields } = planFields;
+
+  const last = z.strictObject({ type: z.literal('result'), result: z.union([trainResult, error]) });
+  return [
+    trainResult,
+    result(
+      'train.detached/1',
+      'train',
+      'A training run that was started in the background with --detach, and what the checks before its first step say. `runs wait` reports how it ends.',
+      {
+        run: z.strictObject({
+          id: z.string(),
+          dir: z.string(),
+          backend: z.string(),
+          status: status.describe('starting if it was still being checked after 45 seconds whether it can begin'),
+          pid: z.int(),
+        }),
+        log: z.string().describe('the file with the stderr of the process'),
+        next: z.array(z.string()).describe('useful next commands'),
+      },
+    ),
+    outcome(
+      'train.plan/1',
+      'train',
+      'What training would take, told by --dry-run, and where money would be spent that --yes does not agree to: then ok is false. Nothing is run, written or spent. Bytes and seconds.',
+      {
+        config: z.record(z.string(), z.unknown()).describe('the complete configuration, with a value for every key'),
+        origins: z
+          .record(z.string(), z.union([z.enum(['default', 'file', '--set']), z.string().regex(/^preset /)]))
+          .describe('where each value comes from; keys are paths with dots'),
+        ...fields,
+        would_run: z.string().describe('the command that trains'),
+        note,
+      },
+    ),
+    [
+      'train.event/2',
+      z
+        .union([download, ...recordedEvents, last])
+        .describe(
+          'A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last, and none of a download.',
+        ),
+    ] as const,
+  ];
+}
+
+/** The result of a training, which `runs wait` and the last event have too. */
+export async function trainResultSchema({ outcome }: Pick<SchemaTools, 'outcome'>) {
+  const { trainResultFields } = await import('../../training/result-schema.ts');
+  return outcome(
+    'train.result/1',
+    'train',
+    'A training run that ended or was stopped; result.json of its directory holds the same.',
+    {
+      ...trainResultFields,
+      requirements: trainResultFields.requirements.describe('the results of --require'),
+      next: trainResultFields.next.describe('useful next commands'),
+    },
+  );
 }

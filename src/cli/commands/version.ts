@@ -1,13 +1,15 @@
 // gradus version: prints the installed versions.
+
 import { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus version
   gradus version --json
 `;
 
-export function versionCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('version')
     .description('print the versions of gradus, Node and ONNX Runtime')
     .option('--json', 'print one JSON object on stdout')
@@ -25,4 +27,13 @@ export function versionCommand(cli: Cli): Command {
         return undefined;
       }),
     );
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  return [
+    result('version.result/1', 'version', 'The installed versions.', {
+      versions: z.strictObject({ gradus: z.string(), node: z.string(), onnxruntime: z.string() }),
+    }),
+  ];
 }

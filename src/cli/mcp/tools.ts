@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { isObject } from '../../errors.ts';
 import { briefName } from '../brief/briefs.ts';
-import { jsonSchemaOf } from '../schemas/envelope.ts';
+import { jsonSchemaOf } from '../schemas.ts';
 import { commandLine, inputSchema, type ToolInput } from './inputs.ts';
 
 export interface CommandTool {

@@ -1,10 +1,12 @@
 // gradus runs best: the runs by the best value of a metric.
+
 import { Command } from 'commander';
 import { given } from '../../../common/given.ts';
 import { collect } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { command } from '../../command-words.ts';
 import { table } from '../../formatting.ts';
+import type { SchemaTools } from '../../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus runs best eval/accuracy
@@ -18,7 +20,7 @@ interface BestFlags {
   readonly least?: boolean;
 }
 
-export function bestCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('best')
     .description('rank runs by the best value that a metric had in them, with its step and checkpoint')
     .argument('<metric>', 'of evaluations, such as eval/accuracy, or of steps')
@@ -51,4 +53,17 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
     ].join('\n'),
   );
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { bestRun } = await import('../../../finished-runs/comparison-schema.ts');
+  return [
+    result('runs.best.result/1', 'runs best', 'The runs by the best value that a metric had in them.', {
+      metric: z.string(),
+      best: bestRun,
+      ranking: z.array(bestRun).describe('the best first'),
+      next: z.array(z.string()).describe('useful next commands'),
+    }),
+  ];
 }

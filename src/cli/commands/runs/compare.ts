@@ -1,4 +1,5 @@
 // gradus runs compare: compares runs.
+
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { GradusError } from '../../../errors.ts';
@@ -7,13 +8,14 @@ import { signedDifference } from '../../../runs/verdict.ts';
 import type { Cli } from '../../cli.ts';
 import { command } from '../../command-words.ts';
 import { duration, interval95, oneLine, table } from '../../formatting.ts';
+import type { SchemaTools } from '../../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus runs compare first second
   gradus runs compare small large larger --json  each of the others against the first
 `;
 
-export function compareCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('compare')
     .description('compare metrics, configurations and held-out accuracy of runs with those of the first')
     .argument('<runs...>', 'at least two: run directories, names of runs, or latest')
@@ -105,4 +107,26 @@ function comparisonLine(compared: Comparison['held_out'][number]): string {
   const little = isKnown && !beyond_margin ? `, perhaps by less than the margin of ${margin}` : '';
   const where = checkpoint === 'best' ? `, best checkpoints (steps ${steps.join(' and ')})` : '';
   return `${run} against ${against}${where}: ${conclusion}${little}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { comparison } = await import('../../../finished-runs/comparison-schema.ts');
+  const { rejudging, ...fields } = comparison.shape;
+  return [
+    result(
+      'runs.compare.result/2',
+      'runs compare',
+      'A comparison of runs: their metrics, the differences of their configurations, and the held-out accuracy of each compared with the first.',
+      {
+        ...fields,
+        next: z
+          .array(z.string())
+          .exactOptional()
+          .describe(
+            'commands that judge runs by the problems and the reward of the first; absent if all were judged alike',
+          ),
+      },
+    ),
+  ];
 }

@@ -1,10 +1,12 @@
 // gradus runs diagnose: shows what the rules of run health find.
+
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import type { InspectedRun } from '../../../finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../training/result-schema.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -12,7 +14,7 @@ const EXAMPLES = `Examples:
   gradus runs diagnose small --json            exit 2 if an alert of level error holds
 `;
 
-export function diagnoseCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('diagnose')
     .description('report what is wrong with a run and what to change; see gradus agent-docs diagnosing')
     .argument(...runArgument)
@@ -67,4 +69,27 @@ function nothingFound(metrics: InspectedRun['metrics']): string {
   const steps = metrics.filter(({ stage }) => stage === metrics.at(-1)?.stage).length;
   const few = `; rules look at up to ${STEPS_OF_RULES} steps of a stage, and there are ${steps}`;
   return `nothing found in ${counted(metrics.length, 'step')}${steps < STEPS_OF_RULES ? few : ''}`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  const { diagnosedAlert, verdict } = await import('../../../runs/records.ts');
+  const { preflightWarnings } = await import('../../../training/result-schema.ts');
+  return [
+    outcome(
+      'runs.diagnose.result/1',
+      'runs diagnose',
+      'What the rules of run health find; not ok, with exit code 2, while an alert of level error holds.',
+      {
+        run: runWithDirectory,
+        steps: z.int(),
+        warnings: preflightWarnings.describe(
+          'what the checks before the run warned of, and of a run that learnt what casts doubt on it, such as leakage; absent if nothing',
+        ),
+        alerts: z.array(diagnosedAlert),
+        verdict,
+      },
+    ),
+  ];
 }

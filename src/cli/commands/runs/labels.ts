@@ -1,9 +1,11 @@
 // gradus runs tag, gradus runs note: what a person or a program writes down about a run.
+
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import type { Labels } from '../../../runs/labels.ts';
 import { collect } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
 const TAG_EXAMPLES = `Examples:
@@ -65,4 +67,14 @@ function told({ output }: Cli, verb: 'tag' | 'note', dir: string, labels: Labels
     `${dir}: ${text.join('; ')}`,
   );
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { labels } = await import('../../../runs/labels.ts');
+  const shape = { dir: z.string(), ...labels.shape };
+  return [
+    result('runs.tag.result/1', 'runs tag', 'The tags of a run, and its note.', shape),
+    result('runs.note.result/1', 'runs note', 'The note of a run, and its tags.', shape),
+  ];
 }

@@ -1,4 +1,5 @@
 // gradus runs list: lists runs, the latest first.
+
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import { given } from '../../../common/given.ts';
@@ -6,6 +7,7 @@ import type { RunSummary } from '../../../finished-runs/comparison-schema.ts';
 import { collect } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { duration, oneLine, shortNumber, table } from '../../formatting.ts';
+import type { SchemaTools } from '../../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus runs list
@@ -21,7 +23,7 @@ interface ListFlags {
   readonly metric?: string;
 }
 
-export function listCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('list')
     .description('list runs, latest first: status, best and last held-out value, rewards, time, tokens, tags, alerts')
     .option('--root <dir>', 'the directory that contains the runs (default: runs)')
@@ -71,5 +73,16 @@ function row(run: RunSummary): string[] {
     found.map(([level, count]) => (level === 'info' ? `${count} info` : counted(count, level))).join(', '),
     started.slice(0, 16).replace('T', ' '),
     oneLine([...run.tags, ...(run.note === undefined ? [] : [run.note])].join(' '), 40),
+  ];
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { damagedRun, runSummary } = await import('../../../finished-runs/comparison-schema.ts');
+  return [
+    result('runs.list.result/1', 'runs list', 'The runs in a directory, newest first unless --sort is given.', {
+      runs: z.array(runSummary),
+      damaged: z.array(damagedRun).describe('those that cannot be read, and why').exactOptional(),
+    }),
   ];
 }

@@ -1,8 +1,10 @@
 // gradus runs rm: removes runs.
+
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
 import type { Cli } from '../../cli.ts';
 import { size } from '../../download-progress.ts';
+import type { SchemaTools } from '../../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus runs rm first second                  says what would be removed; exit code 2
@@ -10,7 +12,7 @@ const EXAMPLES = `Examples:
   gradus runs rm sweeps/grpo --yes             a sweep, with all of its runs
 `;
 
-export function removeCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('rm')
     .description('remove runs for good: their directories with all checkpoints; or sweeps, with all of their runs')
     .argument('<runs...>', 'run directories, names of runs, latest, or folders of sweeps')
@@ -35,4 +37,10 @@ async function remove({ output }: Cli, names: readonly string[], yes: boolean) {
     )}, ${size(bytes)}: ${removed.map(({ dir }) => dir).join(', ')}`,
   );
   return undefined;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { removedRun } = await import('../../../finished-runs/comparison-schema.ts');
+  return [result('runs.rm.result/1', 'runs rm', 'The runs that were removed.', { removed: z.array(removedRun) })];
 }

@@ -1,4 +1,5 @@
 // gradus runs show: shows the results of a run, or its card.
+
 import { Command } from 'commander';
 import type { BestCheckpoint, KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
@@ -6,6 +7,7 @@ import type { Cli } from '../../cli.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
 import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
 
@@ -16,7 +18,7 @@ const EXAMPLES = `Examples:
   gradus runs show small --card > card.md      data, rewards, configuration, results, in Markdown
 `;
 
-export function showCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('show')
     .description('show the state of a run: status, rewards, evaluations, verdict, alerts')
     .argument(...runArgument)
@@ -105,4 +107,29 @@ function statusOf({ status, step, max_steps, stop_reason, ended_by, error }: Run
   const early = ended_by && ended_by.key !== 'max_steps' ? `${ended_by.key}, ${ended_by.reason}` : undefined;
   const why = error?.message ?? stop_reason ?? early ?? gone;
   return `${status} at step ${step} of ${max_steps}${why === undefined ? '' : `: ${why}`}`;
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  const { labels } = await import('../../../runs/labels.ts');
+  const { bestCheckpoint, diagnosedAlert, evaluatedProblem, evaluationRecord, keptEvaluation, numbers, pace, verdict } =
+    await import('../../../runs/records.ts');
+  return [
+    result('runs.show.result/1', 'runs show', 'The state of a run and its results so far.', {
+      run: runWithDirectory,
+      metrics: numbers.describe('the metrics of the last step'),
+      time: pace.exactOptional(),
+      evals: z.array(evaluationRecord),
+      evaluations: z.array(keptEvaluation).describe('whose completions were kept, those of gradus eval among them'),
+      verdict,
+      alerts: z.array(diagnosedAlert),
+      ...labels.shape,
+      best_checkpoint: bestCheckpoint.exactOptional(),
+      artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
+      card: z.string().exactOptional().describe('the card of the run in Markdown, with --card'),
+      evaluation: z.string().exactOptional().describe('the name of the evaluation, with --eval'),
+      problems: z.array(evaluatedProblem).exactOptional().describe('its problems with all completions, with --eval'),
+    }),
+  ];
 }

@@ -1,4 +1,5 @@
 // gradus runs snapshot: shows everything around one step.
+
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import type { RolloutRecord } from '../../../runs/records.ts';
@@ -7,6 +8,7 @@ import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { oneLine } from '../../formatting.ts';
 import { evaluationLine } from '../../progress.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -20,7 +22,7 @@ interface SnapshotFlags {
   readonly groups: number;
 }
 
-export function snapshotCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('snapshot')
     .description(
       'show what happened around a step: metrics, evaluations, alerts, samples, completions with their rewards',
@@ -93,4 +95,30 @@ function readableGroup({ id, prompt, completions }: RolloutRecord) {
       tokens: token_ids.length,
     })),
   };
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ result, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  const { alert, evaluationRecord, message, rolloutCompletion, sampleRecord, stepRecord } = await import(
+    '../../../runs/records.ts'
+  );
+  const completion = rolloutCompletion
+    .omit({ opening: true, token_ids: true, logprobs: true, calls: true })
+    .extend({ tokens: z.int() });
+  return [
+    result('runs.snapshot.result/1', 'runs snapshot', 'The records of a run around one step.', {
+      run: runWithDirectory,
+      around: z.int(),
+      window: z.int().describe('how many steps before and after are included'),
+      metrics: z.array(stepRecord),
+      timings: z.array(stepRecord).describe('seconds'),
+      evals: z.array(evaluationRecord),
+      alerts: z.array(alert),
+      samples: z.array(sampleRecord),
+      groups: z
+        .array(z.strictObject({ id: z.string(), prompt: z.array(message), completions: z.array(completion) }))
+        .describe('those of the step itself'),
+    }),
+  ];
 }

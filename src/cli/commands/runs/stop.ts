@@ -1,8 +1,10 @@
 // gradus runs stop: asks the process of a run to write a checkpoint and end.
+
 import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
@@ -11,7 +13,7 @@ const EXAMPLES = `Examples:
   gradus runs stop sweeps/grpo                 a sweep, with its runs
 `;
 
-export function stopCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('stop')
     .description(
       'stop a run after writing a checkpoint, from which train --resume continues; or a sweep, with its runs',
@@ -55,4 +57,21 @@ async function stop(cli: Cli, name: string, timeout: number) {
     `${directory}: ${asked ? where : `was not running: ${where}`}, ${saved}`,
     isStill ? 6 : 0,
   );
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  return [
+    outcome(
+      'runs.stop.result/1',
+      'runs stop',
+      'A run that was asked to stop; not ok, with exit code 6, if it has not yet when the time ran out.',
+      {
+        run: runWithDirectory,
+        asked: z.boolean().describe('whether there was a process to stop'),
+        checkpoint: z.int().exactOptional().describe('the step of the latest checkpoint'),
+      },
+    ),
+  ];
 }

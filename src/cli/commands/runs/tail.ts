@@ -1,4 +1,5 @@
 // gradus runs tail: prints the latest steps of a run, and new ones as they are written.
+
 import { Command } from 'commander';
 import type { TimedEvent } from '../../../training/event-schemas.ts';
 import { alertLine } from '../../alert-line.ts';
@@ -6,6 +7,7 @@ import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import { ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { evaluationLine } from '../../progress.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { withStopSignals } from '../../signals.ts';
 import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
@@ -26,7 +28,7 @@ interface TailFlags {
   readonly timeout?: number;
 }
 
-export function tailCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('tail')
     .description('show the latest steps, evaluations and alerts of a run')
     .argument(...runArgument)
@@ -113,4 +115,25 @@ function eventLine(event: TimedEvent): string | undefined {
     return value === undefined ? [] : [`${name.split('/').at(-1)} ${Number(value.toPrecision(3))}`];
   });
   return [`step ${event.step}`, ...parts].join('  ');
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  const { alert, evaluationRecord, pace, stepRecord } = await import('../../../runs/records.ts');
+  return [
+    outcome(
+      'runs.tail.result/1',
+      'runs tail',
+      'What came after a step; with --follow not ok, with exit code 6, if the run goes on when the time ran out.',
+      {
+        run: runWithDirectory,
+        time: pace.exactOptional(),
+        metrics: z.array(stepRecord),
+        evals: z.array(evaluationRecord),
+        alerts: z.array(alert),
+        next_since: z.int().describe('the value of --since for continuing from here'),
+      },
+    ),
+  ];
 }

@@ -1,4 +1,5 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
+
 import { Command } from 'commander';
 import { shellWord } from '../../../common/shell-word.ts';
 import { resuming } from '../../../common/words.ts';
@@ -9,6 +10,7 @@ import type { Cli } from '../../cli.ts';
 import { exitCodeOfRun, ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { DescribedError } from '../../output.ts';
+import type { SchemaTools } from '../../schemas.ts';
 import { withStopSignals } from '../../signals.ts';
 import { timeLeft } from '../../time-left.ts';
 import { runArgument } from './run-argument.ts';
@@ -26,7 +28,7 @@ interface WaitFlags {
   readonly eval?: number | true;
 }
 
-export function waitCommand(cli: Cli): Command {
+export function makeCommand(cli: Cli): Command {
   return new Command('wait')
     .description(
       'wait until a run, a sweep or an evaluation in the background is over; exit 0 completed, 1 to 4 failed as train would have, 1 stopped, 5 below a bar or collapsed, 6 still running',
@@ -112,4 +114,26 @@ function stillRunning(
     message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}${timeLeft(time)}`,
     hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
   };
+}
+
+/** The schemas of what it prints under --json. */
+export async function prints({ outcome, z }: SchemaTools) {
+  const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
+  const { trainResultSchema } = await import('../train.ts');
+  const { pace } = await import('../../../runs/records.ts');
+  return [
+    outcome(
+      'runs.wait.result/1',
+      'runs wait',
+      'How a run ended; exit code 0 completed, 1 failed or stopped (2 to 4 as the training itself would have ended), 5 below a bar or collapsed, 6 still running when the time ran out.',
+      {
+        run: runWithDirectory,
+        waited: z.number().describe('seconds'),
+        time: pace.exactOptional(),
+        result: (await trainResultSchema({ outcome }))
+          .exactOptional()
+          .describe('the result of the run, if it has completed'),
+      },
+    ),
+  ];
 }

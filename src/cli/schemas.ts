@@ -1,8 +1,8 @@
-// What the schemas of all results share: whether the command succeeded, the schema's name, and the command.
+// What the schemas of all objects under --json share. Those of a command are made by its module, of these, when they are asked for.
 import { z } from 'zod';
 
 /** What went wrong: a stable code, one line, and what to do about it. */
-export const failure = z.strictObject({
+const failure = z.strictObject({
   code: z.string().regex(/^[A-Z][A-Z0-9_]*$/),
   message: z.string(),
   hint: z.string().exactOptional(),
@@ -22,8 +22,26 @@ export const failure = z.strictObject({
     .describe('all that is wrong with a configuration; the error is the first of them'),
 });
 
+/** The result of a command that fails without a result of its own. */
+const error = z
+  .strictObject({
+    ok: z.literal(false),
+    schema: z.literal('error/1'),
+    command: z.string().nullable().describe('its whole name, such as runs show; null if the command line names none'),
+    error: failure,
+    run: z
+      .strictObject({ id: z.string(), dir: z.string() })
+      .exactOptional()
+      .describe('the run that failed; absent if none had begun'),
+    exit_code: z.int().min(1),
+  })
+  .describe('The result of any command that fails and has nothing else to report.');
+
+/** The run and the step of the checkpoint that was opened. */
+const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
+
 /** The result of a command that succeeded; its failures follow `error/1`. */
-export function resultSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
+function result<const N extends string, const C extends string, S extends z.core.$ZodShape>(
   schema: N,
   command: C,
   description: string,
@@ -40,7 +58,7 @@ export function resultSchema<const N extends string, const C extends string, S e
 }
 
 /** The result of a command that has content even if it failed: then `error` and the exit code are added. */
-export function outcomeSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
+function outcome<const N extends string, const C extends string, S extends z.core.$ZodShape>(
   schema: N,
   command: C,
   description: string,
@@ -56,6 +74,20 @@ export function outcomeSchema<const N extends string, const C extends string, S 
       exit_code: z.int().exactOptional().describe('present if ok is false'),
     })
     .describe(description);
+}
+
+/** What a command's module makes its schemas of. It imports only this type, so that the help of all commands loads no schema. */
+export const schemaTools = { z, result, outcome, error, openedRun };
+export type SchemaTools = typeof schemaTools;
+
+/** An object with its name in `schema`, or a schema beside its name. */
+export type Printed = z.ZodObject | readonly [name: string, z.ZodType];
+
+/** The schemas that a module makes, by their names. */
+export function named(printed: readonly Printed[]): (readonly [name: string, z.ZodType])[] {
+  return printed.map((one) =>
+    one instanceof z.ZodObject ? [(one.shape.schema as z.ZodLiteral<string>).value, one] : one,
+  );
 }
 
 /** The JSON Schema (draft 2020-12) of a kind of output. */
