@@ -140,7 +140,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     addSteps(live, 3, 30);
     await reward(/^0\.3$/);
     writeRecord(live, { status: 'completed', step: 30 });
-    await page.locator('h1 + .pill.good').waitFor();
+    await page.locator('h1 + .pill.completed').waitFor();
     assert.match(await textOf('.facts'), /step 30 of 100/);
   });
 
@@ -155,7 +155,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await reward(/^0\.4$/);
     await page.locator('tbody', { hasText: '40 / 100' }).waitFor();
     writeRecord(live, { status: 'completed', step: 40 });
-    await page.locator('tbody .pill.good', { hasText: 'completed' }).nth(1).waitFor();
+    await page.locator('tbody .pill.completed', { hasText: 'completed' }).nth(1).waitFor();
   });
 
   test('metrics are found by text, and the address says so', async () => {
