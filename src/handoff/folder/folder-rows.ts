@@ -1,4 +1,4 @@
-// The keys that the folder of a hand-off answers, whichever system trains: problems, their prompts, and rewards.
+// The keys that are answered alike whichever system trains: by the folder of the hand-off (problems, their prompts, rewards), or by nothing.
 import { call } from '../../common/words.ts';
 import { by, type HandoffKey, type HandoffRow, unless } from './handoff-row.ts';
 
@@ -6,7 +6,7 @@ export const problems = by('the rows of `train.parquet` and `eval.parquet`');
 const prompts = by('the prompts of `train.parquet` and `eval.parquet`');
 const rewards = by('the rewards of Gradus, which `reward.py` asks');
 
-export const folderRows = {
+const folderRows = {
   system_prompt: prompts,
   few_shot: prompts,
   prompt_column: prompts,
@@ -40,3 +40,24 @@ export const folderRows = {
   reward_timeout: rewards,
   overlong_buffer: rewards,
 } satisfies Partial<Record<HandoffKey, HandoffRow>>;
+
+/** The engine of a section of Gradus's own backends does not train here. */
+export const engine = by('its engine alone');
+
+/** The rows of a hand-off that are the same for every system. @param machines on which it runs */
+export function sharedRows(system: string, machines: string) {
+  return {
+    ...folderRows,
+    backend: by(`nothing: ${system} trains, whatever it says`),
+    compute: unless(
+      by(`nothing: you start ${system} yourself`),
+      '`modal`: machines are rented for backend trl',
+      ({ compute }) =>
+        compute === 'modal' ? `machines are rented for backend trl; ${system} runs on ${machines}` : undefined,
+    ),
+    preset: by('its values, each under its key'),
+    native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
+    tinker: engine,
+    modal: engine,
+  } satisfies Partial<Record<HandoffKey, HandoffRow>>;
+}

@@ -11,7 +11,7 @@ import {
 import { call } from '../../common/words.ts';
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
-import { folderRows, problems } from '../folder/folder-rows.ts';
+import { problems, sharedRows } from '../folder/folder-rows.ts';
 import {
   by,
   type Given,
@@ -63,15 +63,9 @@ const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Ov
   to(`get_peft_model.${name}`, ({ config: { lora } }) => lora && value(lora));
 
 export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> = {
+  ...sharedRows('Unsloth', 'a GPU of yours'),
   ...same,
   loss_type: unless(same.loss_type, 'losses that TRL does not have', missingLoss),
-  backend: by('nothing: Unsloth trains, whatever it says'),
-  compute: unless(
-    by('nothing: you start it yourself'),
-    '`modal`: machines are rented for backend trl',
-    ({ compute }) =>
-      compute === 'modal' ? 'machines are rented for backend trl; Unsloth runs on a GPU of yours' : undefined,
-  ),
   seed: {
     writes: {
       ...same.seed.writes,
@@ -79,7 +73,6 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
       'get_peft_model.random_state': ({ config }) => config.seed,
     },
   },
-  preset: by('its values, each under its key'),
   stages: none('TRL trains with one configuration from beginning to end'),
 
   model: unless(
@@ -91,7 +84,6 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   chat_template_kwargs: to('GRPOConfig.chat_template_kwargs', ({ config: { chat_template_kwargs: variables } }) =>
     Object.keys(variables).length > 0 ? (variables as Override) : null,
   ),
-  ...folderRows,
   answer_column: by('the rewards'),
   overlong_prompts: unless(problems, '`truncate_left`', ({ overlong_prompts }) =>
     overlong_prompts === 'truncate_left' ? 'TRL does not cut prompts' : undefined,
@@ -235,8 +227,4 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   'trl.vllm_max_model_length': none('Unsloth gives vLLM the longest prompt and completion'),
   'trl.vllm_server_base_url': noServer,
   'trl.vllm_server_gpus': noServer,
-
-  native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
-  tinker: by('its engine alone'),
-  modal: by('its engine alone'),
 };

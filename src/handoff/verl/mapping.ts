@@ -5,7 +5,7 @@ import { environmentsOf } from '../../config/program-environments.ts';
 import { verifiersName } from '../../config/references.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { leastFraction } from '../../grpo/schedules.ts';
-import { folderRows, problems } from '../folder/folder-rows.ts';
+import { engine, problems, sharedRows } from '../folder/folder-rows.ts';
 import {
   by,
   type Given,
@@ -25,8 +25,6 @@ const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 const MODEL = 'actor_rollout_ref.model';
 const CORRECTION = 'algorithm.rollout_correction';
-
-const engine = by('its engine alone');
 
 const EPISODES = 'the episodes of Gradus, which `gradus_agent_loop.py` asks';
 
@@ -54,13 +52,7 @@ const trackerNames = {
 };
 
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
-  backend: by('nothing: verl trains, whatever it says'),
-  compute: unless(
-    by('nothing: you start verl yourself'),
-    '`modal`: machines are rented for backend trl',
-    ({ compute }) =>
-      compute === 'modal' ? 'machines are rented for backend trl; verl runs on a cluster of yours' : undefined,
-  ),
+  ...sharedRows('verl', 'a cluster of yours'),
   seed: {
     writes: {
       'data.seed': ({ config }) => config.seed,
@@ -69,7 +61,6 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
       [`${ROLLOUT}.seed`]: ({ config }) => config.seed,
     },
   },
-  preset: by('its values, each under its key'),
   stages: none('verl trains with one configuration from beginning to end'),
 
   model: unless(
@@ -79,7 +70,6 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   ),
   chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
   chat_template_kwargs: to('data.apply_chat_template_kwargs', ({ config }) => config.chat_template_kwargs as Override),
-  ...folderRows,
   answer_column: by('the rewards, and `ground_truth` in the parquet files'),
   overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts, at the same side'),
   max_prompt_tokens: to('data.max_prompt_length', ({ promptTokens }) => promptTokens),
@@ -288,10 +278,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   sample_every_steps: by('`run.sh`: verl writes what it samples in every step to `rollouts/`; with null it does not'),
   trackers: trackersOf('verl', 'trainer.logger', trackerNames, ['console']),
 
-  native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
   trl: engine,
-  tinker: engine,
-  modal: engine,
 };
 
 function betas({ config }: Given): readonly number[] {
