@@ -1,12 +1,10 @@
 // Starts an evaluation of a run in a separate process, which continues when this one ends.
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { findSubject } from '../evaluation/open-subject.ts';
 import { MetricNames } from '../goals/metric-names.ts';
 import { assertRequirable, parseRequirement } from '../goals/requirements.ts';
-import { packageRoot } from '../package/package-root.ts';
+import { startDetached } from '../package/own-process.ts';
 import {
   type BackgroundEvaluation,
   nextEvaluationNumber,
@@ -15,8 +13,6 @@ import {
 } from '../runs/background-evaluations.ts';
 import { backgroundEvaluationPaths, runFiles } from '../runs/layout.ts';
 import { makeFolder } from '../runs/make-folder.ts';
-
-const launcher = join(packageRoot, 'bin', 'gradus');
 
 export interface DetachEvaluationOptions {
   readonly checkpoint?: string;
@@ -50,15 +46,6 @@ export function detachEvaluation(
   makeFolder(join(directory, runFiles.logs));
   const number = nextEvaluationNumber(directory);
   const paths = backgroundEvaluationPaths(directory, number);
-  const [out, log] = [openSync(paths.printed, 'w'), openSync(paths.log, 'w')];
-  const child = spawn(process.execPath, [launcher, ...argv], {
-    detached: true,
-    windowsHide: true,
-    stdio: ['ignore', out, log],
-  });
-  closeSync(out);
-  closeSync(log);
-  recordBackgroundEvaluation(directory, number, child.pid!);
-  child.unref();
+  recordBackgroundEvaluation(directory, number, startDetached(argv, { stdout: paths.printed, stderr: paths.log }));
   return { ...readBackgroundEvaluation(directory, number), directory };
 }

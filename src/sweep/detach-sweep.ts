@@ -1,12 +1,8 @@
 // Starts a sweep in a separate process, which continues when this one ends.
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../package/package-root.ts';
+import { startDetached } from '../package/own-process.ts';
 import { planSweep, type SweepOptions } from './sweep.ts';
 import { claimSweep, sweepFiles, writeSweep } from './sweep-files.ts';
-
-const launcher = join(packageRoot, 'bin', 'gradus');
 
 export interface DetachedSweep {
   readonly directory: string;
@@ -24,17 +20,10 @@ export function detachSweep(file: string, options: SweepOptions, argv: readonly 
   const release = claimSweep(planned, options);
   const log = join(directory, sweepFiles.log);
   try {
-    const stderr = openSync(log, options.resume ? 'a' : 'w');
-    const child = spawn(process.execPath, [launcher, ...argv], {
-      detached: true,
-      windowsHide: true,
-      stdio: ['ignore', 'ignore', stderr],
-    });
-    closeSync(stderr);
+    const pid = startDetached(argv, { stderr: log, append: options.resume ?? false });
     // The folder is reserved, so that whoever waits finds a sweep.
-    writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, child.pid!);
-    child.unref();
-    return { directory, reference, pid: child.pid!, log };
+    writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, pid);
+    return { directory, reference, pid, log };
   } finally {
     release();
   }

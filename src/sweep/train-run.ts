@@ -1,16 +1,13 @@
 // Trains one run of a sweep to a step, in a process of its own: an ordinary run, which a later rung resumes.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { LoadedConfig } from '../config/load.ts';
 import { isObject } from '../errors.ts';
-import { packageRoot } from '../package/package-root.ts';
+import { launcher } from '../package/own-process.ts';
 import { isRun, readEvaluations, readMetrics, readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
 import { hasNotBegun } from '../runs/reservation.ts';
 import { waitForRun } from '../runs/wait-run.ts';
-
-const launcher = join(packageRoot, 'bin', 'gradus');
 
 /** A run that is to be trained. */
 export interface SweptRun {

@@ -1,10 +1,7 @@
 // Runs commands as processes of their own: one that crashes, or prints where it should not, does not harm the server.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { packageRoot } from '../../package/package-root.ts';
-
-const launcher = join(packageRoot, 'bin', 'gradus');
+import { launcher } from '../../package/own-process.ts';
 
 export interface Finished {
   readonly code: number | null;
