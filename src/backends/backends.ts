@@ -1,8 +1,10 @@
 // Opens the module of a backend: `<name>/<name>-backend.ts`, by the names in configurations. A run loads only its own, since native libraries
 // take a while.
+import { option } from '../common/words.ts';
 import type { BackendName } from '../config/backend-table.ts';
 import type { Config } from '../config/schema.ts';
-import type { Backend } from './backend.ts';
+import { GradusError } from '../errors.ts';
+import type { Backend, Profiler } from './backend.ts';
 
 /** What the module of a backend exports. */
 interface BackendModule {
@@ -17,4 +19,17 @@ export async function backendNamed(name: BackendName): Promise<Backend> {
 /** The backend of a configuration. */
 export function backendOf({ backend }: Config): Promise<Backend> {
   return backendNamed(backend);
+}
+
+/** Throws `PROFILE_UNSUPPORTED`. */
+export async function profilerOf(config: Config): Promise<Profiler> {
+  const { profiler } = await backendOf(config);
+  if (profiler) return profiler;
+  throw new GradusError(
+    'PROFILE_UNSUPPORTED',
+    `backend ${config.backend} does not tell what its steps spend their time on`,
+    {
+      hint: `leave ${option('profile', true)} out, or set backend: native`,
+    },
+  );
 }

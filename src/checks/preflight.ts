@@ -9,7 +9,6 @@ import { milliseconds } from '../config/durations.ts';
 import { unreadSettings } from '../config/other-engines.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
-import { stepCount } from '../data/problems.ts';
 import { GradusError } from '../errors.ts';
 import { sampleRecord } from '../evaluation/sample-policy.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
@@ -94,7 +93,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       masksCheck(trajectories, sequencesOf, logprobs),
       gapCheck(gap, config),
       ...precisionCheck(setup),
-      learningRateCheck(setup, stepCount(config, problems)),
+      learningRateCheck(setup),
       ...heldOutCheck(problems, config),
       ...stepSizeCheck(problems, config),
       ...otherEnginesCheck(config),
@@ -171,11 +170,11 @@ interface Sampling {
 
 /** Samples completions of the untrained policy and scores them. Returns `undefined` if it was cancelled. */
 async function sampleGroups(
-  { config, problems, model, rewardModel, generator }: Setup,
+  { config, maxSteps, model, rewardModel, generator }: Setup,
   examples: readonly Example[],
   { samplesPerExample, stream, signal }: Sampling,
 ): Promise<Group[] | undefined> {
-  const progress = { step: 0, maxSteps: stepCount(config, problems) };
+  const progress = { step: 0, maxSteps };
   const rollouts = await generator().generate(examples, model.policy(), {
     samplesPerExample,
     seed: streamSeed(config.seed, stream),

@@ -38,8 +38,8 @@ test('a turn that is cut off ends its episode, which the check says if there are
 test('a learning rate too low for adapters is reported with every engine, except for large models of TRL', () => {
   const told = (backend: string, total: number) => {
     const config = { ...configDefaults, backend, learning_rate: 1e-5, lora: { r: 16 } };
-    const setup = { config, model: { parameters: { total, trainable: 5e6 } } } as unknown as Setup;
-    return !learningRateCheck(setup, 100).ok;
+    const setup = { config, model: { parameters: { total, trainable: 5e6 } }, maxSteps: 100 } as unknown as Setup;
+    return !learningRateCheck(setup).ok;
   };
   assert.deepEqual([told('native', 135e6), told('trl', 135e6), told('trl', 8e9)], [true, true, false]);
 });

@@ -144,10 +144,8 @@ export function gapCheck(gap: number, config: Config): Check {
 }
 
 /** Whether steps at the learning rate would change anything without destroying the policy. */
-export function learningRateCheck(
-  { config: { backend, learning_rate, lora }, model: { parameters } }: Setup,
-  steps: number,
-): Check {
+export function learningRateCheck({ config: { backend, learning_rate, lora }, model, maxSteps }: Setup): Check {
+  const { parameters } = model;
   const id = 'learning_rate';
   const whole = parameters.total < SMALL_MODEL ? 'small' : 'whole';
   const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
@@ -162,7 +160,7 @@ export function learningRateCheck(
   return failed(
     id,
     'warning',
-    `${learning_rate} is little for ${slow.what}: ${counted(steps, 'step')} may show nothing`,
+    `${learning_rate} is little for ${slow.what}: ${counted(maxSteps, 'step')} may show nothing`,
     hint,
   );
 }

@@ -6,7 +6,6 @@ import { call, option } from '../common/words.ts';
 import { assertValid, checkpointName, sampleSize, temperature } from '../config/call-options.ts';
 import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
-import { stepCount } from '../data/problems.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import { MetricNames } from '../goals/metric-names.ts';
@@ -27,10 +26,9 @@ import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { changesOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
-import { rightAnswer } from '../setup/right-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
-import { evaluatePolicy } from './evaluate-policy.ts';
+import { evaluateSetup, type SetupEvaluation } from './evaluate-setup.ts';
 import type { EvaluationProgress } from './evaluation-options.ts';
 import { openSubject } from './open-subject.ts';
 
@@ -126,7 +124,7 @@ export async function evaluate(
     const { step, files } = checkpoint.state;
     const log = openLog(directory, step, setup, { asked, split, k: settings.k, temperature, files });
     try {
-      const measuring = { k: settings.k, temperature, log, signal, onProgress };
+      const measuring = { k: settings.k, temperature, ...(log && { log }), signal, onProgress };
       const baseline = await measure(setup, asked, 0, measuring);
       await model.load(checkpoint.folder, { weightsOnly: true });
       const evaluation = step === 0 ? baseline : await measure(setup, asked, step, measuring);
@@ -175,37 +173,15 @@ export function storedEvaluation(result: Found & { readonly ok?: boolean }) {
   return storedResult('eval.result/1', 'eval', result);
 }
 
-interface Measuring {
-  readonly k: readonly number[];
-  readonly temperature: number;
-  readonly log?: EvaluationFile | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly onProgress: EvaluateOptions['onProgress'];
-}
-
-/** Evaluates the model as it is loaded. Throws `CANCELLED`. */
+/** Throws `CANCELLED`. */
 async function measure(
   setup: Setup,
   asked: readonly Example[],
   step: number,
-  { k, temperature, log, signal, onProgress }: Measuring,
+  measuring: SetupEvaluation,
 ): Promise<EvaluationRecord> {
-  const { config, model, problems, generator, rewards, rewardModel, rewardNames } = setup;
-  const record = await evaluatePolicy(asked, step, {
-    policy: model.policy(),
-    generator,
-    rewardModel,
-    rewardNames,
-    k,
-    seed: config.seed,
-    temperature,
-    progress: { step, maxSteps: stepCount(config, problems) },
-    answer: (example) => rightAnswer(example, rewards),
-    decisive: rewards.find(({ name }) => name === rewardNames[0]),
-    ...(log && { log }),
-    onProgress,
-    signal,
-  });
+  const { log, signal } = measuring;
+  const record = await evaluateSetup(setup, asked, step, measuring);
   if (record) return record;
   throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
 }

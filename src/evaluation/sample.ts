@@ -4,7 +4,6 @@ import type { TrainableModel } from '../backends/backend.ts';
 import { streamSeed } from '../common/random.ts';
 import { assertValid, checkpointName, completionCount, temperature } from '../config/call-options.ts';
 import type { Config } from '../config/schema.ts';
-import { stepCount } from '../data/problems.ts';
 import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { cancelled, GradusError } from '../errors.ts';
@@ -134,7 +133,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
   const { checkpoint, config: given, signal } = options;
   const change = (config: Config) => withStop(config, options);
   const { setup, ...found } = await openSubject(subject, { checkpoint, config: given, signal, change });
-  const { config, model, problems, rewardModel } = setup;
+  const { config, model, problems, rewardModel, maxSteps } = setup;
   const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
   return {
     ...found,
@@ -146,7 +145,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
       generator: setup.generator(sampling),
       rewardModel,
       samplesPerProblem: 1,
-      progress: { step, maxSteps: stepCount(config, problems) },
+      progress: { step, maxSteps },
     }),
   };
 }

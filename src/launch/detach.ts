@@ -1,10 +1,8 @@
 // Starts training in a separate process, which continues when this one ends.
-import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { assertConfirmed } from '../modal/rental.ts';
-import { packageRoot } from '../package/package-root.ts';
+import { startDetached } from '../package/own-process.ts';
 import { ownVersions } from '../package/versions.ts';
 import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
@@ -14,10 +12,7 @@ import type { RunRecord } from '../runs/records.ts';
 import { emptyRun, hasNotBegun, reserveRun } from '../runs/reservation.ts';
 import { waitUntil } from '../runs/wait-until.ts';
 import { assertWritable } from '../training/open-run.ts';
-import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
-import { loadConfig } from './train.ts';
-
-const launcher = join(packageRoot, 'bin', 'gradus');
+import { loadTraining, type RunPlace, resolveRun } from '../training/resolved-run.ts';
 
 export interface DetachOptions extends RunPlace {
   readonly settings: readonly string[];
@@ -74,7 +69,7 @@ function beginningFailure({ error, stop_reason }: RunRecord, log: string): Gradu
 
 /** Errors in the configuration or the directory are thrown here; later ones are recorded in run.json. */
 function startProcess(configFile: string, options: DetachOptions): DetachedRun {
-  const run = resolveRun(loadConfig(configFile, options.settings), options, options.require);
+  const run = resolveRun(loadTraining(configFile, options.settings), options, options.require);
   const { config, directory, reference, resume } = run;
   assertConfirmed(run, options.yes ?? false);
   assertWritable(run);
@@ -82,17 +77,11 @@ function startProcess(configFile: string, options: DetachOptions): DetachedRun {
   const log = join(logs, 'train.log');
   const { backend } = config;
   makeFolder(logs);
-  const child = claimed(directory, () => {
+  const pid = claimed(directory, () => {
     // Another process may have reserved the directory meanwhile.
     assertWritable(run);
     if (!resume) emptyRun(directory);
-    const stderr = openSync(log, resume ? 'a' : 'w');
-    const started = spawn(process.execPath, [launcher, ...options.argv], {
-      detached: true,
-      windowsHide: true,
-      stdio: ['ignore', 'ignore', stderr],
-    });
-    closeSync(stderr);
+    const started = startDetached(options.argv, { stderr: log, append: resume });
     // The directory is reserved before the process begins to look for one.
     const record = {
       backend,
@@ -100,12 +89,11 @@ function startProcess(configFile: string, options: DetachOptions): DetachedRun {
       started: new Date().toISOString(),
       max_steps: config.max_steps ?? 0,
     };
-    reserveRun(directory, started.pid!, resume ? undefined : record);
+    reserveRun(directory, started, resume ? undefined : record);
     return started;
   });
-  child.unref();
   return {
-    run: { id: basename(directory), dir: directory, backend, status: 'starting', pid: child.pid! },
+    run: { id: basename(directory), dir: directory, backend, status: 'starting', pid },
     log,
     reference,
   };

@@ -19,7 +19,7 @@ import type { GpuEstimate } from '../machine/result-schema.ts';
 import { rentalOf } from '../modal/rental.ts';
 import type { Rental } from '../modal/rental-schema.ts';
 import { assertMetricExists } from '../setup/setup.ts';
-import { openings, openStageTask, openTask } from '../setup/task.ts';
+import { openings, openTask, problemsOfStages } from '../setup/task.ts';
 import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-schema.ts';
 import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
@@ -47,11 +47,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
   const measured = config.environment === null ? problems.train : problems.train.slice(0, OPENED_EPISODES);
   const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
-  const own = new Map<string, Problems>();
-  for (const stage of stagesOf(config)) {
-    backend.check?.(stage.config);
-    if (stage.name !== undefined) own.set(stage.name, (await openStageTask(stage)).problems);
-  }
+  const own = await problemsOfStages(config, backend);
   const counted = countStageSteps(config, task.problems, own, model);
   const steps = stepCount(counted, problems);
   const stages = stagesOf(counted, steps);

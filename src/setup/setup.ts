@@ -7,7 +7,7 @@ import { existingNames } from '../common/nearest.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
-import { type Problems, stageProblems } from '../data/problems.ts';
+import { stageProblems, stepCount } from '../data/problems.ts';
 import type { ProgramValues } from '../data/program-values.ts';
 import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
@@ -19,11 +19,14 @@ import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
 import { openStagedModel, type StagedModel } from './staged-model.ts';
-import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
+import { openings, openStageTask, openTask, problemsOfStages, type Task, type TaskParts } from './task.ts';
 
 export interface Setup extends Task {
   /** As loaded, with the steps of stages whose length is given in epochs. */
   readonly config: Config;
+  readonly stages: readonly Stage[];
+  /** The length of the run, of all its stages together. */
+  readonly maxSteps: number;
   /** The model of the stage that was entered last. */
   readonly model: TrainableModel;
   readonly renderer: Renderer;
@@ -58,15 +61,8 @@ export async function openSetup(config: Config, { signal, values }: SetupOptions
   const task = await cancellable(() => openTask(config, parts), signal);
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
-  const stages = stagesOf(config);
-  const own = new Map<string, Problems>();
-  // Errors in later stages should be reported now, not after the stages before them.
-  for (const stage of stages) {
-    backend.check?.(stage.config);
-    if (stage.name !== undefined)
-      own.set(stage.name, (await cancellable(() => openStageTask(stage, parts), signal)).problems);
-  }
-  const model = await openStagedModel(backend, stages[0]!, signal);
+  const own = await cancellable(() => problemsOfStages(config, backend, parts), signal);
+  const model = await openStagedModel(backend, stagesOf(config)[0]!, signal);
   calls.policy = () => model.opened.model.policy();
   try {
     const counted = countStageSteps(config, task.problems, own, model.opened);
@@ -89,10 +85,13 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
   const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
   if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
   const generator = await rolloutSources(task.environment, { ...model.opened, renderer: fitted.renderer });
+  const maxSteps = stepCount(config, fitted.problems);
   return {
     ...task,
     ...fitted,
     config,
+    stages: stagesOf(config, maxSteps),
+    maxSteps,
     template,
     versions,
     values: parts.values,

@@ -1,10 +1,11 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
+import type { Backend } from '../backends/backend.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { call } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
-import type { Stage } from '../config/stages.ts';
+import { type Stage, stagesOf } from '../config/stages.ts';
 import { assertColumns } from '../data/data-files.ts';
 import { loadProblems, type Problems } from '../data/problems.ts';
 import type { ProgramValues } from '../data/program-values.ts';
@@ -100,6 +101,23 @@ export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Ta
     assertColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
   }
   return task;
+}
+
+/**
+ * The problems of each stage, by its name. Errors in later stages, and what the backend refuses of them, are reported now and not after the stages before
+ * them.
+ */
+export async function problemsOfStages(
+  config: Config,
+  backend: Pick<Backend, 'check'>,
+  parts?: TaskParts,
+): Promise<ReadonlyMap<string, Problems>> {
+  const own = new Map<string, Problems>();
+  for (const stage of stagesOf(config)) {
+    backend.check?.(stage.config);
+    if (stage.name !== undefined) own.set(stage.name, (await openStageTask(stage, parts)).problems);
+  }
+  return own;
 }
 
 /** An error about a key that the stage sets itself names it there. */

@@ -4,7 +4,6 @@ import { shellWord } from '../common/shell-word.ts';
 import { call, option, resuming } from '../common/words.ts';
 import { type Config, configDefaults, earlierDefaults } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
-import { stepCount } from '../data/problems.ts';
 import { GradusError } from '../errors.ts';
 import { ownVersions } from '../package/versions.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
@@ -48,11 +47,11 @@ export function assertWritable({ reference, config, resume, overwrite }: Resolve
  */
 export function openRun(
   { config, text, directory, resume, overwrite }: ResolvedRun,
-  setup: Pick<Setup, 'config' | 'problems' | 'versions' | 'values'>,
+  setup: Pick<Setup, 'config' | 'maxSteps' | 'versions' | 'values'>,
   since?: number,
 ): RunStore {
   const versions = { ...ownVersions(), ...setup.versions };
-  const max_steps = stepCount(setup.config, setup.problems);
+  const { maxSteps: max_steps } = setup;
   const inEpochs = config.stages.some(({ steps }) => steps === null);
   const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
   const code = hashUserFiles(config, setup.values);

@@ -1,14 +1,15 @@
 // What a training is asked to do, and all that follows from it before anything is opened: computed once and handed on.
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
-import type { LoadedConfig } from '../config/load.ts';
+import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
 import { type Config, earlierDefaults } from '../config/schema.ts';
 import { valueAt, withValueAt } from '../config/values.ts';
-import type { ProgramValues } from '../data/program-values.ts';
+import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import { Goals } from '../goals/goals.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
 import { isConfigured, readResolvedConfig } from '../runs/read-run.ts';
+import { openConfigFile } from '../setup/config-file.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -79,4 +80,11 @@ function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPl
     });
   }
   return join(root, own);
+}
+
+/** Loads a config file, or the contents of one in which a program gives values instead of names. Throws what loading a configuration throws. */
+export function loadTraining(config: string | ProgramConfig, settings: readonly string[] = []): LoadedTraining {
+  if (typeof config === 'string') return openConfigFile(config, settings);
+  const { config: plain, values } = withoutValues(config);
+  return { ...loadConfigObject(plain, settings), values };
 }

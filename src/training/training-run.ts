@@ -3,25 +3,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PreflightReport } from '../checks/preflight.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
 import { streamSeed } from '../common/random.ts';
-import { type Stage, stagesOf } from '../config/stages.ts';
+import type { Stage } from '../config/stages.ts';
 import { haveSameData } from '../data/problems.ts';
 import { codeOf } from '../errors.ts';
-import { isBetter } from '../evaluation/better-evaluation.ts';
-import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
+import { evaluateSetup } from '../evaluation/evaluate-setup.ts';
 import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
 import { samplePolicy } from '../evaluation/sample-policy.ts';
 import { Stopping } from '../goals/stopping.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
-import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { type HealthMonitor, healthMonitor } from '../runs/health.ts';
 import { eachMetrics, lastStep, readEvaluations } from '../runs/read-run.ts';
 import type { Alert, DiagnosedAlert, EndedBy, EvaluationRecord, MetricsRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import type { Progress } from '../scoring.ts';
-import { rightAnswer } from '../setup/right-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import type { StartAdapter } from '../setup/start-adapter-copy.ts';
 import { type ErrorBudget, errorBudget } from './error-budget.ts';
@@ -29,6 +25,7 @@ import type { StartEvent, StepEvent, TrainEvent } from './event-schemas.ts';
 import { speed } from './events.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
+import { RunCheckpoints } from './run-checkpoints.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
@@ -61,15 +58,12 @@ export class TrainingRun {
   /** Why the run ends where it is, before its last step. */
   #end: EndedBy | undefined;
   #trainer: StageTrainer | undefined;
-  /** The steps of the last evaluation, the last samples and the last checkpoint. */
+  readonly #checkpoints: RunCheckpoints;
+  /** The steps of the last evaluation and the last samples. */
   #lastEvaluation: number | undefined;
   #lastSamples: number | undefined;
-  #lastCheckpoint: number | undefined;
   /** The metric of that name, of the last step. */
-  #numTokens: number | undefined = 0;
-  /** The best evaluation so far, and its step until that is saved as the best. */
-  #best: EvaluationRecord | undefined;
-  #unsavedBest: number | undefined;
+  #numTokens: number | undefined;
 
   constructor(setup: Setup, store: RunStore, options: TrainingRunOptions = {}) {
     const { signal, adapter, preflight, profile, onEvaluation } = options;
@@ -82,7 +76,9 @@ export class TrainingRun {
     this.#onEvaluation = onEvaluation;
     const { directory } = store;
     const evaluations = readEvaluations(directory);
-    this.#restoreCheckpoints(directory, evaluations);
+    this.#checkpoints = new RunCheckpoints(store, setup.config.save, evaluations);
+    const { latest } = this.#checkpoints;
+    this.#numTokens = latest ? latest.state.num_tokens : 0;
     this.#lastEvaluation = evaluations.at(-1)?.step;
     this.#stopping = new Stopping(setup.config);
     for (const record of eachMetrics(directory)) this.#stopping.step(record);
@@ -130,19 +126,6 @@ export class TrainingRun {
     if (!isOver) this.#end = this.#stopping.reached(this.#store.elapsed);
   }
 
-  /** Reads the checkpoints of a run that is resumed. */
-  #restoreCheckpoints(directory: string, evaluations: readonly EvaluationRecord[]): void {
-    this.#lastCheckpoint = readCheckpointPointer(directory, 'latest');
-    if (this.#lastCheckpoint === undefined) return;
-    const { state } = findCheckpoint(directory, 'latest');
-    this.#numTokens = state.num_tokens;
-    // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
-    if (state.metric) this.#store.pointTo('best', this.#lastCheckpoint);
-    this.#prune();
-    const best = readCheckpointPointer(directory, 'best');
-    this.#best = evaluations.find(({ step }) => step === best);
-  }
-
   async *#train(stage: Stage, countErrors: ErrorBudget): Events {
     const { config } = this.#setup;
     const trainer = await this.#enter(stage).catch((error) => {
@@ -183,7 +166,8 @@ export class TrainingRun {
     if (this.#isSampleDue(step)) yield* this.#sample(step);
     // The next stage starts from this one's checkpoint.
     const handsOver = step === stage.to;
-    if (isDue(step, config.save.every_steps) || this.#unsavedBest === step || handsOver) yield* this.#save(step);
+    if (isDue(step, config.save.every_steps) || this.#checkpoints.isUnsavedBest(step) || handsOver)
+      yield* this.#save(step);
   }
 
   #isEvaluationDue(step: number): boolean {
@@ -202,9 +186,10 @@ export class TrainingRun {
 
   /** The stages that are not finished: they have steps left, or lack something that is due after their last step. */
   #stagesLeft(): readonly Stage[] {
-    const { step, max_steps } = this.#store.record;
-    const stages = stagesOf(this.#setup.config, max_steps);
-    return stages.filter(({ from, to }) => to > step || (to === step && from < step && this.#isIncompleteAfter(step)));
+    const { step } = this.#store.record;
+    return this.#setup.stages.filter(
+      ({ from, to }) => to > step || (to === step && from < step && this.#isIncompleteAfter(step)),
+    );
   }
 
   /** Whether an evaluation or samples that are due after a step have not been made. */
@@ -220,16 +205,16 @@ export class TrainingRun {
    * `keepOptimizer` is set, and the position in the data only if both have the same data.
    */
   async #enter(stage: Stage): Promise<StageTrainer> {
-    const { directory, record } = this.#store;
     const setup = await this.#setup.enter(stage);
     const trainer = await openTrainer(setup, stage);
-    if (this.#lastCheckpoint === undefined) return trainer;
-    const { folder, state } = findCheckpoint(directory, 'latest');
-    const begins = record.step === stage.from && stage.index > 0;
+    const { latest } = this.#checkpoints;
+    if (!latest) return trainer;
+    const { folder, state } = latest;
+    const begins = this.#store.record.step === stage.from && stage.index > 0;
     const fresh = begins && !stage.keepOptimizer;
     await setup.model.load(folder, { weightsOnly: fresh });
     trainer.state = {
-      data: begins && !sharesData(stagesOf(this.#setup.config)[stage.index - 1]!, stage) ? undefined : state.data,
+      data: begins && !sharesData(this.#setup.stages[stage.index - 1]!, stage) ? undefined : state.data,
       rewards: fresh ? undefined : state.rewards,
     };
     return trainer;
@@ -276,28 +261,19 @@ export class TrainingRun {
     this.#lastEvaluation = step;
     this.#store.writeEvaluation(record);
     this.#stopping.evaluation(record);
-    if (step > 0 && isBetter(record, this.#best, this.#setup.config.save.best))
-      [this.#best, this.#unsavedBest] = [record, step];
+    this.#checkpoints.observe(record);
     yield { type: 'evaluation', ...record };
     yield* this.#alert(this.#health.evaluation(record));
   }
 
   /** Undefined if it was stopped: the whole evaluation is made again when the run continues. */
   async #measure(step: number): Promise<EvaluationRecord | undefined> {
-    const { config, problems, model, generator, rewards, rewardModel, rewardNames } = this.#setup;
+    const { config, problems } = this.#setup;
     const log = this.#store.beginEvaluation(step);
     try {
-      const record = await evaluatePolicy(problems.eval, step, {
-        policy: model.policy(),
-        generator,
-        rewardModel,
-        rewardNames,
+      const record = await evaluateSetup(this.#setup, problems.eval, step, {
         k: config.eval!.k,
         temperature: config.temperature,
-        seed: config.seed,
-        progress: this.#progress(step),
-        answer: (example) => rightAnswer(example, rewards),
-        decisive: rewards.find(({ name }) => name === rewardNames[0]),
         log,
         onProgress: this.#onEvaluation,
         signal: this.#signal,
@@ -317,7 +293,7 @@ export class TrainingRun {
   }
 
   async *#sample(step: number): Events {
-    const { config, problems, model, generator, rewardModel } = this.#setup;
+    const { config, problems, model, generator, rewardModel, maxSteps } = this.#setup;
     if (this.#lastSamples === step || this.#signal?.aborted) return;
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, SAMPLED_PROBLEMS);
     const samples = await samplePolicy(rows, step, {
@@ -326,7 +302,7 @@ export class TrainingRun {
       rewardModel,
       samplesPerProblem: 1,
       seed: streamSeed(config.seed, 'samples'),
-      progress: this.#progress(step),
+      progress: { step, maxSteps },
       signal: this.#signal,
     });
     if (samples.length === 0) return;
@@ -336,32 +312,11 @@ export class TrainingRun {
   }
 
   async *#save(step: number): Events {
-    const { config, model } = this.#setup;
-    const best = this.#unsavedBest === step;
-    if (this.#lastCheckpoint === step && !best) return;
-    const name = config.save.best;
-    const metric = best && name !== null && { metric: { name, value: this.#best!.metrics[name]! } };
+    const { model } = this.#setup;
     const tokens = this.#numTokens !== undefined && { num_tokens: this.#numTokens };
-    const state = { step, ...tokens, ...this.#trainer?.state, ...metric };
-    // Somebody may have removed the checkpoint since it was written.
-    const isThere = this.#lastCheckpoint === step && checkpointSteps(this.#store.directory).includes(step);
-    const directory = isThere
-      ? this.#store.amendCheckpoint(state)
-      : await this.#store.writeCheckpoint(state, (folder) => model.save(folder));
-    this.#lastCheckpoint = step;
-    if (best) this.#store.pointTo('best', step);
-    this.#unsavedBest = undefined;
-    this.#prune();
-    yield { type: 'checkpoint', step, directory, best };
-  }
-
-  #progress(step: number): Progress {
-    return { step, maxSteps: this.#store.record.max_steps };
-  }
-
-  #prune(): void {
-    const { total_limit } = this.#setup.config.save;
-    if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
+    const state = { step, ...tokens, ...this.#trainer?.state };
+    const saved = await this.#checkpoints.save(state, (folder) => model.save(folder));
+    if (saved) yield { type: 'checkpoint', step, ...saved };
   }
 }
 

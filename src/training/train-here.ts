@@ -1,0 +1,95 @@
+// Trains on this machine: opens what the configuration names, checks it, opens the directory of the run, and records its steps.
+import { join } from 'node:path';
+import type { Profiler } from '../backends/backend.ts';
+import { assertPassed, type PreflightReport, preflight, preflightWithoutSamples } from '../checks/preflight.ts';
+import type { Config } from '../config/schema.ts';
+import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
+import type { StepProfile } from '../profile/step-profile.ts';
+import { runFiles } from '../runs/layout.ts';
+import { runArtifacts } from '../runs/read-run.ts';
+import type { RunRecord } from '../runs/records.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { openSetup, type Setup } from '../setup/setup.ts';
+import { readStartAdapter, withOwnAdapter } from '../setup/start-adapter-copy.ts';
+import type { TimedEvent } from './event-schemas.ts';
+import { openRun } from './open-run.ts';
+import { recorded } from './record-events.ts';
+import type { ResolvedRun } from './resolved-run.ts';
+import type { TrainResult } from './result-schema.ts';
+import type { Tracking } from './tracking.ts';
+import { type SayNext, trainResult } from './train-result.ts';
+import { TrainingRun } from './training-run.ts';
+
+export interface HereOptions {
+  /** Stops the run after its current work and writes a checkpoint. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether to check a new run for problems. @default true */
+  readonly preflight?: boolean;
+  /** Profiles the first steps. */
+  readonly profiler?: Profiler | undefined;
+  /** Called as the problems of an evaluation are answered. */
+  readonly onEvaluation?: ((progress: EvaluationProgress) => void) | undefined;
+  /** What the result suggests in its `next`. @default nothing */
+  readonly next?: SayNext | undefined;
+}
+
+/** Yields the events of the run as they are recorded. @param run whose directory `assertWritable` has accepted */
+export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
+  const { config, values, goals, reference, resume } = run;
+  const { signal, profiler, next, onEvaluation } = options;
+  const since = performance.now();
+  const tracking = await connectTrackers(config, signal);
+  const adapter = resume ? undefined : await readStartAdapter(config, signal);
+  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
+  try {
+    goals.assertReachable(setup.rewardNames);
+    const report = resume || options.preflight === false ? undefined : await passPreflight(setup, signal);
+    const store = openRun(run, setup, since);
+    const { directory } = store;
+    setup.keepLogs(join(directory, runFiles.logs));
+    const profile = profiler && (await openProfile(profiler, store));
+    const training = new TrainingRun(setup, store, { signal, adapter, preflight: report, profile, onEvaluation });
+    const events = training.run();
+    const conclude = (record: RunRecord) =>
+      trainResult({
+        directory,
+        record,
+        requirements: goals.requirements,
+        alerts: training.alerts,
+        artifacts: runArtifacts(directory),
+        reference,
+        next,
+      });
+    try {
+      return yield* recorded(store, tracking?.follow(store, events) ?? events, conclude);
+    } finally {
+      await tracking?.close(store);
+    }
+  } finally {
+    setup.dispose();
+  }
+}
+
+/** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */
+async function passPreflight(setup: Setup, signal: AbortSignal | undefined): Promise<PreflightReport | undefined> {
+  const [stage] = setup.stages;
+  const entered = await setup.enter(stage!);
+  // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
+  const isSupervised = stage!.method === 'sft';
+  const report = await (isSupervised ? preflightWithoutSamples(entered) : preflight(entered, signal));
+  if (report) assertPassed(report);
+  return report;
+}
+
+/** Throws the error of a tracker that cannot be used. */
+async function connectTrackers(config: Config, signal?: AbortSignal): Promise<Tracking | undefined> {
+  // `jsonl` stands for the run's own files, which need no tracker.
+  if (config.trackers.every((name) => name === 'jsonl')) return undefined;
+  const { Tracking } = await import('./tracking.ts');
+  return Tracking.connect(config, signal);
+}
+
+async function openProfile(profiler: Profiler, store: RunStore): Promise<StepProfile> {
+  const { StepProfile } = await import('../profile/step-profile.ts');
+  return new StepProfile(profiler, store);
+}
