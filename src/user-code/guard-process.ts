@@ -1,4 +1,5 @@
 // Runs in processes for user code, and makes sure that they end when they are no longer needed.
+import { flushCompileCache } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { keepMachineSecrets } from '../config/machine-secrets.ts';
 import { killGroup, treeKill } from '../workers/kill-group.ts';
@@ -18,6 +19,8 @@ export function guardProcess(): void {
       else process.kill(-process.pid, 'SIGKILL');
     }, 100);`;
   new Worker(program, { eval: true, workerData: { parent, memory, treeKill: treeKill(process.pid) } }).unref();
+  // Killed processes do not write what they have compiled.
+  setTimeout(flushCompileCache, 500).unref();
   process.on('disconnect', () => {
     process.on('exit', () => killGroup(process.pid));
     process.exit();

@@ -1,8 +1,9 @@
 // Starts and ends Node processes for user code. In a process, unlike a thread, every endless loop can be stopped and a crash harms nothing else.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { getCompileCacheDir } from 'node:module';
 import type { Socket } from 'node:net';
-import { extname } from 'node:path';
+import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GradusError } from '../errors.ts';
 import { faultError, type SystemFault, systemFaults } from '../runs/system-faults.ts';
@@ -36,6 +37,7 @@ function forked({ name, memory }: UserProgram): ChildProcess {
   // trains, which still needs the answer to its call.
   const child = fork(program, [String(process.pid), String(memory)], {
     execArgv: [],
+    env: { ...process.env, ...compileCache() },
     serialization: 'advanced',
     detached: true,
     windowsHide: true,
@@ -52,6 +54,12 @@ function forked({ name, memory }: UserProgram): ChildProcess {
   child.unref();
   child.channel?.unref(); // there is none if the process could not be started
   return child;
+}
+
+/** Where this process keeps compiled modules, if it does. Without them, stripping types from TypeScript takes 30 MB in each process. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir(); // that of this version of Node
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 /** What the system's error codes mean for starting a process. */

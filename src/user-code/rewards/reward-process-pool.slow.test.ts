@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -19,7 +20,7 @@ const file = join(folder, 'rewards.ts');
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 writeFileSync(
   file,
-  `import { appendFileSync, existsSync, writeSync } from 'node:fs';
+  `import { appendFileSync, existsSync, writeSync } from 'node:fs'; import { getCompileCacheDir } from 'node:module';
 interface Input { completions: string[]; columns: { answer: string[] }; log(name: string, value: number): void }
 type Scores = (number | null)[];
 /** A reward that does something to the completion "bad". */
@@ -67,6 +68,7 @@ export const killedOnce = ({ completions, columns }: Input): Scores => {
   return completions.map(() => 1);
 };
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
+export const compiles = ({ completions }: Input): Scores => completions.map((folder) => Number(getCompileCacheDir()?.startsWith(folder)));
 export const outlives = ({ completions }: Input): Scores => {
   process.kill(process.ppid, 'SIGKILL');
   for (const end = performance.now() + 20; performance.now() < end; );
@@ -181,6 +183,14 @@ test('several processes share the calls, and a single one makes them all', async
   const model = weightedRewards([{ name: 'pid', score }]);
   const groups = await Promise.all(Array.from({ length: 8 }, () => model.score({}, group('a', 'b'))));
   assert.equal(new Set(groups.flat().map((reward) => reward.score)).size, 2);
+});
+
+test('a process keeps compiled modules where this one does', async () => {
+  enableCompileCache(folder);
+  using processes = new RewardProcessPool(1);
+  const score = await processes.open({ file: `${file}:compiles` });
+  const [reward] = await weightedRewards([{ name: 'compiles', score }]).score({}, group(folder));
+  assert.equal(reward!.score, 1);
 });
 
 test('a built-in reward runs in a process, too', async () => {
