@@ -98,7 +98,7 @@ const allowedImports: Record<string, string[]> = {
     'setup',
     'evaluation',
   ],
-  openenv: ['core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
+  openenv: ['formats', 'core', 'loop', 'tools', 'config', 'http', 'data', 'setup'],
   episodes: ['core', 'grpo', 'loop', 'config', 'backends', 'user-code', 'setup'],
   profile: ['loop', 'runs', 'runtime', 'backends'],
   machine: ['tensor', 'models', 'config', 'hub', 'workers', 'trackers', 'runtime', 'backends', 'package'],

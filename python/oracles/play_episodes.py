@@ -1,7 +1,8 @@
 # The client of `gradus episodes serve` in a hand-off to verl, with answers as a script has them.
 #
 # usage: python play_episodes.py FOLDER of a hand-off      stdin: {"rows": [row, …], "said": [ids, …] of the turns of each episode}
-# stdout: {"ready", "episodes": one of each row, "fault": one whose sampler fails, "ended": the error when the process is killed, "again": an episode after it}
+# stdout: {"ready", "episodes": one of each row, "fault": one whose sampler fails, "nan": one whose
+# log-probabilities are not numbers, "ended": the error when the process is killed, "again": an episode after it}
 import asyncio
 import json
 import sys
@@ -26,11 +27,15 @@ async def broken(request):
     raise MemoryError("out of memory")
 
 
+async def nan(request):
+    return Completion([0], [float("nan")], "stop")
+
+
 async def main(rows, said):
     server = await episodes()
     play = lambda row: server.play(row, 7, speaker(said))
     played = await asyncio.gather(*map(play, rows))
-    fault = await server.play(rows[0], 7, broken)
+    fault, not_a_number = await asyncio.gather(server.play(rows[0], 7, broken), server.play(rows[0], 7, nan))
 
     killed = asyncio.Event()
 
@@ -51,7 +56,7 @@ async def main(rows, said):
     another.process.stdin.close()
     await another.process.wait()
     gradus_episodes._episodes = None
-    return {"ready": server.ready, "episodes": played, "fault": fault, "ended": ended, "again": again}
+    return {"ready": server.ready, "episodes": played, "fault": fault, "nan": not_a_number, "ended": ended, "again": again}
 
 
 asked = json.loads(sys.stdin.read())

@@ -83,8 +83,10 @@ class Episodes:
             self.playing.pop(id, None)
 
     async def write(self, line: dict) -> None:
+        # A log-probability that is no number is no JSON, which would end all episodes instead of one.
+        text = json.dumps(line, allow_nan=False)
         try:
-            self.process.stdin.write(json.dumps(line).encode() + b"\n")
+            self.process.stdin.write(text.encode() + b"\n")
             await self.process.stdin.drain()
         except OSError:
             pass  # it has ended: whoever reads its output tells all that wait
@@ -119,18 +121,17 @@ class Episodes:
             if complete is None:
                 raise EpisodesEnded("no episode is being played")
             completion = await complete(request)
+            await self.write(
+                {
+                    "type": "completion",
+                    "request": number,
+                    "ids": [int(id) for id in completion.ids],
+                    "logprobs": [float(value) for value in completion.logprobs],
+                    "finish_reason": completion.finish_reason,
+                }
+            )
         except Exception as error:
             await self.write({"type": "fault", "request": number, "message": f"{type(error).__name__}: {error}"})
-            return
-        await self.write(
-            {
-                "type": "completion",
-                "request": number,
-                "ids": [int(id) for id in completion.ids],
-                "logprobs": [float(value) for value in completion.logprobs],
-                "finish_reason": completion.finish_reason,
-            }
-        )
 
     def terminate(self) -> None:
         if self.process and self.process.returncode is None:

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { conforming } from './schema-check.ts';
+import { conforming, schemaFault } from './schema-check.ts';
 
 const schema = z.object({
   count: z.int().min(1),
   mode: z.enum(['strict', 'soft']).default('soft'),
-  inside: z.object({ rate: z.number() }).exactOptional(),
+  inside: z.strictObject({ rate: z.number() }).exactOptional(),
   either: z.union([z.number(), z.array(z.string())]).exactOptional(),
 });
 
@@ -19,6 +19,12 @@ const faults: readonly [name: string, value: unknown, message: string, path: str
   ['a name that there is not', { count: 1, mode: 'lax' }, 'mode: expected one of strict, soft, got "lax"', 'mode'],
   ['a missing key', {}, 'count is missing', 'count'],
   ['a key inside', { count: 1, inside: { rate: null } }, 'inside.rate: expected a number, got null', 'inside.rate'],
+  [
+    'a key inside that there is not',
+    { count: 1, inside: { rate: 1, rat: 2 } },
+    'inside.rat: unknown key',
+    'inside.rat',
+  ],
   ['neither of two', { count: 1, either: true }, 'either: expected a number or a list, got true', 'either'],
   ['no object', 3, 'expected keys and values, got 3', undefined],
 ];
@@ -41,4 +47,17 @@ test('the hint names what is settled, and the keys; for a misspelt one, the near
   const refusal = (value: object) => () => conforming(schema, value, { code: 'OPTION_INVALID', about: 'Counts' });
   assert.throws(refusal({}), { hint: 'Counts; its keys: count, mode, inside, either' });
   assert.throws(refusal({ cuont: 1 }), { hint: /did you mean "count"/ });
+});
+
+test('where a key chooses among schemas, its value is what is wrong', () => {
+  const line = z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('play'), id: z.union([z.int(), z.string()]) }),
+    z.strictObject({ type: z.literal('cancel') }),
+  ]);
+  const fault = (value: unknown) => schemaFault(line.safeParse(value, { reportInput: true }).error!).fault;
+  assert.equal(fault({ type: 'dance' }), 'type: expected one of play, cancel, got "dance"');
+  assert.equal(fault({}), 'type is missing');
+  assert.equal(fault({ type: 'play', id: null }), 'id: expected a number or a text, got null');
+  assert.equal(fault({ type: 'cancel', ['x'.repeat(500)]: 1 }).length, '…: unknown key'.length + 120);
+  assert.equal(fault(null), 'expected keys and values, got null');
 });

@@ -22,19 +22,35 @@ export function conforming<T>(
   }
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
-  const issue = closestIssue(result.error.issues[0]!);
-  const path = issue.path.join('.');
-  const isMissing = issue.input === undefined && path !== '';
-  const fault = `${expectation(issue)}, got ${short(issue.input)}`;
-  throw new GradusError(code, isMissing ? `${path} is missing` : `${path === '' ? '' : `${path}: `}${fault}`, {
+  const { path, fault } = schemaFault(result.error);
+  throw new GradusError(code, fault, {
     ...(about !== undefined && { hint: `${about}; its keys: ${keys.join(', ')}` }),
     ...(path !== '' && { path }),
   });
 }
 
-/** The issues of the branch of a union that the value matches best. */
+/** The first fault of a value, with its key's path, in one line. @param error of a schema that was asked with `reportInput` */
+export function schemaFault({ issues }: z.ZodError): { readonly path: string; readonly fault: string } {
+  const issue = closestIssue(issues[0]!);
+  if (issue.code === 'unrecognized_keys') {
+    const path = pathOf([...issue.path, issue.keys[0]!]);
+    return { path, fault: `${path}: unknown key` };
+  }
+  const path = pathOf(issue.path);
+  if (issue.input === undefined && path !== '') return { path, fault: `${path} is missing` };
+  return { path, fault: `${path === '' ? '' : `${path}: `}${expectation(issue)}, got ${short(issue.input)}` };
+}
+
+/** Keys come from others, and may be of any length. */
+const pathOf = (path: Issue['path']): string => shortened(path.map(String).join('.'), 120);
+
+/** The issues of the branch of a union that the value matches best; where a key chooses the branch, that it names none. */
 export function closestIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
+  if ('options' in issue && issue.options !== undefined) {
+    const input = (issue.input as Readonly<Record<string, unknown>> | undefined)?.[String(issue.discriminator)];
+    return { code: 'invalid_value', values: issue.options, path: issue.path, message: issue.message, input };
+  }
   const inside = issue.errors.filter(
     ([first]) => first !== undefined && (first.path.length > 0 || first.code === 'unrecognized_keys'),
   );

@@ -2,14 +2,21 @@
 import { endedCompletion } from '../backends/ended-completion.ts';
 import { GradusError } from '../errors.ts';
 import type { Completion, ConverseOptions, Dialogue, Policy, SampleRequest, SamplingOptions } from '../policy.ts';
-import type { ClientLine, RequestLine } from './lines.ts';
+import type { ClientLine, FaultyLine, RequestLine } from './lines.ts';
 
-type Answer = Extract<ClientLine, { readonly type: 'completion' | 'fault' }>;
+type Answer =
+  | Extract<ClientLine, { readonly type: 'completion' | 'fault' }>
+  | Extract<FaultyLine, { readonly type: 'unanswered' }>;
+
+/** A request that waits for its answer. */
+interface Open extends PromiseWithResolvers<Completion> {
+  readonly maxTokens: number;
+}
 
 /** The requests of all episodes, which a client answers by their numbers. */
 export class Requests {
   readonly #tell: (line: RequestLine) => void;
-  readonly #open = new Map<number, PromiseWithResolvers<Completion>>();
+  readonly #open = new Map<number, Open>();
   #last = 0;
 
   constructor(tell: (line: RequestLine) => void) {
@@ -29,20 +36,24 @@ export class Requests {
   /** Answers that come too late, since their episode has ended, are dropped. */
   answer(line: Answer): void {
     const waiting = this.#open.get(line.request);
+    if (!waiting) return;
     this.#open.delete(line.request);
-    if (line.type === 'fault') {
-      waiting?.reject(new GradusError('POLICY_FAILED', line.message, { hint: 'see the log of the sampler' }));
-      return;
+    if (line.type === 'unanswered') waiting.reject(line.error);
+    else if (line.type === 'fault') {
+      waiting.reject(new GradusError('POLICY_FAILED', line.message, { hint: 'see the log of the sampler' }));
+    } else {
+      const { ids, logprobs, finish_reason: finishReason } = line;
+      const fault = faultOf(line, waiting.maxTokens);
+      if (fault) waiting.reject(fault);
+      else waiting.resolve({ ids, logprobs, plainLogprobs: logprobs, finishReason });
     }
-    const { ids, logprobs, finish_reason: finishReason } = line;
-    if (ids.length === logprobs.length) waiting?.resolve({ ids, logprobs, plainLogprobs: logprobs, finishReason });
-    else waiting?.reject(unequal(line));
   }
 
   async #ask(id: RequestLine['id'], request: SampleRequest, options: SamplingOptions): Promise<Completion> {
     const { temperature = 1, topP = 1, topK = 0, minP = 0, stopIds, stopTexts = [], stopWhen, signal } = options;
     const number = ++this.#last;
-    const answer = Promise.withResolvers<Completion>();
+    const maxTokens = Math.min(request.maxTokens ?? options.maxTokens, options.maxTokens);
+    const answer = { ...Promise.withResolvers<Completion>(), maxTokens };
     const cancel = () => {
       this.#open.delete(number);
       answer.resolve({ ids: [], logprobs: [], plainLogprobs: [], finishReason: 'cancelled' });
@@ -56,7 +67,7 @@ export class Requests {
         id,
         request: number,
         prompt_ids: [...request.promptIds],
-        max_tokens: Math.min(request.maxTokens ?? options.maxTokens, options.maxTokens),
+        max_tokens: maxTokens,
         seed: request.seed,
         temperature,
         top_p: topP,
@@ -77,9 +88,18 @@ export class Requests {
   }
 }
 
-function unequal({ ids, logprobs, request }: Extract<Answer, { readonly type: 'completion' }>): GradusError {
-  const message = `request ${request} was answered with ${ids.length} ids and ${logprobs.length} log-probabilities`;
-  return new GradusError('POLICY_INVALID', message, { hint: 'give one log-probability for each id' });
+/** What is wrong with a completion of the right form. */
+function faultOf(
+  { ids, logprobs, request }: Extract<Answer, { readonly type: 'completion' }>,
+  maxTokens: number,
+): GradusError | undefined {
+  const answered = `request ${request} was answered with ${ids.length} ids`;
+  if (ids.length !== logprobs.length) {
+    const message = `${answered} and ${logprobs.length} log-probabilities`;
+    return new GradusError('POLICY_INVALID', message, { hint: 'give one log-probability for each id' });
+  }
+  if (ids.length <= maxTokens) return undefined;
+  return new GradusError('POLICY_INVALID', `${answered}, of at most ${maxTokens}`, { hint: 'heed max_tokens' });
 }
 
 interface Player<T> {

@@ -1,8 +1,9 @@
 // What is said over the stdin and stdout of `gradus episodes serve`: which lines a client may write, and what it is told.
 import { z } from 'zod';
 import { parseExact, withExactOf } from '../common/exact-values.ts';
+import { schemaFault } from '../common/schema-check.ts';
 import { uncompiled } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject, messageOf } from '../errors.ts';
 import { type StopReason, stopReasons } from '../rl.ts';
 
 const id = z.union([z.int(), z.string()]);
@@ -91,20 +92,35 @@ export type RequestLine = z.output<typeof requestLine>;
 export type EpisodeLine = z.output<typeof episodeLine>;
 export type ServerLine = RequestLine | EpisodeLine;
 
-/** Throws `QUESTION_INVALID`. */
-export function parseLine(text: string): ClientLine {
-  const invalid = (what: string) =>
-    new GradusError('QUESTION_INVALID', `a line is not understood: ${what}`, {
-      hint: 'the first of an episode is {"type": "play", "id": 1, "row": {"question": "2 + 2?"}, "seed": 0}',
-    });
+/** A line with a fault that concerns one episode alone: it cannot begin, or its request has no answer. */
+export type FaultyLine =
+  | { readonly type: 'unplayable'; readonly id: PlayLine['id']; readonly error: GradusError }
+  | { readonly type: 'unanswered'; readonly request: number; readonly error: GradusError };
+
+/** Throws `QUESTION_INVALID` for a line that tells no episode and no request. */
+export function parseLine(text: string): ClientLine | FaultyLine {
   let value: unknown;
   try {
     value = parseExact(text);
-  } catch {
-    throw invalid('it is not JSON');
+  } catch (error) {
+    throw invalid(`it is not JSON: ${messageOf(error)}`);
   }
-  const { data, error } = clientLine.safeParse(value, uncompiled);
+  const { data, error } = clientLine.safeParse(value, { ...uncompiled, reportInput: true });
   if (data) return data.type === 'play' ? { ...data, row: withExactOf((value as PlayLine).row, data.row) } : data;
-  const [issue] = error.issues;
-  throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);
+  const fault = invalid(schemaFault(error).fault);
+  const named: Readonly<Record<string, unknown>> = isObject(value) ? value : {};
+  const [owner, request] = [
+    id.safeParse(named.id, uncompiled),
+    completion.shape.request.safeParse(named.request, uncompiled),
+  ];
+  if (named.type === 'play' && owner.success) return { type: 'unplayable', id: owner.data, error: fault };
+  if ((named.type === 'completion' || named.type === 'fault') && request.success)
+    return { type: 'unanswered', request: request.data, error: fault };
+  throw fault;
+}
+
+function invalid(what: string): GradusError {
+  return new GradusError('QUESTION_INVALID', `a line is not understood: ${what}`, {
+    hint: 'the first of an episode is {"type": "play", "id": 1, "row": {"question": "2 + 2?"}, "seed": 0}',
+  });
 }

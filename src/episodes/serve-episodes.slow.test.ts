@@ -259,9 +259,15 @@ test('what it cannot play is refused, and so are lines that it does not understa
   });
   const server = await serveEpisodes(configOf('./envs.ts:guess'));
   for (const [line, message] of [
-    ['{', /not JSON/],
-    ['{"type": "dance"}', /type/],
-    [JSON.stringify({ type: 'play', id: 1, row: {}, seed: -1 }), /seed/],
+    ['{', /it is not JSON/],
+    [
+      '{"type": "completion", "request": 1, "ids": [0], "logprobs": [NaN], "finish_reason": "stop"}',
+      /it is not JSON.*NaN/,
+    ],
+    ['[1]', /expected keys and values, got \[1\]$/],
+    ['{"type": "dance"}', /type: expected one of play, completion, fault, cancel, got "dance"$/],
+    ['{"type": "cancel", "id": 1.5}', /id: expected a whole number or a text, got 1.5$/],
+    ['{"type": "play", "row": {}, "seed": 1}', /id is missing$/],
   ] as const) {
     const lines = new PassThrough({ objectMode: true });
     lines.end(line);
@@ -270,6 +276,43 @@ test('what it cannot play is refused, and so are lines that it does not understa
       { code: 'QUESTION_INVALID', message },
     );
   }
+});
+
+test('a wrong line ends the episode that it names, and no other', async () => {
+  const server = await serveEpisodes(configOf('./envs.ts:guess'));
+  const lines = new PassThrough({ objectMode: true });
+  const episodes: EpisodeLine[] = [];
+  const play = (id: number, more: object = {}) =>
+    lines.write(JSON.stringify({ type: 'play', id, row: rows[1], seed: 1, ...more }));
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  play(1, { seed: -1 });
+  play(2, { row: 'a question' });
+  play(3, { sampling: { temperature: 1, top_q: 1 } });
+  lines.write(`{"type": "play", "id": 4, "seed": 0, "row": {"question": ${deep}}}`);
+  for (const id of [5, 6, 7, 8]) play(id);
+  const wrong: Readonly<Record<number, object>> = {
+    5: { logprobs: [0, null] },
+    6: { ids: [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], logprobs: Array(13).fill(0) },
+    7: { finish_reason: 'eos_token' },
+  };
+  await server.answer(lines, (line) => {
+    if (line.schema === 'episodes.request/1')
+      lines.write(JSON.stringify({ ...answered(line), ...wrong[Number(line.id)] }));
+    else if (episodes.push(line) === 8) lines.end();
+  });
+  const faults = episodes.sort((a, b) => Number(a.id) - Number(b.id)).map(({ error = '' }) => error);
+  for (const [i, fault] of [
+    /seed: expected at least 0, got -1$/,
+    /row: expected keys and values, got "a question"$/,
+    /sampling.top_q: unknown key$/,
+    /./,
+    /logprobs.1: expected a number, got null$/,
+    /13 ids, of at most 12/,
+    /finish_reason: expected one of stop, length, cancelled, got "eos_token"$/,
+    /^$/,
+  ].entries())
+    assert.match(faults[i]!, fault, `episode ${i + 1}`);
+  assert.equal(episodes[7]!.stop_reason, 'completed');
 });
 
 test('an id that is being played is refused, and the episode ends', { timeout: 20_000 }, async () => {

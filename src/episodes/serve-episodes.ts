@@ -23,8 +23,8 @@ export interface EpisodeServer {
   /** The maximum tokens of a prompt with its completion. */
   readonly contextLength: number;
   /**
-   * Plays what it is asked to, many episodes at once, until there are no more lines: episodes that are still being played are then cancelled. Throws
-   * `QUESTION_INVALID`.
+   * Plays what it is asked to, many episodes at once, until there are no more lines: episodes that are still being played are then cancelled. A wrong
+   * line ends the episode that it names; throws `QUESTION_INVALID` for one that names none.
    */
   answer(lines: AsyncIterable<string>, tell: (line: ServerLine) => void): Promise<void>;
 }
@@ -80,6 +80,8 @@ export async function serveEpisodes(config: Config): Promise<EpisodeServer> {
           if (text.trim() === '') continue;
           const line = parseLine(text);
           if (line.type === 'play') playing.begin(line.id, (signal) => play(line, signal));
+          else if (line.type === 'unplayable')
+            playing.begin(line.id, async () => tell(broken(line.id, task.rewardNames, line.error)));
           else if (line.type === 'cancel') playing.cancel(line.id);
           else requests.answer(line);
         }

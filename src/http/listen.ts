@@ -21,7 +21,13 @@ export async function listen(
 ): Promise<Listening> {
   const server = createServer(getRequestListener(app.fetch));
   server.on('clientError', answerUnread);
-  if (onUpgrade) server.on('upgrade', onUpgrade);
+  if (onUpgrade) {
+    server.on('upgrade', (request, socket: Duplex, head) => {
+      // Node no longer listens: without this, a client that resets the connection would end the process.
+      socket.on('error', () => socket.destroy());
+      onUpgrade(request, socket, head);
+    });
+  }
   server.listen(port, host);
   await once(server, 'listening').catch((error) => {
     throw addressError(host, port, error);

@@ -23,7 +23,10 @@ const called = z.strictObject({
   metadata,
 });
 
-export const givenAction = z.union([said, called], { error: 'an action is {message} or {tool, arguments}' });
+export const givenAction = z.union([said, called]);
+
+/** What a client is told whose action is none. */
+export const ACTIONS = 'an action is {message} or {tool, arguments}';
 
 export type GivenAction = z.infer<typeof givenAction>;
 

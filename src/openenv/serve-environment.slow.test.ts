@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect as connectTo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
@@ -26,6 +27,8 @@ export const sums = toolEnvironment({
   buildDataset,
 });
 export const throws = multiTurn({ prompt, respond: () => { throw new Error('no such room'); }, scores: { solved: () => 1 }, buildDataset });
+const many = Array.from({ length: 1000 }, (_, i) => ({ question: String(i), answer: '' }));
+export const long = multiTurn({ prompt: () => [{ role: 'user', content: 'x'.repeat(2 ** 20) }], respond: () => 'go on', scores: { solved: () => 1 }, buildDataset: () => ({ train: many }) });
 export const agent = agentEnvironment({ run: () => ({ text: '' }), scores: { solved: () => 1 }, buildDataset });
 `,
 );
@@ -178,6 +181,110 @@ test('web pages of others do not play', async () => {
   const asked = request(`${sums.url}/health`, { headers: { host: 'rebound.example' } }).end();
   const [answer] = await once(asked, 'response');
   assert.equal(answer.statusCode, 403);
+});
+
+test('errors are in plain words, with the path of the key', async () => {
+  const { socket, ask } = await connect(sums);
+  await ask({ type: 'reset' });
+  for (const [message, told] of [
+    [{ type: 'reset', data: { idx: 1 } }, 'data.idx: unknown key'],
+    [{ type: 'reset', data: { index: '1' } }, 'data.index: expected a number, got "1"'],
+    [{ type: 'reset', data: { split: 'test' } }, 'data.split: expected one of train, eval, got "test"'],
+    [{ type: 'step' }, 'data is missing; an action is {message} or {tool, arguments}'],
+    [
+      { type: 'step', data: { tool: 1 } },
+      'data.tool: expected a text, got 1; an action is {message} or {tool, arguments}',
+    ],
+    [
+      { type: 'step', data: { tool: 'add', arguments: [] } },
+      'data.arguments: expected keys and values, got []; an action is {message} or {tool, arguments}',
+    ],
+    [{ type: 'dance' }, 'Unknown message type: "dance"'],
+  ] as const) {
+    assert.equal(((await ask(message)).data as { message?: string }).message, told);
+  }
+  socket.terminate();
+});
+
+test('clients are told the name of the environment, and no folder of this machine', async () => {
+  const { name } = (await (await fetch(`${sums.url}/metadata`)).json()) as { name: string };
+  assert.equal(name, 'envs.ts:sums');
+});
+
+/** A connection that asks for a session by hand, so that it can do what no library does. */
+async function byHand({ url }: EnvironmentServing, path = '/ws'): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connectTo(Number(port), hostname);
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  const upgrade = 'upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13';
+  socket.write(
+    `GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n${upgrade}\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+  );
+  return socket;
+}
+
+/** A text of fewer than 126 bytes as a client sends it, with a mask of zeros. */
+const frame = (message: object) => {
+  const text = JSON.stringify(message);
+  return Buffer.concat([Buffer.of(0x81, 0x80 | text.length, 0, 0, 0, 0), Buffer.from(text)]);
+};
+
+test('values nested so deeply that they could not be written again are refused', async () => {
+  const { socket, ask } = await connect(sums);
+  await ask({ type: 'reset' });
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  const answer = await ask(`{"type": "step", "data": {"tool": "add", "arguments": {"a": ${deep}}}}`);
+  assert.equal(answer.data.code, 'INVALID_JSON');
+  assert.equal((await ask({ type: 'step', data: { message: 'x' } })).data.done, true);
+  socket.terminate();
+});
+
+test('a client that resets a connection which was refused harms nobody', async () => {
+  for (let i = 0; i < 20; i++) (await byHand(sums, '/nowhere')).resetAndDestroy();
+  for (let i = 0; i < 20; i++) (await byHand(sums)).resetAndDestroy();
+  const { socket, ask } = await connect(sums);
+  assert.equal((await ask({ type: 'reset' })).type, 'observation');
+  socket.terminate();
+});
+
+test('clients that were refused and stay do not take places', async () => {
+  const server = await open('sums', [], 1);
+  const first = await connect(server);
+  const refused = await Promise.all(Array.from({ length: 300 }, () => byHand(server)));
+  await Promise.all(refused.map((socket) => once(socket, 'data')));
+  first.socket.terminate();
+  await once(first.socket, 'close');
+  const { ask } = await connect(server);
+  assert.equal((await ask({ type: 'reset' })).type, 'observation');
+  for (const socket of refused) socket.destroy();
+  await server.close();
+});
+
+test('a client that does not read its answers is not answered further', async () => {
+  const server = await open('long');
+  const slow = await byHand(server);
+  slow.write(Buffer.concat(Array.from({ length: 200 }, () => frame({ type: 'reset' }))));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const { socket, ask } = await connect(server);
+  const { index } = (await ask({ type: 'reset' })).data.metadata;
+  assert.ok(index > 0 && index < 100, `${index} of 200 answers, of a megabyte each`);
+  socket.terminate();
+  slow.destroy();
+  await server.close();
+});
+
+test('a session that was closed begins no episode', async () => {
+  const server = await open('long');
+  const hasty = await byHand(server);
+  hasty.write(
+    Buffer.concat([frame({ type: 'close' }), ...Array.from({ length: 200 }, () => frame({ type: 'reset' }))]),
+  );
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const { ask } = await connect(server);
+  assert.equal((await ask({ type: 'reset' })).data.metadata.index, 0);
+  hasty.destroy();
+  await server.close();
 });
 
 test('an agent plays by itself, and is not served', async () => {

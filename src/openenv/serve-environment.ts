@@ -1,8 +1,9 @@
 // Serves an environment over OpenEnv's protocol, so that trainers in other languages play it: a WebSocket for each episode's session.
-import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { basename } from 'node:path';
 import { Hono } from 'hono';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { namesNoFile, splitReference } from '../config/references.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { listen } from '../http/listen.ts';
@@ -27,8 +28,11 @@ export interface EnvironmentServing extends Listening {
 
 /** The longest message of a client, in bytes. */
 const LONGEST_MESSAGE = 4 * 1024 * 1024;
-/** Milliseconds between pings. A client that does not answer one is gone. */
+/** Milliseconds between pings. A client that does not answer one, or does not take what it is sent, is gone. */
 const HEARTBEAT = 30_000;
+
+/** Milliseconds that a client without a place has to close its side. */
+const REFUSED = 2000;
 
 /**
  * Opens the environment, problems and rewards of a configuration, without a model, and serves them until it is closed. Throws `ENVIRONMENT_NOT_SERVED`, `PORT_TAKEN`,
@@ -41,9 +45,12 @@ export async function serveEnvironment(
   const task = await openTask(config);
   assertServable(task);
   let index = 0;
+  let sessions = 0;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LONGEST_MESSAGE });
   sockets.on('connection', (socket) => {
-    if (sockets.clients.size > maxSessions) return refuse(socket, maxSessions);
+    if (sessions >= maxSessions) return refuse(socket, maxSessions);
+    sessions++;
+    socket.on('close', () => sessions--);
     converse(socket, new Session({ task, config, nextIndex: () => index++ }));
   });
   const heartbeat = setInterval(() => sockets.clients.forEach(askForLife), HEARTBEAT);
@@ -82,8 +89,8 @@ function assertServable({ environment }: Task): void {
   );
 }
 
-function app(host: string, { environment, taskset, dataset }: Config): Hono {
-  const name = environment ?? taskset ?? dataset ?? 'gradus';
+function app(host: string, config: Config): Hono {
+  const name = nameOf(config);
   const app = new Hono();
   app.onError((error, context) => context.json({ error: { message: messageOf(error) } }, 403));
   app.use(ownHost(host));
@@ -93,6 +100,18 @@ function app(host: string, { environment, taskset, dataset }: Config): Hono {
   );
   app.get('/schema', (context) => context.json(schemas));
   return app;
+}
+
+/** What clients are told: no folders of this machine. */
+function nameOf({ environment, taskset, dataset }: Config): string {
+  const references = typeof environment === 'string' ? [environment] : Object.keys(environment ?? {});
+  const names = references.map((reference) => (namesNoFile(reference) ? reference : withoutFolder(reference)));
+  return names.join(', ') || taskset || (dataset === null ? 'gradus' : basename(dataset));
+}
+
+function withoutFolder(reference: string): string {
+  const [file, name] = splitReference(reference);
+  return name === undefined ? basename(file) : `${basename(file)}:${name}`;
 }
 
 /** The answer to an upgrade that is not for this server, or that comes from a web page. */
@@ -115,7 +134,7 @@ function askForLife(socket: WebSocket): void {
   else socket.terminate();
 }
 
-/** Answers messages one after another: the socket is read no further while one is answered. */
+/** Answers messages one after another: the socket is read no further until a message is answered and its client has taken the answer. */
 function converse(socket: WebSocket, session: Session): void {
   alive.add(socket);
   socket.on('pong', () => alive.add(socket));
@@ -128,17 +147,29 @@ function converse(socket: WebSocket, session: Session): void {
     answered = answered.then(async () => {
       const answer = await session.answer(data.toString());
       if (answer === undefined) socket.close();
-      else if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(answer));
+      else await sent(socket, answer);
       socket.resume();
     });
   });
+}
+
+/** Ends the session if its client does not take it in time. */
+async function sent(socket: WebSocket, text: string): Promise<void> {
+  if (socket.readyState !== socket.OPEN) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const late = setTimeout(() => socket.terminate(), 2 * HEARTBEAT);
+  // An error means that the connection is lost, which it tells itself.
+  socket.send(text, () => resolve());
+  await promise;
+  clearTimeout(late);
 }
 
 function refuse(socket: WebSocket, most: number): void {
   const message = `${most} sessions are open, which is the most that may be`;
   const data = { message, code: 'CAPACITY_REACHED', active_sessions: most, max_sessions: most };
   socket.on('error', () => socket.terminate());
+  // It ends even if the client does not close its side.
+  const late = setTimeout(() => socket.terminate(), REFUSED);
+  socket.on('close', () => clearTimeout(late));
   socket.send(JSON.stringify({ type: 'error', data }), () => socket.close());
-  // The session ends even if the client does not close its side.
-  void once(socket, 'close', { signal: AbortSignal.timeout(HEARTBEAT) }).catch(() => socket.terminate());
 }

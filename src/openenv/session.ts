@@ -1,11 +1,13 @@
 // One session of OpenEnv's protocol: its messages, answered one after another.
 import { z } from 'zod';
+import { schemaFault, short } from '../common/schema-check.ts';
 import type { Config } from '../config/schema.ts';
 import { messageOf } from '../errors.ts';
+import { parseJson } from '../formats/parse-json.ts';
 import { openAiMessage } from '../message.ts';
 import type { Example } from '../rl.ts';
 import type { Task } from '../setup/task.ts';
-import { actionOf, givenAction } from './given-action.ts';
+import { ACTIONS, actionOf, givenAction } from './given-action.ts';
 import { LedEpisode, type Moment } from './led-episode.ts';
 
 const resetData = z.strictObject({
@@ -68,31 +70,42 @@ export class Session {
   #place: Place | undefined;
   #episodeId: string | null = null;
   #steps = 0;
+  #closed = false;
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** The answer to a message; `undefined` if it ends the session. Never rejects. */
-  async answer(text: string): Promise<object | undefined> {
+  /** The answer to a message; `undefined` if it ends the session, or if that has ended. Never rejects. */
+  async answer(text: string): Promise<string | undefined> {
+    if (this.#closed) return undefined;
     try {
-      const asked = read(text);
-      if (asked.type === 'close') return undefined;
-      if (asked.type === 'state') return { type: 'state', data: this.#state() };
-      const moment = asked.type === 'reset' ? await this.#reset(asked.data) : await this.#step(asked.data);
-      return { type: 'observation', data: this.#observation(moment) };
+      const answer = await this.#answer(read(text));
+      return answer && JSON.stringify(answer);
     } catch (error) {
       const code: ErrorCode = error instanceof Refusal ? error.code : 'EXECUTION_ERROR';
-      return { type: 'error', data: { message: messageOf(error), code } };
+      return JSON.stringify({ type: 'error', data: { message: messageOf(error), code } });
     }
   }
 
+  /** Its last messages may not have been answered yet: they begin nothing any more. */
   close(): void {
+    this.#closed = true;
     this.#episode?.close();
   }
 
+  async #answer(asked: z.infer<typeof request>): Promise<object | undefined> {
+    if (asked.type === 'close') {
+      this.close();
+      return undefined;
+    }
+    if (asked.type === 'state') return { type: 'state', data: this.#state() };
+    const moment = asked.type === 'reset' ? await this.#reset(asked.data) : await this.#step(asked.data);
+    return { type: 'observation', data: this.#observation(moment) };
+  }
+
   async #reset({ split, index, seed, episode_id }: z.infer<typeof resetData>): Promise<Moment> {
-    this.close();
+    this.#episode?.close();
     const { task, config, nextIndex } = this.#options;
     const rows: readonly Example[] = task.problems[split];
     const at = index ?? (seed ?? nextIndex()) % Math.max(1, rows.length);
@@ -166,14 +179,15 @@ function plain({ name, description, parameters }: { name: string; description: s
 function read(text: string): z.infer<typeof request> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new Refusal('INVALID_JSON', `Invalid JSON: ${messageOf(error)}`);
   }
-  const parsed = request.safeParse(value);
+  const parsed = request.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
   const type = value !== null && typeof value === 'object' && 'type' in value ? value.type : undefined;
   const isKnown = ['reset', 'step', 'state', 'close'].some((known) => known === type);
-  if (!isKnown) throw new Refusal('UNKNOWN_TYPE', `Unknown message type: ${String(type)}`);
-  throw new Refusal('VALIDATION_ERROR', z.prettifyError(parsed.error).replaceAll('\n', ' '));
+  if (!isKnown) throw new Refusal('UNKNOWN_TYPE', `Unknown message type: ${short(type)}`);
+  const { fault } = schemaFault(parsed.error);
+  throw new Refusal('VALIDATION_ERROR', type === 'step' ? `${fault}; ${ACTIONS}` : fault);
 }

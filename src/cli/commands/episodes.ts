@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import { inputLines } from '../input-lines.ts';
 import type { SchemaTools } from '../schemas.ts';
 
 const SERVE_EXAMPLES = `Examples:
@@ -14,7 +15,8 @@ Lines of JSON on stdin, each with a type:
   {"type": "cancel", "id": 1}
 
 Lines on stdout: episodes.request/1 asks for a completion, episodes.episode/1 is an episode that is over, with scores, token ids, mask and
-log-probabilities. Many are played at once. It ends with its stdin, and cancels what is then being played.
+log-probabilities. Many are played at once. It ends with its stdin, and cancels what is then being played. A wrong line ends
+the episode that it names; one that names none, or begins an episode that is being played, ends all of them.
 `;
 
 export function makeCommand(cli: Cli): Command {
@@ -30,13 +32,12 @@ export function makeCommand(cli: Cli): Command {
 }
 
 async function runServer({ output, stdin }: Cli, file: string) {
-  const { createInterface } = await import('node:readline');
   const { loadConfigFile } = await import('../../config/load.ts');
   const { serveEpisodes } = await import('../../episodes/serve-episodes.ts');
   const { rewards, contextLength, answer } = await serveEpisodes(loadConfigFile(file, [], { anyBackend: true }).config);
   const envelope = { ok: true, schema: 'episodes.serve.result/1', command: 'episodes serve' };
   output.line({ ...envelope, rewards, context_length: contextLength });
-  await answer(createInterface({ input: stdin() }), (line) => output.line(line));
+  await answer(inputLines(stdin()), (line) => output.line(line));
   return undefined;
 }
 

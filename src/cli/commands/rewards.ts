@@ -6,6 +6,7 @@ import type { RewardAnswer } from '../../user-code/rewards/serve-rewards.ts';
 import type { RewardTest } from '../../user-code/rewards/test-reward.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
+import { inputLines } from '../input-lines.ts';
 import { rewardSettings } from '../reward-settings.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -89,13 +90,12 @@ function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
 }
 
 async function runServer({ output, stdin }: Cli, file: string) {
-  const { createInterface } = await import('node:readline');
   const { loadConfigFile } = await import('../../config/load.ts');
   const { answerLines, serveRewards } = await import('../../user-code/rewards/serve-rewards.ts');
   const server = await serveRewards(loadConfigFile(file, [], { anyBackend: true }).config);
   const { rewards } = server;
   output.line({ ok: true, schema: 'rewards.serve.result/1', command: 'rewards serve', rewards });
-  await answerLines(server, createInterface({ input: stdin() }), (answer) => output.line(answer));
+  await answerLines(server, inputLines(stdin()), (answer) => output.line(answer));
   return undefined;
 }
 

@@ -31,6 +31,7 @@ interface Answer {
   readonly ready: { readonly rewards: readonly string[]; readonly context_length: number };
   readonly episodes: readonly EpisodeLine[];
   readonly fault: EpisodeLine;
+  readonly nan: EpisodeLine;
   readonly ended: string;
   readonly again: EpisodeLine;
 }
@@ -52,7 +53,7 @@ test('episodes are played at once, and a process that ends is replaced', { skip 
     env: { ...process.env, GRADUS: `'${process.execPath}' '${join(root, 'bin/gradus')}'` },
     encoding: 'utf8',
   });
-  const { ready, episodes, fault, ended, again } = JSON.parse(told) as Answer;
+  const { ready, episodes, fault, nan, ended, again } = JSON.parse(told) as Answer;
   assert.deepEqual([ready.rewards, ready.context_length], [['right'], 128]);
   assert.deepEqual(
     episodes.map(({ score, stop_reason, turns }) => [score, stop_reason, turns]),
@@ -72,6 +73,7 @@ test('episodes are played at once, and a process that ends is replaced', { skip 
     },
   ]);
   assert.deepEqual([fault.stop_reason, fault.error, fault.score], ['error', 'MemoryError: out of memory', null]);
+  assert.match(nan.error!, /^ValueError: Out of range float values/);
   // asyncio says 255 where it learns too late of a process's end.
   assert.match(ended, /^gradus episodes serve ended with code (-9|255)/);
   assert.deepEqual(again.sequences, sequences);

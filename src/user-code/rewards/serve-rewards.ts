@@ -1,6 +1,7 @@
 // Scores completions that other programs sampled, one question after another: `gradus rewards serve` for programs.
 import { z } from 'zod';
 import { parseExact, withExactOf } from '../../common/exact-values.ts';
+import { schemaFault } from '../../common/schema-check.ts';
 import { upToStop } from '../../common/stop-texts.ts';
 import { milliseconds } from '../../config/durations.ts';
 import { type Config, uncompiled } from '../../config/schema.ts';
@@ -107,11 +108,10 @@ function parseQuestion(line: string): RewardQuestion {
   let value: unknown;
   try {
     value = parseExact(line);
-  } catch {
-    throw invalid('it is not JSON');
+  } catch (error) {
+    throw invalid(`it is not JSON: ${messageOf(error)}`);
   }
-  const { data, error } = question.safeParse(value, uncompiled);
+  const { data, error } = question.safeParse(value, { ...uncompiled, reportInput: true });
   if (data) return { ...data, row: withExactOf((value as RewardQuestion).row, data.row) };
-  const [issue] = error.issues;
-  throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);
+  throw invalid(schemaFault(error).fault);
 }
