@@ -29,6 +29,7 @@ export function callModel({ served, call, isNew, settings }: CallModelOptions): 
     assertMayFit: (characters) => served.assertMayFit(characters),
     complete: (job: SamplingJob): Promise<ServedCompletion[]> => (isNew ? call.sample(job) : repeated(call)),
     read: (job: SamplingJob): Promise<ScoredToken[][]> => served.read(job),
+    promptIds: (prompt, given, addSpecialTokens) => call.promptIds(prompt, { given, addSpecialTokens }),
     callId: (answer, index) => call.callId(answer, index),
     onAnswer: (index: number, message: Message) => call.answered(index, message),
   };

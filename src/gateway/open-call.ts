@@ -8,6 +8,7 @@ import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { State, TurnCall } from '../rl.ts';
 import { askedOf, decidedRequest } from './asked.ts';
 import type { Place } from './call-tree.ts';
+import { type PromptPlace, placeOfPrompt, type SentPrompt } from './prompt-place.ts';
 import type { CallStream, RecordedAnswer, RolloutOfCalls } from './rollout-settings.ts';
 
 /** What one answer of a call was sampled with. */
@@ -27,6 +28,10 @@ export class OpenCall {
   /** The messages and tools of the request. */
   #asked: { readonly messages: readonly Message[]; readonly tools: readonly ToolSpec[] } | undefined;
   #place: (Place<RecordedAnswer> & { readonly renderer: Renderer }) | undefined;
+  /** The prompts of completions, and where they go on from. */
+  readonly #prompts: (PromptPlace<RecordedAnswer> & { readonly sent: SentPrompt })[] = [];
+  /** Completions of each prompt. */
+  #perPrompt = 1;
   #sampled: readonly Sampled[] = [];
   #trained = true;
   #record: Record<string, unknown> = {};
@@ -89,6 +94,14 @@ export class OpenCall {
     return this.#place.prompt;
   }
 
+  /** The tokens of a prompt of completions. Throws what the tokenizer throws. */
+  promptIds(index: number, sent: SentPrompt): readonly number[] {
+    const { tree, settings } = this.#rollout;
+    // A call that is made again stays where it is.
+    this.#prompts[index] ??= { ...placeOfPrompt(tree.calls, sent, settings.tokenizer), sent };
+    return this.#prompts[index].prompt.ids;
+  }
+
   /** Samples the call's completions. Throws an `ApiError` for what is refused. */
   async sample(job: SamplingJob): Promise<ServedCompletion[]> {
     try {
@@ -109,18 +122,11 @@ export class OpenCall {
     // Nothing is sampled if there is no room for a token.
     if (!sampled || this.#answers[index] || this.#isTakenBack) return;
     const { promptIds, completion } = sampled;
-    const { renderer, tokenizer, maxTokens } = this.#rollout.settings;
-    const place =
-      this.#place ??
-      ({
-        continues: null,
-        reason: this.#rollout.tree.calls.length === 0 ? 'first' : 'other_conversation',
-        messages: [{ role: 'user', content: tokenizer.decode(promptIds) }],
-        prompt: { ids: promptIds },
-        renderer,
-      } satisfies Place<RecordedAnswer> & { readonly renderer: Renderer });
+    const { renderer, maxTokens } = this.#rollout.settings;
+    const prompted = this.#prompts[Math.floor(index / this.#perPrompt)];
+    const place = this.#place ?? { ...prompted!, renderer };
     const { tools = [] } = this.#asked ?? {};
-    const { opening } = place.prompt;
+    const { opening }: RenderedPrompt = place.prompt;
     const { ids: completionIds, logprobs, finishReason } = completion;
     const { parseErrors, unparsed } = place.renderer.parse(completionIds, tools, opening);
     const toolCalls = message.toolCalls?.map((call, i) => ({ ...call, id: this.callId(index, i) }));
@@ -133,6 +139,7 @@ export class OpenCall {
       message: { ...message, ...(toolCalls && { toolCalls }) },
       tokens: { promptIds, completionIds, logprobs },
       opening,
+      prompt: prompted?.sent,
       call: { api: this.#api, asked: this.#record },
       continues: place.continues,
       reason: place.reason,
@@ -168,7 +175,8 @@ export class OpenCall {
       signal: this.#abort.signal,
     };
     this.#assertFits(model, decided);
-    const count = job.prompts.length * (job.request.n ?? 1);
+    this.#perPrompt = job.request.n ?? 1;
+    const count = job.prompts.length * this.#perPrompt;
     this.#rollout.take(count);
     this.#count = count;
     return model.complete(decided);

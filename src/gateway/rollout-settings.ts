@@ -5,7 +5,8 @@ import type { Policy } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import type { BranchReason, StopReason, TurnCall } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
-import type { AnsweredCall, CallTree } from './call-tree.ts';
+import type { CallTree } from './call-tree.ts';
+import type { PromptedCall } from './prompt-place.ts';
 
 /** What the rollouts of a step share. */
 export interface RolloutSettings {
@@ -27,7 +28,7 @@ export interface RolloutSettings {
 }
 
 /** An answer, and how it came about. */
-export interface RecordedAnswer extends AnsweredCall {
+export interface RecordedAnswer extends PromptedCall {
   readonly call: Omit<TurnCall, 'branch'>;
   readonly continues: RecordedAnswer | null;
   readonly reason: BranchReason | undefined;

@@ -143,8 +143,13 @@ async function jobOf(model: AnsweringModel, request: CompletionRequest, signal: 
   const given = givenPrompts(request);
   model.assertFew(given.length, request);
   const prompts: (readonly number[])[] = [];
-  for (const prompt of given) {
-    prompts.push(idsOf(model, prompt, request.add_special_tokens ?? true));
+  for (const [index, prompt] of given.entries()) {
+    assertPrompt(model, prompt);
+    const addSpecialTokens = request.add_special_tokens ?? true;
+    prompts.push(
+      model.promptIds?.(index, prompt, addSpecialTokens) ??
+        (typeof prompt === 'string' ? model.tokenizer.encode(prompt, { addSpecialTokens }) : prompt),
+    );
     // Other requests are answered while many prompts are tokenised.
     await setImmediate();
   }
@@ -160,18 +165,15 @@ function givenPrompts({ prompt }: CompletionRequest): readonly (string | readonl
   return prompts as readonly (string | readonly number[])[];
 }
 
-function idsOf(
-  model: AnsweringModel,
-  prompt: string | readonly number[],
-  addSpecialTokens: boolean,
-): readonly number[] {
-  const { tokenizer } = model;
+/** Throws an `ApiError` for a prompt that is too long, or has tokens that do not exist. */
+function assertPrompt(model: AnsweringModel, prompt: string | readonly number[]): void {
   if (typeof prompt === 'string') {
     model.assertMayFit(prompt.length);
-    return tokenizer.encode(prompt, { addSpecialTokens });
+    return;
   }
+  const { tokenizer } = model;
   const unknown = prompt.find((id) => id >= tokenizer.vocabSize);
-  if (unknown === undefined) return prompt;
+  if (unknown === undefined) return;
   throw new ApiError(
     400,
     'invalid_value',

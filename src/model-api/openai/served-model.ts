@@ -86,6 +86,8 @@ export interface AnsweringModel
     | 'complete'
     | 'read'
   > {
+  /** The tokens of a prompt, where they may be more than what a tokenizer makes of it. @default those of the tokenizer */
+  promptIds?(prompt: number, given: string | readonly number[], addSpecialTokens: boolean): readonly number[];
   /** The id of a call in the answer with an index. @default random */
   callId?(answer: number, call: number): string;
   /** Called with the message of each answer, before its end is sent. @default not called */
