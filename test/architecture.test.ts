@@ -133,6 +133,8 @@ const allowedImports: Record<string, string[]> = {
     'hub',
     'backends',
     'user-code',
+    'setup',
+    'loop',
     'training',
     'sweep',
   ],

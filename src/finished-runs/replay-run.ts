@@ -1,27 +1,28 @@
-// Scores the rollouts of a run again with another reward, and compares the scores with those of training. Needs no model.
+// Scores the rollouts of a run again, by another reward or by its environment as it is now, and compares the scores with those of training. Needs no model.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean } from '../common/statistics.ts';
 import { GradusError } from '../errors.ts';
-import { weightedRewards } from '../rewards/weighted-rewards.ts';
-import type { Trajectory } from '../rl.ts';
 import { runFiles, stepOf } from '../runs/layout.ts';
 import { eachRollout, findRun } from '../runs/read-run.ts';
-import type { RolloutCompletion, RolloutRecord } from '../runs/records.ts';
-import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
+import type { RolloutCompletion } from '../runs/records.ts';
+import { environmentJudge, rewardJudge } from './replay-judges.ts';
 
 export interface ReplayOptions {
-  /** The name of a built-in reward, or `FILE:NAME` of a user's function. */
-  readonly reward: string;
+  /** The name of a built-in reward, or `FILE:NAME` of a user's function. @default the environment */
+  readonly reward?: string;
+  /** `FILE:NAME` of an environment that an agent plays, whose scores judge, with the run's other rewards. @default the run's */
+  readonly environment?: string;
   /** Settings of a built-in reward. @default {} */
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
   /** The number of last steps to replay. @default all */
   readonly steps?: number;
 }
 
-/** `before` is the total of the run's own rewards, `after` the score of this reward. */
+/** `before` is the total of the run's own rewards, `after` that of the new scores. */
 export interface Replay {
   readonly run: { readonly dir: string };
+  /** `environment` if its scores judged. */
   readonly reward: string;
   readonly groups: number;
   readonly completions: number;
@@ -64,33 +65,29 @@ const SHOWN = 10;
 
 /**
  * Scores rollouts again. Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
- * Throws `RUN_NOT_FOUND`, `ROLLOUTS_MISSING`, and what `rewardByName` throws.
+ * Throws `RUN_NOT_FOUND`, `ROLLOUTS_MISSING`, and what `rewardJudge` and `environmentJudge` throw.
  * @param run its directory, its name under `runs/`, or `latest`
  */
 export async function replayRun(
   run: string,
-  { reward: name, rewardConfig = {}, steps }: ReplayOptions,
+  { reward: name, rewardConfig = {}, environment, steps }: ReplayOptions,
 ): Promise<Replay> {
   const directory = findRun(run);
-  const reward = await rewardByName(name, rewardConfig, { conversational: true });
-  const model = weightedRewards([reward]);
+  const judge =
+    name === undefined ? await environmentJudge(directory, environment) : await rewardJudge(name, rewardConfig);
   const rescored: Rescored[][] = [];
   for (const step of stepsOf(directory).slice(-(steps ?? 0))) {
     for (const group of eachRollout(directory, step)) {
-      const rewards = await model.score(
-        group.example,
-        group.completions.map((completion) => trajectoryOf(group, completion)),
-      );
+      const judged = await judge(group);
       rescored.push(
         group.completions.map((completion, index) => {
-          const { score, errors } = rewards[index]!;
-          const error = errors?.[reward.name];
-          return { step, group: group.id, index, completion, after: score, ...(error !== undefined && { error }) };
+          const { score: after, ...fault } = judged[index]!;
+          return { step, group: group.id, index, completion, after, ...fault };
         }),
       );
     }
   }
-  return { run: { dir: directory }, reward: name, ...compared(rescored) };
+  return { run: { dir: directory }, reward: name ?? 'environment', ...compared(rescored) };
 }
 
 function stepsOf(directory: string): number[] {
@@ -101,14 +98,6 @@ function stepsOf(directory: string): number[] {
     hint: 'a run has some after its first step',
     path: directory,
   });
-}
-
-function trajectoryOf({ prompt, prompt_ids }: RolloutRecord, completion: RolloutCompletion): Trajectory {
-  const { text, opening, token_ids, logprobs, stop_reason, result } = completion;
-  const tokens = { promptIds: prompt_ids, completionIds: token_ids, logprobs };
-  const action = { message: { role: 'assistant' as const, content: text } };
-  const turn = { state: { messages: prompt }, action, tokens, ...(opening !== undefined && { opening }) };
-  return { turns: [turn], stopReason: stop_reason, ...(result !== undefined && { result }) };
 }
 
 function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' | 'reward'> {

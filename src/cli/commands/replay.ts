@@ -1,8 +1,9 @@
-// gradus replay: scores the rollouts of a run again with another reward.
+// gradus replay: scores the rollouts of a run again with another reward, or by its environment.
 
 import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
+import { GradusError } from '../../errors.ts';
 import type { Replay } from '../../finished-runs/replay-run.ts';
 import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -14,19 +15,24 @@ const EXAMPLES = `Examples:
   gradus replay latest --reward exact_match
   gradus replay runs/small --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --json
   gradus replay small --reward rewards/stricter.ts:score --steps 20
+  gradus replay small --environment
 `;
 
 interface ReplayFlags {
-  readonly reward: string;
+  readonly reward?: string;
+  readonly environment?: string | true;
   readonly rewardConfig?: string;
   readonly steps?: number;
 }
 
 export function makeCommand(cli: Cli): Command {
   return new Command('replay')
-    .description('score the completions of a run again with another reward; runs no model')
+    .description(
+      'score the completions of a run again with another reward, or the results of its agent by its environment; runs no model',
+    )
     .argument('<run>', 'a run directory, the name of a run, or latest')
-    .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .option('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .option('--environment [file]', 'by the scores of the environment that its agent plays, or of another FILE:NAME')
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .option('--steps <n>', 'only the last N steps (default: all)', positiveInteger)
     .option('--json', 'print one JSON object on stdout')
@@ -34,9 +40,19 @@ export function makeCommand(cli: Cli): Command {
     .action(cli.action((run: string, flags: ReplayFlags) => runReplay(cli, run, flags)));
 }
 
-async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = '{}', steps }: ReplayFlags) {
+async function runReplay({ output }: Cli, run: string, flags: ReplayFlags) {
+  const { reward, environment, rewardConfig = '{}', steps } = flags;
+  if ((reward === undefined) === (environment === undefined)) {
+    throw new GradusError('USAGE', 'what is to score the run: a reward or its environment?', {
+      hint: 'give one of --reward NAME and --environment',
+    });
+  }
   const { replayRun } = await import('../../finished-runs/replay-run.ts');
-  const result = await replayRun(run, { reward, rewardConfig: rewardSettings(rewardConfig), ...given({ steps }) });
+  const result = await replayRun(run, {
+    ...(reward !== undefined && { reward, rewardConfig: rewardSettings(rewardConfig) }),
+    ...(typeof environment === 'string' && { environment }),
+    ...given({ steps }),
+  });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };
   return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(result), error ? 2 : 0);
@@ -47,8 +63,8 @@ function faultOf({ completions, failures, errors }: Replay) {
   if (failures < completions || errors.length === 0) return undefined;
   return {
     code: 'REWARD_FAILED',
-    message: `the reward failed on all ${completions} completions: ${errors[0]!.message}`,
-    hint: 'fix the reward, or use another one',
+    message: `scoring failed on all ${completions} completions: ${errors[0]!.message}`,
+    hint: 'fix what scores, or use something else',
   };
 }
 
@@ -69,7 +85,7 @@ function summary({
     ...(mean ? [change('mean', mean)] : []),
     ...(frac_mixed ? [change('groups that are mixed', frac_mixed)] : []),
     ...(correlation === undefined ? [] : [`correlation: ${correlation.toFixed(3)}`]),
-    ...(failures > 0 ? [`the reward failed ${failures} times`] : []),
+    ...(failures > 0 ? [`scoring failed ${failures} times`] : []),
     table(
       differences.map(({ step, before, after, text }) => [
         `step ${step}`,
@@ -94,10 +110,10 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'replay.result/1',
       'replay',
-      'What a run sampled, scored again: before are the scores that it was trained with, after those of the reward given.',
+      'What a run sampled, scored again: before are the scores that it was trained with, after those of what scores now.',
       {
         run: z.strictObject({ dir: z.string() }),
-        reward: z.string(),
+        reward: z.string().describe('its name; environment if its scores judged'),
         groups: z.int(),
         completions: z.int(),
         compared: z.int().describe('the number of completions with both scores, on which the other fields are based'),
@@ -108,7 +124,7 @@ export async function prints({ outcome, z }: SchemaTools) {
         differences: z
           .array(z.strictObject({ ...place, ...change, text: z.string() }))
           .describe('the ten largest differences'),
-        failures: z.int().describe('how often the reward failed'),
+        failures: z.int().describe('how often scoring failed'),
         errors: z.array(z.strictObject({ ...place, message: z.string() })).describe('the first ten failures'),
       },
     ),
