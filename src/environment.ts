@@ -12,6 +12,8 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
   readonly scores?: readonly string[];
   /** Plays the episodes by itself, calling the policy over HTTP; `build` is then not called. @default the environment plays, turn by turn */
   readonly agent?: Agent<E>;
+  /** Whether the agent plays a row, and not the environment turn by turn. @default it plays all, if there is one */
+  agentPlays?(example: E): boolean | Promise<boolean>;
   /** Scores that compare the episodes of a group: one record for each trajectory, in order. */
   scoreGroup?(
     example: E,

@@ -12,7 +12,7 @@ import type { Policy } from '../policy.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { type Action, correctness, type Example, exchange, type Reward, type State, type Trajectory } from '../rl.ts';
 import { rolloutOptions } from '../setup/setup.ts';
-import { openTask, type Task } from '../setup/task.ts';
+import { agentOf, openTask, type Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import type { PlayerReport } from './player-report.ts';
 
@@ -100,7 +100,7 @@ async function playAll(
   const played: Played[] = [];
   for (const [row, example] of examples.entries()) {
     for (const player of await players(example, row)) {
-      const { policy, generator } = await opened(task, player, { ...rolloutOptions(config), failFast: false });
+      const { policy, generator } = await opened(task, example, player, { ...rolloutOptions(config), failFast: false });
       const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
       const [reward] = await task.rewardModel.score(example, trajectories!);
       played.push({ example, trajectory: trajectories![0]!, reward: reward! });
@@ -113,10 +113,11 @@ async function playAll(
 /** What plays the episodes, and the policy that does what the player decides. */
 async function opened(
   { environment }: Task,
+  example: Example,
   player: Player,
   options: RolloutOptions,
 ): Promise<{ policy: Policy; generator: RolloutSource }> {
-  const { agent } = environment;
+  const agent = await agentOf(environment, example);
   if (!agent) {
     const { policy, renderer } = puppet(player);
     return { policy, generator: new RolloutGenerator(environment, renderer, options) };

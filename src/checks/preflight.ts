@@ -18,7 +18,7 @@ import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { scoreGoldAnswers } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
-import { openings } from '../setup/task.ts';
+import { agentOf, openings } from '../setup/task.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, stepSizeCheck, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
@@ -88,8 +88,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...rewardChecks(groups, reasons, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, verdicts, [...groups, ...more], setup)),
       ...firstRewardCheck(setup, verdicts),
-      // An agent plays by itself: nobody can take its turns.
-      ...(config.environment === null || setup.environment.agent ? [] : [await goldEpisodesCheck(setup, answered)]),
+      ...(config.environment === null ? [] : await goldEpisodesCheck(setup, answered)),
       masksCheck(trajectories, sequencesOf, logprobs),
       gapCheck(gap, config),
       ...precisionCheck(setup),
@@ -215,9 +214,13 @@ async function rowFaults({ config, problems, rewards, environment }: Setup): Pro
   return checks.filter(({ ok }) => !ok);
 }
 
-async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {
+async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check[]> {
+  // An agent plays by itself: nobody can take its turns.
+  const agents = await Promise.all(rows.map((row) => agentOf(setup.environment, row)));
+  const played = rows.filter((_, i) => !agents[i]);
+  if (setup.environment.agent && played.length === 0) return [];
   const { goldEpisodes } = await import('./check-environment.ts');
-  return goldEpisodes(setup, setup.config, rows);
+  return [await goldEpisodes(setup, setup.config, played)];
 }
 
 /** Throws `PREFLIGHT_FAILED`. Lists all failed checks, so that they can be mended at once. */

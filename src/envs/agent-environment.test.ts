@@ -19,14 +19,19 @@ test('an agent that a limit ended scores 0, or what is made a result of its call
   assert.deepEqual(await lenient.agent!.score!(episode), { right: 1 });
 });
 
-test('a column names the agent of a row; agents and other environments are not mixed', async () => {
+test('a column names the agent of a row, or the environment that plays it turn by turn', async () => {
   const other = agentEnvironment({ run, scores: { right: () => 0.5 } });
   const both = environmentByColumn('kind', { a: agentEnvironment({ run, scores }), b: other });
   const result = { text: 'yes' };
   assert.deepEqual(await both.agent!.score!({ ...episode, result }), { right: 1 });
   assert.deepEqual(await both.agent!.score!({ ...episode, example: { kind: 'b' }, result }), { right: 0.5 });
   const turns = singleTurn({ prompt: () => [{ role: 'user', content: '?' }] });
-  assert.throws(() => environmentByColumn('kind', { a: other, b: turns }), { code: 'AGENTS_MIXED' });
+  assert.equal(both.agentPlays, undefined);
+  const mixed = environmentByColumn('kind', { a: agentEnvironment({ run, scores, atOnce: 3 }), b: turns });
+  assert.deepEqual([mixed.agentPlays!({ kind: 'a' }), mixed.agentPlays!({ kind: 'b' })], [true, false]);
+  assert.throws(() => mixed.agentPlays!({ kind: 'c' }), { code: 'COLUMN_INVALID' });
+  assert.equal(mixed.agent!.atOnce, 3);
+  assert.equal((await (await mixed.build({ kind: 'b' })).start()).messages[0]!.content, '?');
 });
 
 test('an agent has no turns that another environment could play', () => {

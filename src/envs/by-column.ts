@@ -15,15 +15,10 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   const scoresGroups = all.some(([, { scoreGroup }]) => scoreGroup);
   const hasProblems = all.every(([, { buildDataset }]) => buildDataset);
   const agents = all.filter(([, { agent }]) => agent);
-  if (agents.length > 0 && agents.length < all.length) {
-    throw new GradusError('AGENTS_MIXED', `${agents[0]![0]} is played by an agent, and others are not`, {
-      hint: 'train them in stages of their own, or write all as agents',
-      path: 'environment',
-    });
-  }
   return {
     build: (example) => environmentOf(example).build(example),
-    ...(agents.length > 0 && { agent: agentOf((example) => environmentOf(example).agent!) }),
+    ...(agents.length > 0 && { agent: agentByRow((example) => environmentOf(example).agent!, fewest(agents)) }),
+    ...(agents.length < all.length && { agentPlays: (example) => environmentOf(example).agent !== undefined }),
     scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
     gold: (example) => environmentOf(example).gold?.(example),
     ...(scoresGroups && {
@@ -46,9 +41,16 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   };
 }
 
+/** How many episodes of all agents may be played at a time. */
+function fewest(agents: readonly (readonly [string, Environment])[]): Pick<Agent, 'atOnce'> {
+  const limits = agents.flatMap(([, { agent }]) => agent!.atOnce ?? []);
+  return limits.length > 0 ? { atOnce: Math.min(...limits) } : {};
+}
+
 /** The agent of each row. */
-function agentOf(of: (example: Example) => Agent): Agent {
+function agentByRow(of: (example: Example) => Agent, limit: Pick<Agent, 'atOnce'>): Agent {
   return {
+    ...limit,
     run: (task) => of(task.example).run(task),
     trains: (call) => of(call.example).trains?.(call) ?? true,
     score: (episode) => of(episode.example).score?.(episode) ?? {},

@@ -19,7 +19,7 @@ import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
 import { openStagedModel, type StagedModel } from './staged-model.ts';
-import { openings, openStageTask, openTask, problemsOfStages, type Task, type TaskParts } from './task.ts';
+import { agentOf, openings, openStageTask, openTask, problemsOfStages, type Task, type TaskParts } from './task.ts';
 
 export interface Setup extends Task {
   /** As loaded, with the steps of stages whose length is given in epochs. */
@@ -119,8 +119,9 @@ export async function rolloutSources(
   environment: Environment,
   { renderer, tokenizer }: Pick<OpenBackend, 'renderer' | 'tokenizer'>,
 ): Promise<(options: RolloutOptions) => RolloutSource> {
-  const { agent } = environment;
-  if (!agent) return (options) => new RolloutGenerator(environment, renderer, options);
+  const { agent, agentPlays } = environment;
+  const byTurns = (options: RolloutOptions) => new RolloutGenerator(environment, renderer, options);
+  if (!agent) return byTurns;
   if (!tokenizer) {
     throw new GradusError('AGENT_UNSUPPORTED', 'an agent needs a language model to call, and this backend has none', {
       hint: 'choose backend native',
@@ -128,7 +129,13 @@ export async function rolloutSources(
     });
   }
   const { AgentRollouts } = await import('../gateway/agent-rollouts.ts');
-  return (options) => new AgentRollouts(agent, { renderer, tokenizer }, options);
+  const byAgent = (options: RolloutOptions) => new AgentRollouts(agent, { renderer, tokenizer }, options);
+  if (!agentPlays) return byAgent;
+  const { RolloutsByRow } = await import('../loop/rollouts-by-row.ts');
+  return (options) => {
+    const [turns, agents] = [byTurns(options), byAgent(options)];
+    return new RolloutsByRow([turns, agents], async (row) => ((await agentOf(environment, row)) ? agents : turns));
+  };
 }
 
 /** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */

@@ -1,4 +1,5 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
+import type { Agent } from '../agent.ts';
 import type { Backend } from '../backends/backend.ts';
 import { frozenCopy } from '../common/frozen-copy.ts';
 import { withinTime } from '../common/time-limits.ts';
@@ -130,6 +131,18 @@ function ofStage(error: unknown, { index, own }: Stage): unknown {
   return new GradusError(code, said, { path: `${place}${path}`, hint, kind, cause });
 }
 
+/** The agent that plays a row; `undefined` if the environment does, turn by turn, and for a row that fits neither, as `build` will say. */
+export async function agentOf(
+  environment: Pick<Environment, 'agent' | 'agentPlays'>,
+  example: Example,
+): Promise<Agent | undefined> {
+  try {
+    return (await environment.agentPlays?.(example)) === false ? undefined : environment.agent;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Milliseconds that an environment may take to start an episode. */
 const START_LIMIT = 10_000;
 
@@ -138,9 +151,12 @@ const START_LIMIT = 10_000;
  * episode that cannot start.
  */
 export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
-  if (environment.agent) return (row) => ({ messages: [{ role: 'user', content: JSON.stringify(row) }] });
   const known = new Map<Example, State>();
   for (const [i, row] of rows.entries()) {
+    if (await agentOf(environment, row)) {
+      known.set(row, { messages: [{ role: 'user', content: JSON.stringify(row) }] });
+      continue;
+    }
     try {
       const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), START_LIMIT));
       const { answer } = await callEnv(env, 'start', START_LIMIT);
