@@ -56,6 +56,8 @@ export interface AgentEpisode<E extends Example = Example, R = unknown> {
 
 /** Plays episodes by itself. Its functions keep nothing between calls, so that each may run in another process. */
 export interface Agent<E extends Example = Example> {
+  /** How many of its episodes may be played at a time. @default 64, the most */
+  readonly atOnce?: number;
   /**
    * Plays one episode. Returns JSON, which is kept with the rollout. Throws `AgentLost` if the episode must be played again.
    * @param attempt how often it was lost before

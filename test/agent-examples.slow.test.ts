@@ -19,9 +19,9 @@ for (const name of agents) {
   });
 }
 
-test('python.yaml trains an agent that is no program of ours for two steps', async () => {
-  const out = join(folder, 'python');
-  const settings = ['max_steps=2', 'prompts_per_step=2', 'eval.every_steps=2', 'eval.limit=2'];
+async function trainedInPython(name: string, ...more: string[]): Promise<string> {
+  const out = join(folder, name);
+  const settings = ['max_steps=2', 'prompts_per_step=2', 'eval.every_steps=2', 'eval.limit=2', ...more];
   const args = [
     'train',
     join(agentExamples, 'python.yaml'),
@@ -33,8 +33,13 @@ test('python.yaml trains an agent that is no program of ours for two steps', asy
   assert.equal(code, 0, stdout);
   const { metrics } = onlyObject(stdout) as { metrics: Record<string, number> };
   assert.equal(metrics['stop/error'] ?? 0, 0);
-  const [step] = readFileSync(join(out, 'metrics.jsonl'), 'utf8')
-    .split('\n')
-    .map((line) => JSON.parse(line || '{}'));
-  assert.ok(step['agent/calls'] > 1 && step['stop/completed'] === 1, JSON.stringify(step));
+  return readFileSync(join(out, 'metrics.jsonl'), 'utf8');
+}
+
+test('python.yaml trains an agent that is no program of ours for two steps, and the same when its process is kept', async () => {
+  const lines = await trainedInPython('python');
+  const [step] = lines.split('\n').map((line) => JSON.parse(line || '{}'));
+  assert.ok(step['agent/calls'] > 1 && step['stop/completed'] === 1, lines);
+  const kept = 'environment={command: [python3, kept.py], keep: true, scores: [correct]}';
+  assert.equal(await trainedInPython('kept', kept), lines);
 });

@@ -1,6 +1,7 @@
 """An agent in another language: a Python script that needs no package. `gradus train examples/agents/python.yaml` starts it once for each episode.
 
-It finds its row on stdin, and the model where OpenAI's and Anthropic's clients look for it. The last line that it prints is its result.
+It finds its row on stdin, and the model where OpenAI's and Anthropic's clients look for it. The last line that it prints is its result. kept.py is the same
+agent in a process that plays many episodes.
 """
 
 import json
@@ -23,11 +24,11 @@ TOOL = {
 }
 
 
-def chat(messages):
+def chat(messages, base_url, api_key):
     request = urllib.request.Request(
-        os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        base_url + "/chat/completions",
         json.dumps({"model": "any", "messages": messages, "tools": [TOOL]}).encode(),
-        {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]},
+        {"Content-Type": "application/json", "Authorization": "Bearer " + api_key},
     )
     with urllib.request.urlopen(request) as response:
         return json.load(response)["choices"][0]["message"]
@@ -41,16 +42,20 @@ def add(arguments):
         return f"error: {error}"
 
 
-row = json.loads(sys.stdin.read())
-messages = [{"role": "user", "content": row["question"]}]
-while True:
-    message = chat(messages)
-    messages.append(message)
-    if not message.get("tool_calls"):
-        break
-    for call in message["tool_calls"]:
-        answer = add(call["function"]["arguments"])
-        messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
+def play(row, base_url, api_key):
+    messages = [{"role": "user", "content": row["question"]}]
+    while True:
+        message = chat(messages, base_url, api_key)
+        messages.append(message)
+        if not message.get("tool_calls"):
+            break
+        for call in message["tool_calls"]:
+            answer = add(call["function"]["arguments"])
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
+    text = message["content"]
+    return {"text": text, "scores": {"correct": float(text == row["answer"])}}
 
-text = message["content"]
-print(json.dumps({"text": text, "scores": {"correct": float(text == row["answer"])}}))
+
+if __name__ == "__main__":
+    row = json.loads(sys.stdin.read())
+    print(json.dumps(play(row, os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"])))

@@ -5,6 +5,7 @@ import { GradusError } from '../errors.ts';
 import { type LossType, lossesWith } from '../grpo/loss-settings.ts';
 import { backendTable } from './backend-table.ts';
 import { MOST_COMPLETIONS } from './limits.ts';
+import { hasCommandText } from './program-environments.ts';
 import { isProgramReference } from './references.ts';
 import { rewardName, userFunctions } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
@@ -63,6 +64,12 @@ interface Contradiction {
 }
 
 const contradictions: readonly Contradiction[] = [
+  {
+    key: 'environment',
+    fault: 'command is a list, the program and each of its arguments, and not one text',
+    hint: 'write command: [python3, agent.py]; for a shell, command: [sh, -c, "…"]',
+    holds: hasCommandText,
+  },
   {
     key: 'native',
     fault: 'reward_workers: 0 is for rewards that ship: code of yours that never returns would hang the whole process',

@@ -27,6 +27,28 @@ test('one of several environments may be a command, and those that are none stay
   assert.deepEqual(named.environment, { command: '/project/envs/named-command.ts' });
 });
 
+test('a command in one text is refused, with the form that it has, wherever it is written', () => {
+  const refused = { code: 'CONFIG_CONFLICT', message: /command is a list/, hint: /command: \[python3, agent\.py\]/ };
+  for (const environment of [
+    { command: 'python3 agent.py' },
+    { command: './agent', scores: ['right'] },
+    { command: './agent' },
+    { command: 'python3 -m agent', folder: 'agents' },
+    { command: 'agent.py', keep: true },
+  ]) {
+    assert.throws(() => load({ environment }), refused, JSON.stringify(environment));
+  }
+  assert.throws(() => load({ environment: 'command', environment_config: { command: 'a b' } }), refused);
+  assert.throws(
+    () => load({ environment: { shell: 'command' }, environment_config: { shell: { command: 'a b' } } }),
+    refused,
+  );
+  assert.deepEqual(load({ environment: { command: 'my.envs/agent.mts:play', chat: 'b.ts' } }).environment, {
+    command: '/project/my.envs/agent.mts:play',
+    chat: '/project/b.ts',
+  });
+});
+
 test('a stage may have a command of its own', () => {
   const [stage] = load({ stages: [{ name: 'agent', steps: 2, environment: { command: ['a'] } }] }).stages;
   assert.deepEqual(

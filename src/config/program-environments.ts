@@ -1,7 +1,7 @@
 // Programs that play episodes, as configurations write them: `environment: { command: […], … }`.
 import { isObject } from '../errors.ts';
 import type { ConfigText } from './config-text.ts';
-import { COMMAND, playsByItself } from './references.ts';
+import { COMMAND, namesNoFile, playsByItself } from './references.ts';
 import type { Config } from './schema.ts';
 import { valueAt } from './values.ts';
 
@@ -17,8 +17,22 @@ export function withPrograms({ value, lineOf }: ConfigText): ConfigText {
 
 function withProgram(part: unknown): unknown {
   const settings = valueAt(part, ['environment']);
-  const isProgram = Array.isArray(valueAt(settings, ['command']));
-  return isProgram ? { ...(part as object), environment: COMMAND, environment_config: settings } : part;
+  return isProgram(settings) ? { ...(part as object), environment: COMMAND, environment_config: settings } : part;
+}
+
+/** Whether these are settings of a program, and no environments by name, one of which is called command. A command in one text is refused later. */
+function isProgram(settings: unknown): boolean {
+  if (!isObject(settings)) return false;
+  const { command, folder, ...others } = settings;
+  if (typeof command !== 'string') return Array.isArray(command);
+  if (Object.values(others).some((value) => typeof value !== 'string')) return true;
+  const isReference = /^\S+\.(?:[cm]?[jt]s|py)(?::[\w$]+)?$/.test(command) || namesNoFile(command);
+  return !isReference && Object.keys(others).length === 0;
+}
+
+/** Whether the command of a program is one text. No shell would split it. */
+export function hasCommandText(config: Pick<Config, 'environment' | 'environment_config'>): boolean {
+  return settingsOfPrograms(config).some(({ command }) => typeof command === 'string');
 }
 
 /** A setting that is laid over a configuration. */
@@ -55,18 +69,17 @@ export function environmentsOf({ environment }: Pick<Config, 'environment'>): st
 }
 
 /** The folders in which programs run that play. */
-export function programFolders({
+export function programFolders(config: Pick<Config, 'environment' | 'environment_config'>): string[] {
+  return settingsOfPrograms(config).map(({ folder = '.' }) => String(folder));
+}
+
+function settingsOfPrograms({
   environment,
   environment_config: settings,
-}: Pick<Config, 'environment' | 'environment_config'>): string[] {
-  const isProgram = (reference: string) => reference === COMMAND;
-  const own =
-    typeof environment === 'string'
-      ? [settings].filter(() => isProgram(environment))
-      : Object.entries(environment ?? {}).flatMap(([name, reference]) =>
-          isProgram(reference) ? [settings[name]] : [],
-        );
-  return own.map((each) => String((each as { readonly folder?: unknown }).folder ?? '.'));
+}: Pick<Config, 'environment' | 'environment_config'>): Readonly<Record<string, unknown>>[] {
+  if (typeof environment === 'string') return environment === COMMAND ? [settings] : [];
+  const programs = Object.entries(environment ?? {}).filter(([, reference]) => reference === COMMAND);
+  return programs.map(([name]) => (isObject(settings[name]) ? settings[name] : {}));
 }
 
 /** Applies `place` to the reference of each environment. */

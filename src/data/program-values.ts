@@ -23,6 +23,10 @@ export interface PlayingProgram {
   readonly folder?: string;
   /** The memory, in GiB, that its processes may take together. @default 2 */
   readonly memory_gb?: number;
+  /** Whether a process plays one episode after another, told of each in a line of JSON. @default false */
+  readonly keep?: boolean;
+  /** How many episodes are played at a time. @default 64, the most */
+  readonly at_once?: number;
 }
 
 /** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */

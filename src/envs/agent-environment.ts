@@ -14,6 +14,8 @@ export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentA
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** Runs the agent for one example. What it returns, which must be JSON, is what scores and rewards see beside the recorded calls. */
   readonly run: (task: AgentTask<E>) => R | Promise<R>;
+  /** How many episodes are played at a time. @default 64, the most */
+  readonly atOnce?: number;
   /** Whether the answer to a call is trained on: not that to a request for a title, for instance. @default all are */
   readonly train?: (call: AgentCall<E>) => boolean | Promise<boolean>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
@@ -28,7 +30,7 @@ export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentA
 export function agentEnvironment<E extends Example = Example, R = AgentAnswer>(
   options: AgentEnvironmentOptions<E, R>,
 ): Environment<E> {
-  const { run, train, scores = {}, unfinished, metrics, buildDataset, scoreGroup, gold } = options;
+  const { run, atOnce, train, scores = {}, unfinished, metrics, buildDataset, scoreGroup, gold } = options;
   const names = Object.keys(scores);
   const score = async (episode: Omit<AgentEpisode<E>, 'result'> & { readonly result?: unknown }) => {
     const hasResult = 'result' in episode;
@@ -44,6 +46,7 @@ export function agentEnvironment<E extends Example = Example, R = AgentAnswer>(
     },
     agent: {
       run: async (task) => run(task),
+      ...(atOnce !== undefined && { atOnce }),
       ...(train && { trains: train }),
       ...(names.length > 0 && { score }),
       ...(metrics && { metrics: (episode) => metrics(episode as AgentEpisode<E, R>) }),

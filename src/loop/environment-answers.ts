@@ -75,9 +75,9 @@ export function checkedMetrics(answer: unknown): Readonly<Record<string, number>
 const MOST_RESULT = 8 * 2 ** 20;
 
 /** JSON would make null of other numbers, which says that there is none. */
-function finite(_: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`it holds ${value}`);
-  return value;
+function finite(name: string, value: unknown): unknown {
+  if (typeof value !== 'number' || Number.isFinite(value)) return value;
+  throw new TypeError(name === '' ? `it is ${value}` : `${name} is ${value}`);
 }
 
 /** What an agent returned, as its record will have it. Throws `AGENT_RESULT_INVALID`. */
@@ -99,7 +99,7 @@ function jsonOf(result: unknown): string {
     return json;
   } catch (cause) {
     throw new GradusError('AGENT_RESULT_INVALID', `what the agent returned is not JSON: ${messageOf(cause)}`, {
-      hint: 'return texts, numbers, lists and plain objects',
+      hint: 'return texts, finite numbers, lists and plain objects, and null for what there is not',
       cause,
     });
   }

@@ -93,8 +93,12 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
   async open({ environment, given }) {
     const opened = await loadEnvironment(given as NamedEnvironment);
     environments.set(environment, opened);
-    const has = (['buildDataset', 'scoreGroup', 'gold'] as const).filter((method) => opened[method]);
-    const agent = opened.agent && agentMethods.filter((method) => opened.agent![method]);
+    const has = (['buildDataset', 'scoreGroup', 'gold', 'agentPlays'] as const).filter((method) => opened[method]);
+    const { atOnce } = opened.agent ?? {};
+    const agent = opened.agent && {
+      methods: agentMethods.filter((method) => opened.agent![method]),
+      ...(atOnce !== undefined && { atOnce }),
+    };
     return {
       answer: { scores: opened.scores ?? [], has, ...(agent && { agent }) } satisfies OpenedEnvironment,
       took: 0,
@@ -104,6 +108,8 @@ const methods: { readonly [M in Method]: (request: Request) => Promise<Timed<unk
     timed(async () => environments.get(environment)!.buildDataset!(given as { seed: number }), timeLimit, 'it'),
   gold: async ({ environment, given, timeLimit }) =>
     timed(async () => environments.get(environment)!.gold!(frozenCopy(given as Example)), timeLimit, 'it'),
+  agentPlays: async ({ environment, given, timeLimit }) =>
+    timed(async () => environments.get(environment)!.agentPlays!(frozenCopy(given as Example)), timeLimit, 'it'),
   async scoreGroup({ environment, given, timeLimit }) {
     const [example, trajectories] = frozenCopy(given as [Example, Trajectory[]]);
     return timed(async () => environments.get(environment)!.scoreGroup!(example, trajectories), timeLimit, 'it');

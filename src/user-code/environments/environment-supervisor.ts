@@ -1,6 +1,7 @@
 // Supervises the child process in which user environments run: sends it calls, limits their time, and replaces it when it hangs or exits.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import type { Agent } from '../../agent.ts';
 import { afterTime, TimeLimitError, tookLonger } from '../../common/time-limits.ts';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import type { EnvAnswers, Timed } from '../../loop/env-call.ts';
@@ -8,7 +9,14 @@ import { describeThrown, errorOf, isThrown, type Thrown } from '../thrown.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 
-export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof EnvAnswers | `agent.${AgentMethod}`;
+export type Method =
+  | 'open'
+  | 'buildDataset'
+  | 'gold'
+  | 'scoreGroup'
+  | 'agentPlays'
+  | keyof EnvAnswers
+  | `agent.${AgentMethod}`;
 
 /** What an agent does; all but the first are optional. */
 export type AgentMethod = 'run' | 'trains' | 'score' | 'metrics';
@@ -44,9 +52,14 @@ export type Report =
 /** What the supervisor learns about an environment when it is opened. */
 export interface OpenedEnvironment {
   readonly scores: readonly string[];
-  readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold')[];
-  /** What its agent does, if one plays its episodes. */
-  readonly agent?: readonly AgentMethod[];
+  readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold' | 'agentPlays')[];
+  /** The agent that plays its episodes, if one does. */
+  readonly agent?: DescribedAgent;
+}
+
+/** What an agent does, and how often at a time. */
+export interface DescribedAgent extends Pick<Agent, 'atOnce'> {
+  readonly methods: readonly AgentMethod[];
 }
 
 /** An environment with a number that identifies it in the child, and in each child that replaces it. */

@@ -100,7 +100,10 @@ test('a score that is not reported is an error', async () => {
     return played.trajectory.error!.message;
   };
   assert.match(await wrong('true'), /the score right that the program reported is no number: true/);
-  assert.match(await wrong('1e400'), /not JSON: it holds Infinity/);
+  assert.match(await wrong('1e400'), /not JSON: right is Infinity/);
+  // As Python writes them.
+  assert.match(await wrong('NaN'), /not JSON: right is NaN/);
+  assert.match(await wrong('-Infinity'), /not JSON: right is -Infinity/);
 });
 
 test('memory that a program and its children take together is limited', {

@@ -4,6 +4,7 @@ import { configurable } from '../../common/configurable.ts';
 import { agentEnvironment } from '../../envs/agent-environment.ts';
 import { GradusError, isObject, shortened } from '../../errors.ts';
 import { playInProgram } from './agent-program.ts';
+import { KeptPrograms } from './kept-programs.ts';
 
 const settings = z.strictObject({
   /** The program and its arguments. */
@@ -12,16 +13,25 @@ const settings = z.strictObject({
   scores: z.array(z.string()).default([]),
   folder: z.string().default('.'),
   memory_gb: z.number().positive().default(2),
+  /** Whether a process plays one episode after another. */
+  keep: z.boolean().default(false),
+  /** Episodes at a time. */
+  at_once: z.int().positive().nullable().default(null),
 });
 
 export const programEnvironment = configurable(
   'a program that plays',
   settings,
-  ({ command, scores, folder, memory_gb }) =>
-    agentEnvironment<Readonly<Record<string, unknown>>, unknown>({
-      run: (task) => playInProgram({ command, folder, memory: memory_gb * 2 ** 30 }, task),
+  ({ command, scores, folder, memory_gb, keep, at_once }) => {
+    const program = { command, folder, memory: memory_gb * 2 ** 30 };
+    const kept = keep ? new KeptPrograms(program) : undefined;
+    const environment = agentEnvironment<Readonly<Record<string, unknown>>, unknown>({
+      run: (task) => playInProgram(program, task),
+      ...(at_once !== null && { atOnce: at_once }),
       scores: Object.fromEntries(scores.map((name) => [name, ({ result }) => reported(result, name)])),
-    }),
+    });
+    return kept ? { ...environment, agent: { ...environment.agent!, run: kept.play.bind(kept) } } : environment;
+  },
 );
 
 function reported(result: unknown, name: string): number | null {

@@ -3,6 +3,7 @@ import { type Agent, AgentLost } from '../../agent.ts';
 import type { EpisodeScore } from '../../rl.ts';
 import {
   type AgentMethod,
+  type DescribedAgent,
   type EnvironmentSupervisor,
   type NumberedEnvironment,
   ProcessLost,
@@ -11,15 +12,14 @@ import {
 /** Milliseconds for what an agent's environment is asked about its calls and episodes. */
 const LIMIT = 10_000;
 
-/** @param methods what it does */
 export function remoteAgent(
   host: EnvironmentSupervisor,
   environment: NumberedEnvironment,
-  methods: readonly AgentMethod[],
+  { methods, ...described }: DescribedAgent,
 ): Agent {
   const ask = async (method: AgentMethod, given: unknown) =>
     (await host.call(environment, { method: `agent.${method}`, given, timeLimit: LIMIT })).answer;
-  const all: Required<Agent> = {
+  const all: Required<Omit<Agent, 'atOnce'>> = {
     async run({ signal, ...given }, attempt = 0) {
       const owner = host.nextNumber();
       const stop = () => host.abort(owner);
@@ -39,5 +39,5 @@ export function remoteAgent(
     score: async (episode) => (await ask('score', episode)) as EpisodeScore,
     metrics: async (episode) => (await ask('metrics', episode)) as Readonly<Record<string, number>>,
   };
-  return { run: all.run, ...Object.fromEntries(methods.map((method) => [method, all[method]])) };
+  return { ...described, run: all.run, ...Object.fromEntries(methods.map((method) => [method, all[method]])) };
 }

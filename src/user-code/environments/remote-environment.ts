@@ -44,6 +44,7 @@ export async function openRemoteEnvironment(
         given: [example, trajectories],
         timeLimit: limits.scoreGroup,
       })) as EpisodeScore[],
+    agentPlays: async (example) => Boolean(await ask({ method: 'agentPlays', given: example, timeLimit: limits.call })),
     gold: async (example) =>
       (await ask({ method: 'gold', given: example, timeLimit: limits.call })) as Turns | undefined,
   };
