@@ -76,7 +76,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
       Array.from({ length: samplesPerExample }, (_, sample) => ({ example: frozenCopy(example), problem, sample })),
     );
     try {
-      await inOrder(places, MOST_AT_ONCE, async ({ example, problem, sample }) => {
+      await inOrder(places, this.#atOnce, async ({ example, problem, sample }) => {
         const own = streamSeed(seed, numbers?.[problem] ?? problem, sample);
         groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal });
         missing[problem]!--;
@@ -88,6 +88,14 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     }
     if (failure.signal.aborted) throw failure.signal.reason;
     return groups;
+  }
+
+  get #atOnce(): number {
+    const { atOnce = MOST_AT_ONCE } = this.#agent;
+    if (Number.isInteger(atOnce) && atOnce > 0) return Math.min(atOnce, MOST_AT_ONCE);
+    throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `atOnce of the agent is ${String(atOnce)}`, {
+      hint: 'it is a whole number of episodes, from 1 on',
+    });
   }
 
   #settings(policy: Policy, sampler: Sampler, onFault: (error: unknown) => void): RolloutSettings {
@@ -195,8 +203,14 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   }
 
   async #run(task: AgentTask<E>, attempt: number): Promise<Outcome> {
+    let result: unknown;
     try {
-      return { result: checkedResult(await this.#agent.run(task, attempt)) };
+      result = await this.#agent.run(task, attempt);
+    } catch (error) {
+      return { error, byAgent: !(error instanceof AgentLost) };
+    }
+    try {
+      return { result: checkedResult(result) };
     } catch (error) {
       return { error };
     }
@@ -248,7 +262,11 @@ interface Shared {
 }
 
 /** The outcome of an agent's run. */
-type Outcome = { readonly result: unknown } | { readonly error: unknown } | { readonly ended: Ending };
+type Outcome =
+  | { readonly result: unknown }
+  /** `byAgent` if it threw the error itself. */
+  | { readonly error: unknown; readonly byAgent?: boolean }
+  | { readonly ended: Ending };
 
 function endOf(
   outcome: Outcome & { readonly unnamed: number },
@@ -261,8 +279,11 @@ function endOf(
     const limit = `${episodeTimeout / 1000} s`;
     return failed(new TimeLimitError(`it ran longer than ${limit}, not counting what it waited for the model`));
   }
-  // An agent throws when a limit refuses its call, and so do libraries by themselves.
-  if ('error' in outcome) return refused ? { stopReason: refused } : failed(outcome.error);
+  // An agent throws when a limit refuses its call, and so do libraries by themselves, some of them also at an answer that was cut off.
+  if ('error' in outcome) {
+    if (refused) return { stopReason: refused };
+    return isCut && outcome.byAgent ? { stopReason: 'max_tokens' } : failed(outcome.error);
+  }
   if (turns.length === 0) return failed(noAnswer(rollout, outcome.unnamed));
   if (refused === 'max_turns') return { stopReason: refused };
   return { stopReason: isCut ? 'max_tokens' : 'completed' };

@@ -289,6 +289,29 @@ test('a rollout is known by its address or its key, of which no other has one; a
   assert.equal((await ask(tasks[0]!, 'late')).status, 409);
 });
 
+test('an agent that throws at an answer that was cut off has no result, and one that throws at a whole one failed', async () => {
+  const run = async (task: AgentTask) => {
+    await ask(task, 'hello');
+    throw new Error('no final answer');
+  };
+  const cut = await playAgent({ run }, () => 'hello there', { maxTokens: 5 });
+  const { stopReason, error, result, turns } = cut.trajectory;
+  assert.deepEqual([stopReason, error, result, turns.length], ['max_tokens', undefined, undefined, 1]);
+  const whole = await playAgent({ run }, () => 'hello there', { maxTokens: 50 });
+  assert.deepEqual([whole.trajectory.stopReason, whole.trajectory.error?.message], ['error', 'no final answer']);
+  const faulty = await playAgent(
+    {
+      train() {
+        throw new Error('no such call');
+      },
+      run,
+    },
+    () => 'hello there',
+    { maxTokens: 5 },
+  );
+  assert.equal(faulty.trajectory.stopReason, 'error');
+});
+
 test('an agent that calls nothing, throws, or returns what is no JSON is an error of its own', async () => {
   const errorOf = async (run: (task: AgentTask) => Promise<object>) => {
     const { trajectory } = await playAgent({ run }, seeded);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
+import { Agent, OpenAIProvider, Runner } from '@openai/agents';
 import { generateText, isStepCount, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { playAgent } from '../../test/play-agent.ts';
@@ -66,6 +67,25 @@ const agents: Readonly<Record<string, (task: AgentTask) => Promise<{ text: strin
   'the AI SDK, chat completions in streams': (task) => aiSdk(task, 'chat', true),
   "Anthropic's client": anthropic,
 };
+
+test('the OpenAI Agents SDK throws at an answer that is cut off, whole or in a stream: its rollout has no result', async () => {
+  for (const stream of [false, true]) {
+    const run = async ({ baseURL, apiKey, model }: AgentTask) => {
+      const modelProvider = new OpenAIProvider({ baseURL, apiKey, useResponses: true });
+      const runner = new Runner({ modelProvider, tracingDisabled: true });
+      const agent = new Agent({ name: 'shop', model });
+      if (!stream) return { text: String((await runner.run(agent, question)).finalOutput) };
+      const streamed = await runner.run(agent, question, { stream: true });
+      await streamed.completed;
+      return { text: String(streamed.finalOutput) };
+    };
+    const { trajectory } = await playAgent({ run }, () => 'There are 12 boxes', { maxTokens: 5 });
+    const { stopReason, error, result } = trajectory;
+    assert.deepEqual([stopReason, error, result], ['max_tokens', undefined, undefined]);
+    const whole = await playAgent({ run }, () => 'There are 12 boxes');
+    assert.deepEqual(whole.trajectory.result, { text: 'There are 12 boxes' });
+  }
+});
 
 /** What was sampled, whatever it was asked through. */
 const tokensOf = ({ turns }: Trajectory) => turns.map(({ tokens }) => tokens);
