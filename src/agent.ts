@@ -1,20 +1,20 @@
-// Agents: programs that play an episode by themselves and call the policy over HTTP. What they are given, and what is known of them afterwards.
+// Agents: programs that play an episode by themselves and call the policy over HTTP. What they get, and what is recorded about them.
 import type { Message, ToolSpec } from './message.ts';
 import type { AgentApi, EpisodeScore, Example } from './rl.ts';
 
 /** What the policy is called, for agents that ask for a model by its name. */
 export const POLICY_MODEL = 'policy';
 
-/** How a program calls the policy in one rollout. The address and the key each say which rollout it is; no other may use them. */
+/** How a program calls the policy in one rollout. The address and the key each identify the rollout, so no other rollout may use them. */
 export interface AgentConnection {
   /** For OpenAI's clients: chat completions, completions and responses. It ends in `/v1`. */
   readonly baseURL: string;
   /** For Anthropic's clients, which add `/v1` themselves. */
   readonly anthropicBaseURL: string;
   readonly apiKey: string;
-  /** The name of the model. Calls may name any: the policy answers, and what was asked is recorded. */
+  /** The name of the model. Calls may use any name: the policy answers, and the name is recorded. */
   readonly model: string;
-  /** For programs that can set neither an address nor a key: headers that say which rollout it is. */
+  /** For programs that can set neither an address nor a key: headers that identify the rollout. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -31,14 +31,14 @@ export interface AgentCall<E extends Example = Example> {
   readonly api: AgentApi;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
-  /** What it asks of sampling, by the names of OpenAI's fields: `model`, `temperature`, `max_tokens`, `response_format`, … */
+  /** The sampling settings it asks for, under the names of OpenAI's fields: `model`, `temperature`, `max_tokens`, `response_format`, … */
   readonly asked: Readonly<Record<string, unknown>>;
 }
 
 /** A call that was answered. */
 export interface AnsweredAgentCall extends Omit<AgentCall, 'example'> {
   readonly message: Message;
-  /** The index of the call that it goes on from; `null` if it begins a conversation. */
+  /** The index of the call that it continues; `null` if it begins a conversation. */
   readonly continues: number | null;
   readonly trained: boolean;
 }
@@ -54,7 +54,7 @@ export interface AgentEpisode<E extends Example = Example, R = unknown> {
   readonly messages: readonly Message[];
 }
 
-/** Plays episodes by itself. Its functions keep nothing between calls, so that each may run in another process. */
+/** Plays episodes by itself. Its functions keep no state between calls, so that each may run in another process. */
 export interface Agent<E extends Example = Example> {
   /** How many of its episodes may be played at a time. @default 64, the most */
   readonly atOnce?: number;
@@ -73,7 +73,7 @@ export interface Agent<E extends Example = Example> {
   metrics?(episode: AgentEpisode<E>): Readonly<Record<string, number>> | Promise<Readonly<Record<string, number>>>;
 }
 
-/** The process of an agent has ended, perhaps because of another: its episode is played again from its beginning. */
+/** The process of an agent has ended, perhaps because of another agent: its episode is played again from the beginning. */
 export class AgentLost extends Error {
   override readonly name = 'AgentLost';
 }

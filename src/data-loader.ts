@@ -9,7 +9,7 @@ import type { Example, Group } from './rl.ts';
 export interface DataLoader<E extends Example = Example> {
   /** Returns `count` examples. */
   next(count: number): readonly E[];
-  /** Given the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
+  /** Receives the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;
   /** The number of passes over the examples so far, which may be fractional; absent if the loader does not work in passes. */
   readonly epoch?: number | undefined;

@@ -3,7 +3,7 @@ import type { Agent } from './agent.ts';
 import type { Message } from './message.ts';
 import type { EnvBuilder, EpisodeScore, Example, Trajectory } from './rl.ts';
 
-/** What `environment` of a configuration is, and what `multiTurn`, `toolEnvironment` and `singleTurn` make: it plays problems, and may bring its own. */
+/** The value of `environment` in a configuration, as `multiTurn`, `toolEnvironment` and `singleTurn` make it. It plays problems, and may bring its own. */
 export interface Environment<E extends Example = Example> extends EnvBuilder<E> {
   /**
    * The names of all scores of the environment, of episodes and of groups. An episode is correct if the first score is at least 1.
@@ -21,7 +21,7 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
   ): readonly EpisodeScore[] | Promise<readonly EpisodeScore[]>;
   /** The environment's own problems, used instead of a data set. Called once; the same seed must give the same problems. */
   buildDataset?(request: { readonly seed: number }): Dataset<E> | Promise<Dataset<E>>;
-  /** The turns of a perfect policy, for checks without a model; `undefined` if they are not known; checks then say the row's answer. */
+  /** The turns of a perfect policy, for checks without a model; `undefined` if they are not known; checks then use the row's answer. */
   gold?(example: E): Turns | undefined | Promise<Turns | undefined>;
 }
 

@@ -23,7 +23,7 @@ export interface ErrorDetails {
   /** @default 'invalid' */
   readonly kind?: ErrorKind;
   readonly cause?: unknown;
-  /** Everything that is wrong, this error first, where more than the first fault was looked for. */
+  /** Everything that is wrong, this error first, if the check did not stop at the first fault. */
   readonly problems?: readonly Problem[];
 }
 
@@ -65,7 +65,7 @@ export class GradusError extends Error {
 /** No intentional word is this long, but keys and values in damaged files may be. */
 const longWord = /\S{1001,}/g;
 const MOST_MESSAGE = 8192;
-/** A hint may translate a thousand keys of another system. */
+/** A hint may list the counterparts of a thousand keys of another system. */
 const MOST_HINT = 16_384;
 
 /** Makes a text with parts quoted from files readable. */

@@ -1,5 +1,5 @@
-// The package `gradus`: explicit named re-exports, nothing else. Each folder of subjects has an entry in `entries/`, which is complete for its subject;
-// here is what a project needs every day: runs, what makes environments, and the types of rewards and environments.
+// The package `gradus`: explicit named re-exports, nothing else. Each subject has its own complete entry in `entries/`;
+// this one has what a project needs every day: runs, functions that make environments, and the types of rewards and environments.
 /// <reference lib="esnext.disposable" preserve="true" />
 // Its types name Disposable, which programs for older targets have no declaration of.
 

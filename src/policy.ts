@@ -1,7 +1,7 @@
 // The interface of a policy: requests for completions, and the completions that it samples for them.
 import { type Demands, number } from './common/option-checks.ts';
 
-/** The tokens that may be drawn, of a distribution. */
+/** Filters that restrict which tokens of a distribution may be drawn. */
 export interface SamplingFilters {
   /** Keep the k most likely tokens; 0 keeps all. @default 0 */
   readonly topK?: number;
@@ -26,8 +26,8 @@ export interface SamplingOptions extends SamplingFilters {
   /** The texts that `stopWhen` looks for, so that a policy that samples in another process can stop there. @default unknown */
   readonly stopTexts?: readonly string[];
   /**
-   * Whether the numbers of a completion must depend on its own prompt and seed alone, to the last bit: not on what else is sampled, nor on which keys
-   * and values are used again. Requests that `mayContinue` then help all later ones of the call that begin with the same tokens. Policies in other
+   * Whether a completion must depend only on its own prompt and seed, to the last bit: not on what else is sampled, nor on which keys and values are
+   * reused. Later requests of the call then reuse the cache of any request that `mayContinue` and begins with the same tokens. Policies in other
    * processes ignore it. @default false
    */
   readonly batchInvariant?: boolean;
@@ -130,8 +130,8 @@ export interface ConverseOptions<T> extends SamplingOptions {
   /** Called before each forward pass; returns new dialogues, which join the others and continue their indices. @default none */
   readonly arrivals?: () => readonly Dialogue<T>[];
   /**
-   * Called when nothing is left to sample. Resolves to true as soon as there are new dialogues, or to false if there will be none. Meanwhile caches
-   * are kept. @default there will be none
+   * Called when nothing is left to sample. Resolves to true as soon as there are new dialogues, or to false if there will be none. Until then,
+   * caches are kept. @default there will be none
    */
   readonly awaitArrivals?: () => Promise<boolean>;
 }

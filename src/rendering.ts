@@ -4,7 +4,7 @@ import type { Action, State } from './rl.ts';
 
 export interface RenderedPrompt {
   readonly ids: readonly number[];
-  /** What the prompt has already written of the answer, from a tag on that it opens, such as `<think>\n`; empty if it opens none. @default unknown */
+  /** The part of the answer that the prompt already contains, from the tag that it opens, such as `<think>\n`; empty if it opens none. @default unknown */
   readonly opening?: string;
 }
 
@@ -28,7 +28,7 @@ export interface Renderer {
   follow?(tools: readonly ToolSpec[], opening?: string): TurnText;
   /** A call as the model writes it, in its completion. @default unknown */
   renderCall?(call: Pick<ToolCall, 'name' | 'arguments'>): string;
-  /** What a call of this tool consists of, if the model writes its arguments one by one. @default one object in JSON has all arguments */
+  /** The parts of a call of this tool, if the model writes its arguments one by one. @default all arguments are in one JSON object */
   callParts?(name: string): CallParts | undefined;
   /** The same renderer, with these additional variables for its chat template. @default there is no chat template */
   withVariables?(variables: Readonly<Record<string, unknown>>): Renderer;
@@ -39,20 +39,20 @@ export interface CallParts {
   readonly before: string;
   readonly between: string;
   readonly after: string;
-  /** What stands before and behind the value of an argument. */
+  /** The texts before and after the value of an argument. */
   argument(key: string): readonly [before: string, after: string];
-  /** How texts are written that are arguments. Other values are JSON, or may be. */
+  /** How string arguments are written. Other values are JSON, or may be. */
   readonly text: TextForm;
 }
 
 export interface TextForm {
   readonly open: string;
   readonly close: string;
-  /** What would end a text. */
+  /** What would end a string. */
   readonly without: readonly string[];
-  /** What may stand behind a backslash. @default a backslash is an ordinary character */
+  /** What may follow a backslash. @default a backslash is an ordinary character */
   readonly escapes?: string;
-  /** Whether texts within lists and objects have this form, too, and not JSON's. */
+  /** Whether strings inside lists and objects have this form, too, instead of JSON's. */
   readonly isEverywhere?: boolean;
 }
 

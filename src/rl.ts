@@ -23,7 +23,7 @@ export interface Action {
   readonly message: Message;
   /** One error message for each tool call that could not be parsed. */
   readonly parseErrors?: readonly string[];
-  /** What these calls are written as, which is no part of the message. */
+  /** The text of these calls, which is not part of the message. */
   readonly unparsed?: readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function goesOn(prompt: readonly number[], { promptIds, completionIds }: 
   );
 }
 
-/** An order of turns by all of their tokens, which unlike that of the clock is the same in every run. */
+/** Orders turns by all of their tokens. Unlike the order in time, this is the same in every run. */
 export function compareTokens(a: TurnTokens, b: TurnTokens): number {
   const [left, right] = [
     [...a.promptIds, ...a.completionIds],
@@ -108,9 +108,9 @@ export function assertContinues(tokens: TurnTokens, next: readonly number[]): vo
   if (goesOn(next, tokens)) return;
   throw new GradusError(
     'RENDERING_CHANGED_PREFIX',
-    'a later turn does not begin with what the model had read and written',
+    'a later turn does not begin with the tokens that the model had read and written',
     {
-      hint: 'add messages to the conversation and hand on those of the model as they are; use a chat template that keeps them',
+      hint: 'append messages to the conversation and pass on the model’s own messages unchanged; use a chat template that keeps them',
     },
   );
 }
@@ -120,20 +120,20 @@ export interface Turn {
   readonly state: State;
   readonly action: Action;
   readonly tokens: TurnTokens;
-  /** What the prompt had already written of the turn, from a tag on that it opened, such as `<think>\n`. @default nothing */
+  /** The part of the turn that the prompt already contained, from the tag that it opened, such as `<think>\n`. @default nothing */
   readonly opening?: string;
-  /** The index of the turn that this one goes on from; `null` if it begins a conversation of its own. @default the turn before it */
+  /** The index of the turn that this one continues; `null` if it begins a conversation of its own. @default the turn before it */
   readonly continues?: number | null;
-  /** The call that an agent made for it. @default none: the environment is not played by an agent */
+  /** The call with which an agent asked for it. @default none: the environment is not played by an agent */
   readonly call?: TurnCall;
 }
 
-/** Why a call began a branch instead of going on where the newest one ended. */
+/** Why a call began a branch instead of continuing the newest one. */
 export const branchReasons = ['first', 'other_conversation', 'rewritten', 'rendered_anew', 'forked'] as const;
 /**
- * `first`: nothing was called before it. `other_conversation`: it has nothing to do with earlier calls. `rewritten`: it goes on from answers of earlier calls, but
- * messages before them are not those that were read. `rendered_anew`: the messages go on, but other tools or template variables change the tokens before them.
- * `forked`: it goes on from a turn that another call has gone on from, or begins as another does.
+ * `first`: it is the first call. `other_conversation`: it has nothing in common with earlier calls. `rewritten`: it contains answers of earlier calls, but the
+ * messages before them have changed. `rendered_anew`: the messages continue an earlier call, but other tools or template variables change the tokens before them.
+ * `forked`: it continues a turn that another call has already continued, or begins as another call does.
  */
 export type BranchReason = (typeof branchReasons)[number];
 
@@ -141,9 +141,9 @@ export type BranchReason = (typeof branchReasons)[number];
 export interface TurnCall {
   /** The interface that it called. */
   readonly api: AgentApi;
-  /** Why it began a branch; absent if it went on at the end of one. */
+  /** Why it began a branch; absent if it continued one. */
   readonly branch?: BranchReason;
-  /** What it asked of sampling, which the configuration decides, by the names of OpenAI's fields: the model, `temperature`, … */
+  /** The sampling settings it asked for, under the names of OpenAI's fields: `model`, `temperature`, … The configuration decides, not these. */
   readonly asked: Readonly<Record<string, unknown>>;
 }
 
@@ -164,11 +164,11 @@ export interface Trajectory {
   readonly metrics?: Readonly<Record<string, number>>;
   /** How many failed attempts preceded this one. */
   readonly retries?: number;
-  /** What the agent that played it returned: JSON. @default none: there was no agent, or it did not end by itself */
+  /** The JSON value that the agent returned. @default none: there was no agent, or it did not end by itself */
   readonly result?: unknown;
 }
 
-/** The index of the turn that a turn goes on from; `null` if it begins a conversation. */
+/** The index of the turn that a turn continues; `null` if it begins a conversation. */
 export function continued(turns: readonly Turn[], index: number): number | null {
   const { continues = index === 0 ? null : index - 1 } = turns[index]!;
   return continues;
@@ -242,7 +242,7 @@ export interface GroupOutcome<E extends Example = Example> extends Group<E> {
   readonly advantages: readonly number[];
 }
 
-/** The conversation of an episode after its first prompt: the policy's turns and the answers to them. Of several, the one with the last turn. */
+/** The conversation of an episode after its first prompt: the policy's turns and the answers to them. If there are several, the one with the last turn. */
 export function exchange({ turns }: Trajectory): Message[] {
   const last = turns.at(-1);
   if (!last) return [];
@@ -257,7 +257,7 @@ export function longerExchange(trajectory: Trajectory): Message[] | undefined {
   return turns.length > 1 || calls.length > 0 ? exchange(trajectory) : undefined;
 }
 
-/** The tool calls of a trajectory that could not be parsed, as they are written, which its messages do not have; undefined if there are none. */
+/** The text of the tool calls of a trajectory that could not be parsed, which its messages do not contain; undefined if there are none. */
 export function unparsedCalls({ turns }: Trajectory): readonly string[] | undefined {
   const texts = turns.flatMap(({ action }) => action.unparsed ?? []);
   return texts.length > 0 ? texts : undefined;

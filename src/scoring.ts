@@ -17,7 +17,7 @@ export interface Progress {
 }
 
 /**
- * The input of a reward function: the completions of one group, which answer one prompt, or a single one of them, as in evaluations. Columns of equal
+ * The input of a reward function: the completions of one group, which answer one prompt, or a single completion, as in evaluations. Columns of equal
  * length, one entry per completion. Named as in TRL, in camel case.
  */
 export interface RewardInput {

@@ -16,8 +16,8 @@ export interface TrainingSequence {
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;
   /**
-   * The tokens that its whole rollout trains on, where that has several branches and each is a sequence: losses that average over rollouts
-   * then count the branches of one as one. @default those of this sequence
+   * The number of tokens that the whole rollout trains on, if it has several branches, each of which is a sequence. Losses that average over
+   * rollouts then count all its branches as one rollout. @default the number in this sequence
    */
   readonly rolloutTokens?: number;
 }
@@ -29,13 +29,13 @@ export function trainedCount({ mask }: Pick<TrainingSequence, 'mask'>): number {
   return count;
 }
 
-/** The part of its rollout's trained tokens that a sequence has. */
+/** The fraction of its rollout's trained tokens that a sequence has. */
 export function shareOfRollout(sequence: TrainingSequence): number {
   const own = trainedCount(sequence);
   return own === 0 ? 0 : own / (sequence.rolloutTokens ?? own);
 }
 
-/** The rollouts that have a token to train on, of which each is one sequence or several. */
+/** The number of rollouts with a token to train on. Each may consist of several sequences. */
 export function countRollouts(sequences: readonly TrainingSequence[]): number {
   // Shares of thirds and sevenths add up to whole rollouts, but not in floating point.
   return Math.round(sequences.reduce((sum, sequence) => sum + shareOfRollout(sequence), 0));

@@ -37,7 +37,7 @@ export async function unlessAborted<T>(
 /** The reason for a run that its program stopped without one: it left the loop over the events, or aborted the signal. */
 export const THE_PROGRAM = 'the program that ran it';
 
-/** What stopped a run, by the reason of its signal; `abort()` without one gives an `AbortError`, which says nothing. */
+/** What stopped a run, from the reason of its signal; `abort()` without a reason gives an `AbortError`, which says nothing. */
 export function stopReasonOf(reason: unknown): string {
   return reason instanceof DOMException && reason.name === 'AbortError' ? THE_PROGRAM : messageOf(reason);
 }

@@ -1,4 +1,4 @@
-// How far two texts are the same.
+// How many leading tokens two sequences share.
 
 /** How many tokens `a` has in common with those of `b` that begin at `from`. */
 export function commonLength(a: readonly number[], b: readonly number[], from = 0): number {

@@ -26,7 +26,7 @@ export function nearest(
 /** Letters that are enough to mean a longer name. */
 const FEWEST_LETTERS = 4;
 
-/** `taskset` for `task`; `undefined` if several names go on from this one. */
+/** `taskset` for `task`; `undefined` if several names begin with this one. */
 function onlyContinuation(name: string, candidates: readonly string[]): string | undefined {
   if (name.length < FEWEST_LETTERS) return undefined;
   const longer = candidates.filter((candidate) => candidate.toLowerCase().startsWith(name.toLowerCase()));
@@ -53,7 +53,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** One line about the names that exist, for a hint: `there is: a, b; did you mean "b"?` */
+/** One line with the existing names, for a hint: `there is: a, b; did you mean "b"?` */
 export function existingNames(name: string, candidates: readonly string[]): string {
   const meant = nearest(name, candidates);
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
@@ -73,7 +73,7 @@ export function nearestNames(name: string, candidates: readonly string[], most =
   return `nearest are ${names.join(', ')}${more}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 
-/** The errors about unknown names, and what they call them. */
+/** The errors about unknown names, and their messages. */
 const unknownNames = { OPTION_INVALID: 'there is no such option', CONFIG_INVALID: 'unknown key' } as const;
 export type UnknownNameCode = keyof typeof unknownNames;
 

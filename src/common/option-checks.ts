@@ -34,7 +34,7 @@ export function assertOptions<Options extends object>(
   }
 }
 
-/** A part, checked by the methods that are called on it, and what makes one. */
+/** A part, checked by the methods that are called on it, with the function that makes one. */
 export function part(methods: readonly string[], made: string): Demand {
   return (path, value) => {
     const given = value as Readonly<Record<string, unknown>> | null | undefined;

@@ -1,4 +1,4 @@
-// The type of what a schema describes, as its readers have it: nothing of it is changed.
+// The read-only type of the values that a schema describes.
 import type { z } from 'zod';
 
 export type Recorded<S extends z.ZodType> = DeepReadonly<z.infer<S>>;

@@ -3,7 +3,7 @@
 /** What replaces a secret. */
 const REDACTED = '[redacted]';
 
-/** Shorter values, and these, are words and numbers of ordinary texts, which removing them would destroy. */
+/** Shorter values, and the following ones, occur in ordinary texts, which removing them would destroy. */
 const SHORTEST = 8;
 const FEWEST_CHARACTERS = 4;
 const LONG_USER = 20;
@@ -14,7 +14,7 @@ const commonValues = new Set(
   ),
 );
 
-/** Names of variables whose values are secrets, and names of files, addresses and the like, which are not. */
+/** Names of variables whose values are secrets, except names of files, addresses and the like. */
 const secretName =
   /password|passphrase|passwd|secret|api_?key|credential|(^|[_\-.])(tokens?|pwd|auth|authorization|pat)([_\-.]|$)|([_-]|^)key(_id)?$/i;
 const otherName = /(file|path|dir|url|uri|host|name|user|type|mode|expiry|expires|length|limit|count|column|env)$/i;
@@ -201,7 +201,7 @@ function well(text: string, encode: (text: string) => string): string {
   }
 }
 
-/** The digits of Base64 that the secret alone decides, wherever it begins among three bytes. */
+/** The digits of Base64 that depend only on the secret, for each of its three possible positions. */
 function base64Forms(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
   return [0, 1, 2].flatMap((before) => {

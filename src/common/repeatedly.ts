@@ -1,8 +1,8 @@
-// Makes an attempt again while it may help, after pauses that double: the one way in which anything here is tried again.
+// Retries while it may help, after pauses that double. Everything that is retried uses this.
 
-/** Thrown by an attempt that may help when it is made again. */
+/** Thrown by an attempt that is worth retrying. */
 export class TryAgain extends Error {
-  /** What is thrown when there are no attempts left. */
+  /** The error to throw when no attempts are left. */
   readonly fault: unknown;
   /** The shortest pause before the next attempt, in milliseconds. */
   readonly after: number;
@@ -19,19 +19,19 @@ export interface Pauses {
   readonly first: number;
   /** @default none is too long */
   readonly longest?: number;
-  /** How many attempts are made. @default as many as it takes */
+  /** The most attempts. @default no limit */
   readonly attempts?: number;
-  /** When the next attempt is made at the latest, in milliseconds as from `Date.now`. @default whenever the pause ends */
+  /** The latest time of the next attempt, in milliseconds as from `Date.now`. @default whenever the pause ends */
   readonly deadline?: number;
-  /** Ends a pause. The next attempt is made at once, and says what that means. */
+  /** Ends a pause. The next attempt is made at once and can check the signal itself. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the process waits for a pause to end. @default true */
+  /** Whether a pause keeps the process alive. @default true */
   readonly holdsProcess?: boolean;
 }
 
 /**
  * The result of the first attempt that throws no `TryAgain`; any other error is thrown on.
- * @param attempt is given a function that says it has got somewhere: attempts and pauses then begin anew
+ * @param attempt gets a function to report progress, which resets the count of attempts and the pause
  */
 export async function repeatedly<T>(attempt: (progressed: () => void) => Promise<T>, pauses: Pauses): Promise<T> {
   const { first, longest = Number.POSITIVE_INFINITY, attempts = Number.POSITIVE_INFINITY, deadline } = pauses;

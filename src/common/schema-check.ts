@@ -10,7 +10,8 @@ export function conforming<T>(
   schema: z.ZodType<T>,
   value: unknown,
   refusal: {
-    readonly code: UnknownNameCode /** What is settled here, before the keys that there are. */;
+    readonly code: UnknownNameCode;
+    /** What is being configured, to be named before the list of its keys. */
     readonly about?: string;
   },
 ): T {

@@ -42,7 +42,7 @@ export function moments(
   };
 }
 
-/** A statistic of values whose sum or sum of squares overflows: computed from the values divided by the largest. */
+/** A statistic of values whose sum or sum of squares overflows, computed from the values divided by the largest. */
 function rescaled(values: readonly number[], statistic: (values: readonly number[]) => number | undefined): number {
   const unit = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   return Number.isFinite(unit) ? unit * statistic(values.map((value) => value / unit))! : Number.NaN;

@@ -1,7 +1,7 @@
-// What texts call the things that can be done. A library and a command line do the same, but one names functions and options, the other commands and
-// flags. Texts name a thing by its key here, and whoever runs the program says in whose words, once, as it would choose a language.
+// The words for actions in messages and hints. The library and the command line do the same things, but one has functions and options, the other
+// commands and flags. Texts refer to an action by its key here, and the program chooses the words once at the start, like a language.
 
-/** What can be done: by a function of the package, or by a command. */
+/** The actions, each of which is a function of the package or a command. */
 export type Deed =
   | 'train'
   | 'evaluate'
@@ -29,7 +29,7 @@ export type Deed =
   | 'begin'
   | 'guide';
 
-/** What such a call can be given. */
+/** The options of such a call. */
 export type OptionName =
   | 'apiKey'
   | 'backend'
@@ -69,24 +69,24 @@ export type OptionName =
   | 'topP'
   | 'yes';
 
-/** `false` is what leaves out something that is done by default. A list stands for an option that is given several times. */
+/** `false` turns off something that is done by default. A list stands for an option that is given several times. */
 export type OptionValue = string | boolean | readonly string[];
 export type CallOptions = Readonly<Partial<Record<OptionName, OptionValue>>>;
 
 export interface Words {
-  /** The name of what does it: `evaluate`. */
+  /** The name of the function or command: `evaluate`. */
   readonly verb: (deed: Deed) => string;
   /** A whole call: `evaluate('runs/a', { split: 'train' })`. @param subject words in capitals stand for what the reader puts there */
   readonly call: (deed: Deed, subject?: string, options?: CallOptions) => string;
   /** An option, alone or with its value: `split`, `split: 'train'`. */
   readonly option: (name: OptionName, value?: OptionValue) => string;
-  /** What gave a key of the configuration its value, which no file did. */
+  /** The source of a configuration value that did not come from a file. */
   readonly givenBy: (path: readonly string[]) => string;
-  /** How a run goes on that stopped, as the beginning of a sentence. */
+  /** How to continue a stopped run, as the beginning of a sentence. */
   readonly resuming: (directory: string) => string;
 }
 
-/** The functions of the package; what is a command alone is described. */
+/** The functions of the package; actions that are only commands are described. */
 const functions: Readonly<Record<Deed, string | { readonly said: (subject: string) => string }>> = {
   train: 'train',
   evaluate: 'evaluate',
@@ -148,7 +148,7 @@ const programWords: Words = {
 
 let spoken = programWords;
 
-/** From now on, texts are in these words. */
+/** From now on, texts use these words. */
 export function speak(words: Words): void {
   spoken = words;
 }
@@ -159,7 +159,7 @@ export const option: Words['option'] = (...given) => spoken.option(...given);
 export const givenBy: Words['givenBy'] = (path) => spoken.givenBy(path);
 export const resuming: Words['resuming'] = (directory) => spoken.resuming(directory);
 
-/** A text of a table, which is made when it is read: words are chosen after modules are loaded. */
+/** A text in a table, made when it is read, since the words are chosen after modules are loaded. */
 export type Text = string | (() => string);
 
 export function textOf(text: Text): string {

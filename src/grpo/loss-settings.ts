@@ -98,7 +98,7 @@ export const defaultLossSettings: LossSettings = {
 
 const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
 
-/** The losses that read a setting, where not all of them do. */
+/** The losses that read a setting, for settings that not all losses read. */
 export const lossesWith: Readonly<Partial<Record<keyof LossSettings, readonly LossType[]>>> = {
   epsilon: clipped,
   epsilon_high: [...clipped, 'cispo'],

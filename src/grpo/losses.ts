@@ -35,7 +35,7 @@ export interface LossInputs {
   readonly advantages: Tensor;
   /** [R, C] float32: 1 for tokens to train on, else 0. The other inputs have no effect where it is 0. */
   readonly mask: Tensor;
-  /** [R, 1] the tokens that the sequence's rollout trains on, which may have other sequences, too. @default those of its mask */
+  /** [R, 1] the number of tokens that the sequence's whole rollout trains on, which may have other sequences, too. @default the number in its mask */
   readonly rolloutTokens?: Tensor;
   /** [R, C] float32: 1 for the tokens of the mask that `top_entropy_quantile` selects, else 0. @default the mask */
   readonly entropyMask?: Tensor;
@@ -52,7 +52,7 @@ export interface LossInputs {
     readonly tokens: Tensor;
     /** Number of sequences with such a token. */
     readonly sequences: Tensor;
-    /** Number of rollouts with such a token, of which each has one sequence or several. @default sequences */
+    /** Number of rollouts with such a token. Each may consist of several sequences. @default sequences */
     readonly rollouts?: Tensor;
     /** Number of tokens in the entropy mask. @default tokens */
     readonly entropyTokens?: Tensor;

@@ -43,7 +43,7 @@ export interface SurrogateInputs {
 export interface SurrogateLoss {
   /** [R, C] or [R, 1], to be minimised; any finite value will do where the mask is 0. */
   readonly tokenLoss: Tensor;
-  /** Scalars under TRL's names: shares of the whole step's value, which add up over its parts, as the loss's do. */
+  /** Scalars under TRL's names: shares of the whole step's value, which add up over micro-batches, as those of the loss do. */
   readonly metrics: Readonly<Record<string, Tensor>>;
 }
 

@@ -1,4 +1,4 @@
-// Validates what users' environments return: returns it with the right type, or throws an error that says what is wrong.
+// Validates values that users' environments return: gives them the right type, or throws an error that says what is wrong.
 import { isMeasurable } from '../common/statistics.ts';
 import { call } from '../common/words.ts';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';

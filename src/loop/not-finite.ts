@@ -31,7 +31,7 @@ export function scoresNotFinite(): GradusError {
     codes['log-probability of a sampled token'],
     'the log-probability of a sampled token is not finite: the model’s weights give no probabilities',
     {
-      hint: 'its files may be damaged: download it again; if it was trained, training diverged: lower learning_rate',
+      hint: 'its files may be damaged: download it again. If the model was trained, training has diverged: lower learning_rate',
       kind: 'failed',
     },
   );

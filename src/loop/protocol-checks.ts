@@ -1,4 +1,4 @@
-// Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
+// Checks the values that implementations of the protocols return to the trainer: an invalid number must not become a gradient.
 import { counted } from '../common/counted.ts';
 import { isMeasurable } from '../common/statistics.ts';
 import { GradusError, isObject, kindOf } from '../errors.ts';
@@ -6,7 +6,7 @@ import type { Completion } from '../policy.ts';
 import type { Example, Group, Reward, Trajectory } from '../rl.ts';
 import type { TrainingSequence, UpdateResult } from '../training-model.ts';
 
-/** What tells a trainer how to compute advantages. */
+/** The options that tell a trainer how to compute advantages. */
 interface AdvantageOptions {
   readonly advantages?: unknown;
   readonly advantageBaseline?: unknown;

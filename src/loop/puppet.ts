@@ -1,4 +1,4 @@
-// A policy and a renderer without tokens, for episodes that somebody else plays: a script, or a program at the other end of a connection.
+// A policy and a renderer without tokens, for episodes that a script or a program at the other end of a connection plays.
 import type { Policy } from '../policy.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Action, State } from '../rl.ts';

@@ -17,8 +17,8 @@ export function trainingSequence({ turns }: Trajectory, advantage: number): Trai
 }
 
 /**
- * One sequence for each branch on which something is trained, in an order that depends on their tokens alone. A turn that lies on several is trained on in
- * the first of them; the others begin, as far as they may, behind what they share with it. A single conversation gives what `trainingSequence` does. Throws
+ * One sequence for each branch with a token to train on, in an order that depends only on their tokens. A turn that lies on several branches is trained on in
+ * the first of them; where possible, the others put the shared part into their prompt. For a single conversation the result is that of `trainingSequence`. Throws
  * `RENDERING_CHANGED_PREFIX` as that does.
  */
 export function trainingSequences(trajectory: Trajectory, advantage: number): TrainingSequence[] {
@@ -40,7 +40,7 @@ function isTrained({ state }: Turn): boolean {
   return state.trained ?? true;
 }
 
-/** The conversations that end with a trained turn behind which no other is trained. */
+/** The conversations that end with a trained turn that no other trained turn follows. */
 function trainedPaths(turns: readonly Turn[]): (readonly Turn[])[] {
   const before = new Set<number>();
   const ends: number[] = [];
@@ -50,7 +50,7 @@ function trainedPaths(turns: readonly Turn[]): (readonly Turn[])[] {
     for (const index of pathTo(turns, i).slice(0, -1)) before.add(index);
   }
   const paths = ends.map((end) => pathTo(turns, end).map((index) => turns[index]!));
-  // The order of calls is that of the clock where an agent makes several at once.
+  // If an agent makes several calls at once, their order depends on the clock.
   return paths.sort((a, b) => compareTokens(a.at(-1)!.tokens, b.at(-1)!.tokens));
 }
 

@@ -31,7 +31,7 @@ import type { DeltaSizes, ModelConfig } from './model-config.ts';
 const LENGTH = 64;
 const N = size('chunks');
 
-/** How many times the reach of states is doubled for texts of so many tokens: a text may be in two segments, each of which ends with part of a chunk. */
+/** How often the reach of states is doubled for texts of this many tokens. A text may lie in two segments, each of which ends with a partial chunk. */
 const doublings = (positions: number) => Math.ceil(Math.log2(Math.ceil(positions / LENGTH) + 2));
 
 /** The graph input with the chunk that is 2^i before each. */

@@ -7,7 +7,7 @@ import { type ModelConfig, stateName } from './model-config.ts';
 
 type ConvolutionConfig = Pick<ModelConfig, 'convolutionLength'>;
 
-/** The state of a layer's convolution: what the last L−1 tokens were in its input, [L−1, channels]. */
+/** The state of a layer's convolution: its inputs for the last L−1 tokens, [L−1, channels]. */
 export const convolutionState = (layer: number) => stateName(layer, 'convolution');
 
 /** Convolutions over the rows of a micro-batch, with a graph input `taps` int64 [rows, L]. */

@@ -44,7 +44,7 @@ export function decodingDeltaRule(
 const FORGETS = -1e4;
 
 /**
- * The values of `is_token`, 0 at padding, whose tokens do nothing, and of `forgets`, which clears what the slot of a row had before the row's first token, for
+ * The values of `is_token`, which is 0 at padding, and of `forgets`, which clears the old state of a row's slot at the row's first token, for
  * a step that reads `width` tokens of each row, whose last positions are given. Rows with fewer tokens begin at position 0, and are padded on the right.
  */
 export function decodingGates(last: readonly number[], width: number) {

@@ -52,8 +52,8 @@ const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
     /^gemma4/,
     'its layers have embeddings of their own, heads of several sizes and shared keys and values, and its logits are capped',
   ],
-  [/^phi4|^phi$/, 'of Phi, only the text models of phi3 are: Phi-3, Phi-3.5 and Phi-4-mini'],
-  [/^gemma2?$/, 'of Gemma, only version 3 is'],
+  [/^phi4|^phi$/, 'of the Phi models, only the text models of phi3 are supported: Phi-3, Phi-3.5 and Phi-4-mini'],
+  [/^gemma2?$/, 'of the Gemma models, only version 3 is supported'],
   [/^mistral3$|vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
@@ -62,7 +62,7 @@ export interface Architecture<Config extends ModelConfig = ModelConfig> {
   readonly family: ModelFamily;
   readonly config: Config;
   readonly parameters: readonly ParameterSpec[];
-  /** The config.json itself, or what is in it of a text model. */
+  /** The config.json itself, or its part for the text model. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 

@@ -12,7 +12,7 @@ export const granite = decoderFamily((read) => {
   };
 });
 
-/** What is left of Granite 4 without Mamba and experts: the expert that all tokens share, and attention that may not rotate. */
+/** Granite 4 without Mamba and experts: the expert that all tokens share, and attention, possibly without rotary embeddings. */
 export const granite4 = decoderFamily((read, json) => {
   if (read.notNegative('num_local_experts', 8) > 0)
     throw read.unsupported('num_local_experts', 'only models without experts are');

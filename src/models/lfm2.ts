@@ -49,7 +49,7 @@ function attentionLayers(read: ConfigReader, json: Readonly<Record<string, unkno
   return types.map((type) => type === 'full_attention');
 }
 
-/** The width of feed-forward blocks, which files give before it is reduced and rounded. */
+/** The width of feed-forward blocks. Files give it before reduction and rounding. */
 function feedForwardSize(read: ConfigReader, json: Readonly<Record<string, unknown>>): number {
   const field = json.block_ff_dim == null ? 'intermediate_size' : 'block_ff_dim';
   const given = read.integer(field, 12_288);
@@ -124,7 +124,7 @@ const attention: Operator = (config, x, layers, layer) => {
   return linear(attended, 'self_attn.out_proj');
 };
 
-/** One third of the projection is convolved after another has gated it; the last gates the result. */
+/** One third of the projection gates the second third before it is convolved; the last third gates the result. */
 const gatedConvolution: Operator = (config, x, layers, layer) => {
   const { hiddenSize, convolutionLength, convolutionBias } = config;
   const path = `model.layers.${layer}.conv`;

@@ -21,7 +21,7 @@ export interface ModelConfig {
   readonly attentionScale: number;
   /** @default every layer attends to the whole context */
   readonly sliding?: SlidingLayers | undefined;
-  /** For each layer whether it attends to tokens, and so keeps their keys and values while sampling. @default all do */
+  /** For each layer, whether it attends to tokens and so keeps their keys and values while sampling. @default all do */
   readonly attends?: readonly boolean[] | undefined;
   /** How many weights each channel of causal convolutions has; all layers that have one agree. @default no layer has one */
   readonly convolutionLength?: number | undefined;
@@ -35,7 +35,7 @@ export interface ModelConfig {
   readonly eosIds: readonly number[];
 }
 
-/** Layers that attend to the last tokens alone. */
+/** Layers that attend only to the last tokens. */
 export interface SlidingLayers {
   /** How many tokens a token attends to, itself included. */
   readonly window: number;
@@ -53,7 +53,7 @@ export interface DeltaSizes extends DeltaHeads {
   readonly valueSize: number;
 }
 
-/** What a layer keeps of a row instead of tokens: float32 numbers, as many after a long row as after a short one. */
+/** What a layer keeps for a row instead of tokens: float32 numbers, whose count does not depend on the row's length. */
 export interface RowState {
   /** See `stateName`. */
   readonly name: string;
@@ -88,7 +88,7 @@ export function attentionHeads(config: ModelConfig, layer: number): AttentionHea
 /** The type of the keys and values in a cache. */
 export type CacheType = 'float32' | 'float16';
 
-/** What the memory of sampling depends on. */
+/** The sizes on which the memory for sampling depends. */
 export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize' | 'attends' | 'states'>;
 
 /** The layers that keep keys and values. */

@@ -57,7 +57,7 @@ export function prefixMasks(): PrefixMasks {
   };
 }
 
-/** The masks of layers in which a row attends to the last `window` tokens alone. */
+/** The masks of layers in which a row attends only to the last `window` tokens. */
 function windowMasks(masks: PrefixMasks, window: number): PrefixMasks {
   const positions = cast(masks.positions, 'float32');
   const ofPrompts = slice(positions, 0, 0, PROMPT_ROWS);

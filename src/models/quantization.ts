@@ -36,7 +36,7 @@ export function assertNotQuantized(json: Json): void {
     : 'or backend: trl with trl.load_in_4bit: true, which quantises the unquantised model by itself';
   const original =
     json.model_type === 'ministral3'
-      ? 'name the same model with -BF16 at its end, such as mistralai/Ministral-3-3B-Instruct-2512-BF16'
+      ? 'name the same model with -BF16 at the end, such as mistralai/Ministral-3-3B-Instruct-2512-BF16'
       : 'name the model that they were made from, or a GGUF file of it';
   throw unreadable(method, `${original}; ${trl}`);
 }

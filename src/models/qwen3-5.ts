@@ -134,7 +134,7 @@ function body(config: Qwen35Config, embedded: Tensor, layers: Layers): Tensor {
 /** One layer's part of what is added to the tokens: x [rows, hidden] → [rows, hidden]. */
 type Part = (config: Qwen35Config, x: Tensor, layers: Layers, layer: number) => Tensor;
 
-/** The projection of queries has, for each head, a query and a gate of the head's output. */
+/** For each head, the projection of queries has a query and a gate for the head's output. */
 const gatedAttention: Part = (config, x, layers, layer) => {
   const { heads, keyValueHeads, headSize, rmsNormEpsilon } = config;
   const path = `model.layers.${layer}`;
@@ -183,7 +183,7 @@ const gatedDeltaNet: Part = (config, x, layers, layer) => {
   return linear(mul(normed, silu(linear(x, 'linear_attn.in_proj_z'))), 'linear_attn.out_proj');
 };
 
-/** Each head of x, of the root mean square given: x / √(Σ x² + 1e-6), times √size. */
+/** Scales each head of x to the given root mean square: x / √(Σ x² + 1e-6), times √size. */
 function scaledTo(rootMeanSquare: number, x: Tensor, { keyHeads, keySize }: DeltaSizes): Tensor {
   const weight = constant(new Array<number>(keySize).fill(rootMeanSquare), [keySize]);
   return normHeads(x, weight, keyHeads, 1e-6 / keySize);

@@ -56,7 +56,7 @@ interface YarnScaling {
 
 /**
  * LongRoPE (Ding et al. 2024, arXiv:2402.13753), with a divisor for each lane's frequency. Texts that are longer than the original context have other
- * divisors, all their tokens too; such texts are not supported.
+ * divisors, for all of their tokens; such texts are not supported.
  */
 interface LongScaling {
   readonly type: 'longrope';
@@ -66,7 +66,7 @@ interface LongScaling {
   readonly attentionFactor: number;
 }
 
-/** What the rest of config.json says about lengths. */
+/** Context lengths from the rest of config.json. */
 interface ContextLengths {
   /** Before the extension, if the fields of the scaling do not say it. */
   readonly original: number | undefined;

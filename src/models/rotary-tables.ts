@@ -6,7 +6,7 @@ import { input } from '../tensor/ops.ts';
 import type { ModelConfig } from './model-config.ts';
 import { laneFrequency, type RopeSettings, rotationStrength } from './rope-settings.ts';
 
-/** Tables that layers have in common. */
+/** Tables that several layers share. */
 interface NamedTables {
   readonly cos: string;
   readonly sin: string;

@@ -21,8 +21,8 @@ export function rotation(
 }
 
 /**
- * Reorders the numbers of each head of a query or key, which leaves their products as they are. Only the first r rotate, and their pairs are r/2 apart;
- * attention rotates whole heads, whose pairs are half a head apart, and does not turn those behind the first r/2.
+ * Reorders the numbers of each head of a query or key, which leaves their products unchanged. Only the first r rotate, and their pairs are r/2 apart;
+ * attention rotates whole heads, whose pairs are half a head apart, and leaves those after the first r/2 unturned.
  */
 export function pairedApart(
   x: Tensor,

@@ -5,7 +5,7 @@ import type { SamplingFilters, TokenLogprob } from '../policy.ts';
 /** Probabilities or scores in either precision. */
 type Floats = Float32Array | Float64Array;
 
-/** Whether there are tokens that the filters may leave out. */
+/** Whether the filters may leave out any token. */
 export function restricts({ topK = 0, topP = 1, minP = 0 }: SamplingFilters): boolean {
   return topK > 0 || topP < 1 || minP > 0;
 }

@@ -37,9 +37,9 @@ function assertRanks(adapters: LoraAdapters): void {
   for (const [layer, { a, b }] of adapters) {
     const [[rank, columns], [rows]] = [a.shape, b.shape];
     if (rank <= Math.max(rows, columns)) continue;
-    throw new GradusError('LORA_RANK_TOO_LARGE', `rank ${rank} is beyond ${layer}, which is ${rows} × ${columns}`, {
+    throw new GradusError('LORA_RANK_TOO_LARGE', `rank ${rank} is too large for ${layer}, which is ${rows} × ${columns}`, {
       path: 'lora.r',
-      hint: 'lower lora.r, mostly 8 to 64, or its rank_pattern; lora: null trains the layers themselves',
+      hint: 'lower lora.r (usually 8 to 64) or its rank_pattern; lora: null trains the layers themselves',
     });
   }
 }
@@ -78,7 +78,7 @@ function chosen(
       path: key,
       hint: isTied
         ? 'this model uses its embeddings as the output layer: write embed_tokens'
-        : `parts of its names are, for example, ${exampleParts(parameters).join(', ')}`,
+        : `parts of its parameter names are, for example, ${exampleParts(parameters).join(', ')}`,
     });
   }
   return parameters.filter(({ name }) => [targets].flat().some((target) => fits(name, target)));

@@ -27,7 +27,7 @@ export type KernelLibrary =
       readonly library: string;
       readonly unit: Unit;
       readonly origin: 'shipped' | 'compiled';
-      /** Why not another: of a better unit, or the package's own. */
+      /** Why it is not a better one: for a better unit, or the package's own. */
       readonly passedOver: readonly string[];
     }
   | { readonly missing: string };

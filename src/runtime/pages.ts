@@ -19,7 +19,7 @@ export function mapPages(bytes: number): Pages | undefined {
   const { mmap, munmap, madvise } = system;
   const address = mmap(0n, bytes, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0);
   if (address === null || address === FAILED) return undefined;
-  madvise(address, bytes, NO_HUGE_PAGES); // kernels without large pages refuse it, which does no harm
+  madvise(address, bytes, NO_HUGE_PAGES); // harmless if the kernel has no large pages and refuses
   return { address, free: () => munmap(address, bytes) };
 }
 

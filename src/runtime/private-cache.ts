@@ -1,2 +1,2 @@
-// Gradus's folder in the user's cache, for what is executed or loaded from there: nobody else may have put it there.
+// Gradus's folder in the user's cache, for files that are executed or loaded: nobody else may be able to write to it.
 export { isOwnFile, privateCache } from '../../bin/private-cache.cjs';

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 /**
- * The part of the processor that multiplies: the matrix unit, which some have, or the vector unit, with long or short vectors, on Arm processors with
- * instructions for small matrices, for integers, or without, or whatever there is.
+ * The part of the processor that multiplies: the matrix unit, if there is one, or the vector unit, with long or short vectors; on Arm with
+ * instructions for small matrices, for integers, or neither; or whatever the processor has.
  */
 export type Unit = 'amx' | 'avx512' | 'avx2' | 'neon-matrix' | 'neon-dot' | 'neon' | 'portable';
 
@@ -88,7 +88,7 @@ export function featuresIn(cpuinfo: string): ReadonlySet<string> {
   return new Set(flags.trim().split(/\s+/));
 }
 
-/** What systems answer that have no such file. AMX is Linux's alone here, since each system is asked for it in its own way. */
+/** The features on systems without such a file. AMX is used only on Linux, since each system has its own way to request it. */
 const asked: Partial<Record<NodeJS.Platform, () => string[]>> = {
   darwin: () => {
     const sysctl = load('/usr/lib/libSystem.B.dylib').func('int sysctlbyname(str, void *, void *, void *, size_t)');

@@ -5,7 +5,7 @@ import type { ConfigInput } from '../config/schema.ts';
 import { runFiles } from '../runs/layout.ts';
 import { isRun, readResolvedConfig } from '../runs/read-run.ts';
 
-/** Like `loadConfigFile`. The copy of a run may name files where they were before its project was moved: they are looked for where they are. */
+/** Like `loadConfigFile`. If a project was moved, the copy in a run names files at their old place: they are found at their new one. */
 export function openConfigFile(file: string, settings: readonly string[] = []): LoadedConfig {
   const folder = dirname(file);
   if (basename(file) !== runFiles.resolvedConfig || !isRun(folder)) return loadConfigFile(file, settings);

@@ -22,7 +22,7 @@ export interface GoldVerdict {
   readonly full: number;
   readonly zero: number;
   readonly failed: number;
-  /** Rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those score at least 1, too. */
+  /** Of the rows whose right answer scores at least 1: how many were tried with another row's answer in the same wording, and how many of those answers score at least 1, too. */
   readonly wrong: { readonly tried: number; readonly full: number };
   /** The first such wrong answer that scores at least 1 but less than the right one beside it, and how many do: then a score of 1 does not mean a right answer. */
   readonly partial?: { readonly count: number; readonly score: number; readonly right: number };
@@ -38,12 +38,12 @@ export interface GoldVerdict {
 
 /** The most wrong answers to try, only with user functions and tests, which may be slow: other rewards are known to compare. */
 const MOST_WRONG = 16;
-/** After this many equal failures before it has judged any answer, a function is given up on: each may take the whole time limit. */
+/** A function that has not judged any answer is given up after this many equal failures, each of which may take the whole time limit. */
 const MOST_ALIKE = 3;
 
 interface Scoring {
   readonly prompt: Prompt;
-  /** Of one call of a reward, in milliseconds. */
+  /** The time limit of one call of a reward, in milliseconds. */
   readonly timeLimit: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -1,4 +1,4 @@
-// The right answers in the data, and which of them is right most often.
+// The right answers in the data, and the one that is right most often.
 import { shortened } from '../errors.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import type { Example } from '../rl.ts';
@@ -10,8 +10,8 @@ export function finalOf(answer: string): string {
 }
 
 /**
- * The right answer of a row as text; undefined if there is none. A reward that compares takes the first of a list, and refuses other values, which
- * are JSON here; what a user's function makes of either is not known.
+ * The right answer of a row as text; undefined if there is none. For a list it is the first item, as for rewards that compare. Other values, which these
+ * rewards refuse, are JSON here; a user's function may read either in its own way.
  */
 export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
   const value = row[answerColumn];
@@ -40,13 +40,13 @@ interface Judged {
   readonly correct: number | null;
 }
 
-/** A function of the user's is known to compare with the answer if so many right completions, nearly all of them, contain it. */
+/** A user's function counts as comparing with the answer if this many right completions, and nearly all of them, contain the answer. */
 const FEWEST_RIGHT = 5;
 const RIGHT_FRACTION = 0.95;
 
 /**
- * The answer that is right for the most problems, and for which: what a policy gets without reading them. Undefined if the first reward is not known to compare with the
- * answer of the row, or has none, and if one answer is right for all: then it is what there is to learn.
+ * The answer that is right for the most problems, and for which problems: what a policy reaches without reading them. Undefined if the first reward is not known to compare with the
+ * row's answer, if there are no answers, or if one answer is right for all problems: then that answer is what the policy should learn.
  * @param completions of each problem
  */
 export function constantAnswer(

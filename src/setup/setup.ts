@@ -33,7 +33,7 @@ export interface Setup extends Task {
   readonly template: TemplateUse;
   /** The versions of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** What a program gave instead of names. */
+  /** Values that a program passed instead of names. */
   readonly values: ProgramValues | undefined;
   /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
@@ -50,7 +50,7 @@ export interface Setup extends Task {
 export interface SetupOptions {
   /** Cancels loading the user's code and data, and downloads: `CANCELLED`. */
   readonly signal?: AbortSignal | undefined;
-  /** What a program gave instead of names. @default nothing */
+  /** Values that a program passed instead of names. @default none */
   readonly values?: ProgramValues | undefined;
 }
 

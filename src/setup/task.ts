@@ -41,7 +41,7 @@ export interface Task {
 export interface TaskParts {
   /** The calls through which environments in Python use the model, if there will be one. */
   readonly calls?: PolicyCalls;
-  /** What a program gave instead of names. @default nothing */
+  /** Values that a program passed instead of names. @default none */
   readonly values?: ProgramValues | undefined;
 }
 
@@ -52,7 +52,7 @@ export async function openTask(config: Config, parts: TaskParts = {}): Promise<T
   return { problems, ...play() };
 }
 
-/** A task whose problems somebody else has. Throws the errors of opening environments and rewards. */
+/** A task without its problems, which come from elsewhere. Throws the errors of opening environments and rewards. */
 export async function openPlay(config: Config, parts: TaskParts = {}): Promise<Omit<Task, 'problems'>> {
   return (await openParts(config, parts)).play();
 }
@@ -70,7 +70,7 @@ async function openParts(config: Config, parts: TaskParts) {
     const taken = rewards.find(({ name }) => scores.includes(name));
     if (taken) {
       throw new GradusError('REWARD_NAME_TAKEN', `the environment and a reward both score ${taken.name}`, {
-        hint: 'give one of them another name: metrics are kept by name',
+        hint: 'give one of them another name, since metrics are stored by name',
         path: 'reward',
       });
     }
@@ -147,7 +147,7 @@ export async function agentOf(
 const START_LIMIT = 10_000;
 
 /**
- * The first states of the episodes of some problems. What an agent asks is known once it runs; until then its row stands for it. Throws `ENVIRONMENT_FAILED` for the first
+ * The first states of the episodes of some problems. An agent's prompt is known only once it runs, so its row stands for it. Throws `ENVIRONMENT_FAILED` for the first
  * episode that cannot start.
  */
 export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {

@@ -1,4 +1,4 @@
-// The operands of attention operators by name, since there are too many to tell apart by position.
+// The operands of attention operators by name, since there are too many to distinguish by position.
 import type { Tensor } from './graph.ts';
 
 export interface RotaryTables {
@@ -25,7 +25,7 @@ export interface CachedAttentionInputs {
   readonly twins?: Tensor;
 }
 
-/** What rows do with a state. */
+/** What each row does to a state. */
 export interface DeltaRows {
   /** [R, keyHeads·K] */
   readonly query: Tensor;

@@ -216,7 +216,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   deltaRuleGradient: () => {
     throw new Error('the gradients of the delta rule have no gradient themselves');
   },
-  tokenScores: (_, dy) => [dy], // `part` has made it the gradient of the hidden states
+  tokenScores: (_, dy) => [dy], // `part` has already turned it into the gradient of the hidden states
   part: ({ inputs: [node], attributes: { index } }, dy) =>
     // No other operator with several results has a gradient: its rule throws.
     node!.op === 'tokenScores' ? [ofScores(node as TensorOf<'tokenScores'>, index, dy)] : applyRow(rules, node!, dy),

@@ -150,8 +150,8 @@ export interface Operators {
   segmentAttentionGradient: AttentionHeads;
   /**
    * (x [N, C], weight [L, C], taps int64 [R, L]) → [R, C]: each channel by itself, Σ weight[i] · x[taps[r, i]]. A tap is the index of a row of x, or N, which
-   * reads zeros. With the taps of a row being the last L tokens of its own text, this is a causal depthwise convolution (`conv1d`) over texts that lie
-   * in rows in any way: one after another, as trees, or behind rows that hold the end of what was read before.
+   * reads zeros. If the taps of a row are the last L tokens of its own text, this is a causal depthwise convolution (`conv1d`), however the texts lie
+   * in rows: one after another, as trees, or after rows with the end of earlier tokens.
    */
   causalConvolution: None;
   /** The operands of `causalConvolution` and the gradient of its output. Parts: the gradients of 0 x, 1 weight. */

@@ -87,7 +87,7 @@ export class Emitter {
     return this.#readers.get(tensor) === 1;
   }
 
-  /** The number of results needed of an operator with several: up to the last one that is read. */
+  /** How many results of an operator are needed: up to the last one that is read. */
   partsOf(tensor: Tensor): number {
     return this.#parts.get(tensor) ?? 0;
   }

@@ -152,7 +152,7 @@ function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Su
   return { product: { left: left!, right: right!, transA, transB, alpha, format, packing }, addend };
 }
 
-/** Nodes in which our operator computes the products that are left to ONNX Runtime's, whose rows depend on how many there are. */
+/** Nodes in which our operator computes the products that ONNX Runtime would compute, because the rows of ONNX Runtime's results depend on how many rows there are. */
 export function ownProducts(nodes: readonly OnnxNode[], initializers: ReadonlySet<string>): OnnxNode[] {
   return nodes.map((node) => {
     if (node.op !== 'Gemm') return node;

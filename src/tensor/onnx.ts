@@ -201,7 +201,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
       ? emit.node('StoredRows', [table!, ids!], formatOf(source), GRADUS)
       : emit.node('Gather', [table!, ids!], { axis: 0 }),
   scatterAddRows: ({ inputs: [base, ids] }, [into, at, updates], emit) => {
-    // ScatterND would not do: it adds from several threads and loses updates if ids repeat.
+    // ScatterND is no alternative: it adds from several threads and loses updates if ids repeat.
     const rest = base!.shape.slice(1);
     const shape = emit.shape([ids!.shape.reduce(times, 1), ...rest]);
     const column = emit.node('Reshape', [at!, emit.integers([-1, ...rest.map(() => 1)])]);

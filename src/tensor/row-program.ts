@@ -63,7 +63,7 @@ interface RowValue {
   readonly number: number;
 }
 
-/** Operations that make one number of a row of them. */
+/** Operations that reduce a row of numbers to one. */
 const folds: ReadonlySet<RowValue['operation']> = new Set(['sum', 'largest']);
 const isFold = ({ operation }: RowValue) => folds.has(operation);
 const isGiven = ({ operation }: RowValue) => operation === 'input' || operation === 'constant';

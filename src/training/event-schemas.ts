@@ -1,4 +1,4 @@
-// The events of training: lines of events.jsonl. A key has one type in all of them, since readers of tables want that.
+// The events of training: lines of events.jsonl. A key has the same type in all of them, so that they can be read as a table.
 import { z } from 'zod';
 import { check } from '../checks/checks.ts';
 import type { Recorded } from '../common/recorded.ts';
@@ -37,9 +37,9 @@ const start = z.strictObject({
   rollout_dtype: z
     .string()
     .exactOptional()
-    .describe('of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto chose'),
+    .describe('the type of the weights that sample completions, except adapters: what native.rollout_dtype auto chose'),
   train_problems: z.int(),
-  eval_problems: z.int().describe('those held out'),
+  eval_problems: z.int().describe('held-out problems'),
   changed_files: changedFiles,
   damaged_checkpoints: damagedCheckpoints,
 });
@@ -78,13 +78,13 @@ const checkpoint = z.strictObject({
   best: z.boolean(),
 });
 
-/** A tracker has begun to fail, which does not affect the run. One without a fault says that everything has arrived after all. */
+/** A tracker has begun to fail, which does not affect the run. Without a fault, everything has arrived after all. */
 const tracker = z.strictObject({
   time,
   type: z.literal('tracker'),
   step: z.int(),
   tracker: z.string().describe('its name in the configuration'),
-  fault: z.string().exactOptional().describe('why it lacks something; absent once it has everything again'),
+  fault: z.string().exactOptional().describe('why data is missing there; absent once it has everything again'),
 });
 
 /** The last event of a run that completed: it made all its steps, or a condition or a limit ended it. */

@@ -101,7 +101,7 @@ function assertResumable(directory: string, config: Config): void {
       path: 'eval',
     });
   }
-  // A key that was not there when the run began, with an older version, had what is now its default, or was then.
+  // A key that did not exist yet when the run began with an older version had its current default, or the default of that time.
   const began = (path: readonly string[]) => {
     const value = valueAt(before, path);
     return value === undefined ? (valueAt(earlierDefaults, [dotted(path)]) ?? valueAt(configDefaults, path)) : value;
@@ -124,6 +124,6 @@ function assertResumable(directory: string, config: Config): void {
 function fromThere({ backend, lora }: Config, directory: string): string {
   if (backend === 'builtin') return '';
   const run = shellWord(directory);
-  if (lora !== null) return `, which goes on from what this one learnt with adapter: ${run}`;
-  return `, which goes on from what this one learnt with model: DIR after ${call('export', directory, { out: 'DIR' })}`;
+  if (lora !== null) return `, which continues from what this one learnt with adapter: ${run}`;
+  return `, which continues from what this one learnt with model: DIR after ${call('export', directory, { out: 'DIR' })}`;
 }

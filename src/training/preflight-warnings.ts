@@ -1,4 +1,4 @@
-// The warnings of the checks before a run, which may explain why it learnt nothing, or why what it seems to have learnt is doubtful.
+// The warnings of the checks before a run, which may explain why it learnt nothing, or why its improvement is doubtful.
 import { join } from 'node:path';
 import { runFiles } from '../runs/layout.ts';
 import { eachLine } from '../runs/read-lines.ts';
@@ -8,7 +8,7 @@ import type { PreflightWarning } from './result-schema.ts';
 /** Warnings that cast doubt on an improvement: held-out problems may be known, or right answers need no reading of the question. */
 const doubts: readonly string[] = ['leakage', 'prompt_answered', 'usual_answer'];
 
-/** The warnings that say how far a verdict of `improved` can be believed. */
+/** The warnings that limit how far a verdict of `improved` can be trusted. */
 export function doubtsAmong(warnings: readonly PreflightWarning[]): PreflightWarning[] {
   return warnings.filter(({ id }) => doubts.includes(id));
 }

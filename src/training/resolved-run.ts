@@ -1,4 +1,4 @@
-// What a training is asked to do, and all that follows from it before anything is opened: computed once and handed on.
+// What a run is asked to do, and everything that follows from it before anything is opened: computed once and passed on.
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
 import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
@@ -24,11 +24,11 @@ export interface RunPlace {
   readonly overwrite?: boolean;
 }
 
-/** A configuration, and the values in it that are not names. */
+/** A configuration, and the values that a program passed in it. */
 export type LoadedTraining = LoadedConfig & { readonly values?: ProgramValues };
 
 export interface ResolvedRun extends LoadedTraining {
-  /** The directory as commands name it: relative to the working folder where it was given so. */
+  /** The directory as commands name it: relative to the working folder if it was given so. */
   readonly reference: string;
   /** The absolute path of the directory. */
   readonly directory: string;
@@ -48,7 +48,7 @@ export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: re
   return { ...loaded, config, reference, directory, resume, overwrite, goals };
 }
 
-/** The configuration with an earlier version's default where the run began with it, and nothing else was given. */
+/** The configuration with the defaults of the earlier version with which the run began, for keys that are not given. */
 function asBegun({ config, origins }: LoadedTraining, directory: string): Config {
   if (!isConfigured(directory)) return config;
   const before = readResolvedConfig(directory);
@@ -68,13 +68,13 @@ function assertOneRun({ sweep }: LoadedConfig['config']): void {
   });
 }
 
-/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, by which they mean the run that was started last. */
+/** Throws `USAGE` for a name that would be a path or that commands cannot take, such as `latest`, which means the most recently started run. */
 function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
   if (name !== undefined) assertFolderName(name, root);
   if (out !== undefined) return out;
   const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
   if (own === 'latest') {
-    throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
+    throw new GradusError('USAGE', 'a run cannot be called latest, which means the most recently started run', {
       hint: `give another name with ${option('name')}`,
       path: option('name'),
     });

@@ -25,7 +25,7 @@ export const changedFiles = z
 export const damagedCheckpoints = z
   .array(z.string())
   .exactOptional()
-  .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is');
+  .describe('damage in later checkpoints, whose steps are repeated; absent if there is none');
 
 export const runSummary = z.strictObject({
   id: z.string(),
@@ -44,7 +44,7 @@ export const trainResultFields = {
   ended_by: endedBy.exactOptional().describe('why it ended; absent if it was stopped'),
   evals: z.array(evaluationRecord),
   verdict,
-  warnings: preflightWarnings.describe('what the checks before the run warned of; absent if nothing'),
+  warnings: preflightWarnings.describe('warnings of the checks before the run; absent if there were none'),
   alerts: z.array(diagnosedAlert),
   requirements: z.array(checkedRequirement).exactOptional(),
   artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
@@ -59,5 +59,5 @@ const trainResult = z.strictObject({
   error: z.strictObject({ code: z.string(), message: z.string(), hint: z.string() }).exactOptional(),
 });
 
-/** What was found of a run that ended or was stopped. `next` is what is worth doing now, as `TrainOptions.next` says it: nothing by default. */
+/** The result of a run that ended or was stopped. `next` suggests what to do now, from `TrainOptions.next`; empty by default. */
 export type TrainResult = Recorded<typeof trainResult>;

@@ -53,7 +53,7 @@ export class Tracking {
     yield* this.#faults(store.record.step);
   }
 
-  /** Passes the end of the run on, and records in run.json which trackers did not receive everything. */
+  /** Reports the end of the run to trackers, and records in run.json which of them did not receive everything. */
   async close(store: RunStore): Promise<void> {
     const { status, verdict, error } = store.record;
     const note = error?.message ?? verdict?.reason;
@@ -123,7 +123,7 @@ function sampleText({ prompt, completion, messages, reward, rewards }: SampleRec
   ].join('\n\n');
 }
 
-/** What a turn says, and the tools that it calls. */
+/** The text of a turn, with its tool calls. */
 function turnText({ content, toolCalls = [] }: Message): string {
   const calls = toolCalls.map((call) => `${call.name}(${argumentsJson(call)})`);
   return [content, ...calls].filter(Boolean).join('\n');

@@ -13,7 +13,7 @@ import { preflightWarnings } from './preflight-warnings.ts';
 import type { TrainResult } from './result-schema.ts';
 
 /**
- * Says what is worth doing after a run, in the words of whoever asks: commands, for the command line.
+ * Suggests what to do after a run, in the caller's words: for the command line, commands.
  * @param reference the run's path, as it was given
  */
 export type SayNext = (result: Omit<TrainResult, 'next'>, reference: string) => readonly string[];
@@ -66,7 +66,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   return { ...found, next: next?.({ ...found, ...failure }, reference) ?? [], ...failure };
 }
 
-/** What result.json holds, which is what the command prints. */
+/** The content of result.json, which the command also prints. */
 export function storedTrainResult(result: TrainResult) {
   return storedResult('train.result/1', 'train', result);
 }
@@ -79,14 +79,14 @@ function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) 
   };
 }
 
-/** The error of a run whose policy can do far less than before; undefined for others. */
+/** The error of a run whose policy collapsed; undefined for others. */
 function collapseFailure({ learning, held_out }: Verdict, run: string) {
   if (learning !== 'collapsed') return undefined;
   const { before, after } = held_out!;
   return {
     code: 'POLICY_COLLAPSED',
     message: `the run completed, but its policy collapsed: held-out accuracy ${before.toFixed(3)} → ${after.toFixed(3)}`,
-    hint: `lower learning_rate, or raise beta; ${call('diagnose', run)} tells what else was wrong`,
+    hint: `lower learning_rate, or raise beta; ${call('diagnose', run)} shows what else was wrong`,
   };
 }
 

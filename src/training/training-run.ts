@@ -55,7 +55,7 @@ export class TrainingRun {
   readonly #profile: StepProfile | undefined;
   readonly #onEvaluation: TrainingRunOptions['onEvaluation'];
   readonly #stopping: Stopping;
-  /** Why the run ends where it is, before its last step. */
+  /** Why the run ends now, before its last step. */
   #end: EndedBy | undefined;
   #trainer: StageTrainer | undefined;
   readonly #checkpoints: RunCheckpoints;
@@ -120,7 +120,7 @@ export class TrainingRun {
     else yield { type: 'end', step, ...(this.#end ?? { key: 'max_steps', reason: `all ${step} steps were made` }) };
   }
 
-  /** Looks whether a condition or a limit ends the run, unless it ends here anyway. */
+  /** Checks whether a condition or a limit ends the run, unless it ends here anyway. */
   #lookForEnd(): void {
     const isOver = this.#isLast(this.#store.record.step) || this.#signal?.aborted;
     if (!isOver) this.#end = this.#stopping.reached(this.#store.elapsed);
@@ -266,7 +266,7 @@ export class TrainingRun {
     yield* this.#alert(this.#health.evaluation(record));
   }
 
-  /** Undefined if it was stopped: the whole evaluation is made again when the run continues. */
+  /** Undefined if it was stopped: the whole evaluation is repeated when the run continues. */
   async #measure(step: number): Promise<EvaluationRecord | undefined> {
     const { config, problems } = this.#setup;
     const log = this.#store.beginEvaluation(step);

@@ -10,13 +10,13 @@ const MOST_STEPS = 150_000_000;
 const PAGE_BITS = 5;
 const MOST_MEMORY = 1 << 28; // bytes
 
-/** A search in one text. Failures stay valid from match to match, so that finding all of them is linear as well. */
+/** A search in one text. Failures stay valid from match to match, so that finding all matches is linear as well. */
 export class Search {
   readonly text: string;
   readonly #program: Program;
   readonly #registers: Int32Array;
   readonly #failures: Memory | undefined;
-  /** The entries of `failures` on the way to a match of a look-around without groups, of which only the answer counts. */
+  /** The entries of `failures` on the way to a match of a look-around without groups, for which only yes or no counts. */
   readonly #successes: Memory;
   /** The points to backtrack to: triples of an instruction, a position and the length of the trail, or of −1, a register and its value. */
   #stack = new Int32Array(3 * 256);
