@@ -277,7 +277,7 @@ describe('usage', () => {
       'train x.yaml --vllm-mode server': /--set trl\.vllm_mode=VALUE$/,
       'train x.yaml --run-dir a': /gradus train --out DIR$/,
       'train x.yaml --overwite': /^Did you mean --overwrite\?$/,
-      'sample x --num-generations 4': /--help shows what there is$/,
+      'sample x --num-generations 4': /--help lists them$/,
     };
     for (const [line, hint] of Object.entries(hints)) {
       assert.match(assertFailure(await run([...line.split(' '), '--json']), 2, 'USAGE').hint!, hint, line);

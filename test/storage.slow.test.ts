@@ -111,7 +111,7 @@ test('a result that cannot be written is exit 1; that nobody reads the progress 
   const shell = (line: string) => spawnSync('bash', ['-c', line], { encoding: 'utf8', timeout: 60_000 }).stdout.trim();
   const started = `${gradus} train ${folder}/toy.json --no-preflight --json --out ${folder}`;
   assert.equal(shell(`${started}/lost 2>${folder}/stderr >/dev/full; echo $?`), '1');
-  assert.match(readFileSync(join(folder, 'stderr'), 'utf8'), /^error: what was to be written to stdout is lost: /m);
+  assert.match(readFileSync(join(folder, 'stderr'), 'utf8'), /^error: the output for stdout is lost: /m);
   assert.equal(shell(`${started}/unheard 2>&1 >${folder}/result | head -c 1 >${folder}/head; echo $PIPESTATUS`), '0');
   assert.equal(JSON.parse(readFileSync(join(folder, 'result'), 'utf8')).ok, true);
 });

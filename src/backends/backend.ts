@@ -10,7 +10,7 @@ import type { TemplateUse } from './open-renderer.ts';
 
 /** A model whose training state can be saved in checkpoints. */
 export interface TrainableModel extends Model {
-  /** The type of the weights that completions are sampled with, adapters aside; absent if the engine decides. */
+  /** The type of the weights that sample completions, except adapters; absent if the engine decides. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** Writes everything that training needs to continue into an existing folder. */
@@ -69,7 +69,7 @@ export interface ModelDescription extends ModelInterface {
   /** An estimate of the process's peak memory in bytes, by purpose. */
   memory(workload: Workload): Readonly<Record<string, number>>;
   time(workload: Workload): TimeEstimate;
-  /** What a machine of somebody else costs, in words. @default nothing: the model computes on this machine */
+  /** What somebody else's machine costs, in words. @default nothing: the model computes on this machine */
   readonly cost?: string;
   /** How an engine in another process would be started: its command and its settings. */
   readonly engine?: Readonly<Record<string, unknown>>;

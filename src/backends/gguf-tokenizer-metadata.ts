@@ -87,12 +87,12 @@ function sameTokenizer(
     return texts.every((text, i) => throughTokens(other, text) === expected[i]);
   });
   if (found) return found;
-  throw impossible('GGUF has no name for the way in which its tokenizer cuts texts into tokens');
+  throw impossible('GGUF has no name for the way its tokenizer splits texts into tokens');
 }
 
 function impossible(fault: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', `the model cannot be written as GGUF: ${fault}`, {
-    hint: `export it as a Hugging Face model (${option('format', 'merged')}), and convert that with the tools of llama.cpp`,
+    hint: `export it as a Hugging Face model (${option('format', 'merged')}), and convert that with llama.cpp’s tools`,
   });
 }
 

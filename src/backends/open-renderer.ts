@@ -39,7 +39,7 @@ export interface TextOptions {
   readonly templateVariables?: TemplateVariables;
 }
 
-/** What a configuration says about texts besides its `chat_template`. */
+/** Settings of a configuration for texts, besides `chat_template`. */
 export function textOptions({
   stop,
   chat_template_kwargs,
@@ -139,7 +139,7 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
     if (wrong === undefined) return ids;
     throw new GradusError(
       'MODEL_FILE_INVALID',
-      `${join(folder, file)}: eos_token_id ${wrong} is none of ${count} tokens`,
+      `${join(folder, file)}: eos_token_id ${wrong} is not one of the ${count} tokens`,
       {
         hint: 'correct it: completions end with that token',
         path: 'model',

@@ -12,7 +12,7 @@ export function lossSettings(config: Config): LossSettings {
   return { ...config, sampling_correction: correctsSampler(config) ? correction : null };
 }
 
-/** Whether the loss weighs tokens by trainer / sampler. Dropout, which only the trainer applies, would turn these ratios into noise. */
+/** Whether the loss weights tokens by trainer / sampler. Dropout, which only the trainer applies, would turn these ratios into noise. */
 export function correctsSampler({
   importance_sampling_correction,
   lora,

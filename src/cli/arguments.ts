@@ -7,7 +7,7 @@ export function collect(value: string, before: readonly string[]): string[] {
   return [...before, value];
 }
 
-/** What of the result is to be printed. */
+/** The part of the result to print. */
 export interface AskedOutput {
   readonly brief: boolean;
   /** The fields to print, in the language of `--fields`. */

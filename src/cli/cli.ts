@@ -1,4 +1,4 @@
-// The context that the commands of the command line are given.
+// The context that commands of the command line receive.
 import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type { z } from 'zod';

@@ -1,4 +1,4 @@
-// The words of the command line: what `src/common/words.ts` asks for, as commands and flags to type.
+// The words of the command line: commands and flags to type, for the keys of `src/common/words.ts`.
 import { join } from 'node:path';
 import { shellWord } from '../common/shell-word.ts';
 import type { CallOptions, Deed, OptionName, OptionValue, Words } from '../common/words.ts';
@@ -123,10 +123,10 @@ export function commandWords(argv: readonly string[] = []): Words {
       if (own) return own[0];
       const names = (flag: string) => valuesOf(argv, flag).some((value) => isWithin(value.split('=')[0]!.trim()));
       if (isSweep && names('--over')) return '--over';
-      // A sweep sets what its section says.
+      // A sweep sets the keys of its section.
       return isSweep && !names('--set') ? 'sweep.over' : '--set';
     },
-    // From what its directory has, whatever options it was started with.
+    // From the directory's own configuration, whatever options the run was started with.
     resuming: (directory) =>
       `${command('train', join(directory, runFiles.resolvedConfig), { out: directory, resume: true })} goes on`,
   };

@@ -5,7 +5,7 @@ import type { Output } from './output.ts';
 /** The number of plain lines of a pass over the problems. */
 const PLAIN_LINES = 4;
 
-/** Fewer problems are answered before anyone reads a line. */
+/** Fewer problems are done before anyone reads a line. */
 const FEWEST = 32;
 
 /** `step 40: 128 of 512 problems, greedy` */

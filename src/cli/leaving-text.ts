@@ -1,4 +1,4 @@
-// Formats what leaves this machine, file by file, for people.
+// Formats the files that leave this machine, for people.
 import { counted } from '../common/counted.ts';
 import type { LeavingFolder } from '../leaving/leaving-folder.ts';
 import { size } from './download-progress.ts';

@@ -95,7 +95,7 @@ function outputFor(argv: readonly string[], { brief, fields }: AskedOutput, stre
   return new Output(mode, stdout, stderr, process.env, name);
 }
 
-/** Throws `USAGE` for what cannot be combined, and `FIELDS_INVALID`. */
+/** Throws `USAGE` for options that cannot be combined, and `FIELDS_INVALID`. */
 async function shapeOutput(output: Output, { brief, fields }: AskedOutput, command: string): Promise<void> {
   if (!brief && fields === undefined) return;
   const option = brief ? '--brief' : '--fields';
@@ -103,7 +103,7 @@ async function shapeOutput(output: Output, { brief, fields }: AskedOutput, comma
     throw new GradusError('USAGE', '--brief and --fields cannot be combined', { hint: 'leave one of them out' });
   }
   if (output.mode === 'events') {
-    throw new GradusError('USAGE', `${option} shapes one object, and --events prints many`, {
+    throw new GradusError('USAGE', `${option} shortens one object, but --events prints many`, {
       hint: `leave ${option} or --events out`,
     });
   }
@@ -144,7 +144,7 @@ function listShapes(command: Command): void {
   for (const child of command.commands) listShapes(child);
   if (command.commands.length > 0 && command.parent) return;
   command
-    .option('--brief', 'print one JSON object with what to act on: verdict, errors, paths, key numbers')
+    .option('--brief', 'print one JSON object with only what you act on: verdict, errors, paths, key numbers')
     .option('--fields <list>', "print one JSON object with these fields: 'run.status,evals[-1:].metrics'");
 }
 
@@ -187,10 +187,10 @@ async function usageError({ code, message }: CommanderError, command: Command): 
   // Commander throws this for a group of commands, such as `runs`, without a command.
   if (code === 'commander.help') {
     const own = command.commands.map((known) => known.name()).join(', ');
-    return new GradusError('USAGE', `${name} needs a command of its own`, { hint: `one of ${own}` });
+    return new GradusError('USAGE', `${name} needs a subcommand`, { hint: `one of ${own}` });
   }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
-  const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
+  const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help lists them`;
   const unknown = /^unknown command '([^']+)'/.exec(first!)?.[1];
   const elsewhere = unknown === undefined ? undefined : (await import('./meant-command.ts')).otherName(unknown);
   return new GradusError('USAGE', first!, { hint: elsewhere ?? (await keyHint(first!, command)) ?? suggested });

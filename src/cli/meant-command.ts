@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { existingNames, named } from '../common/nearest.ts';
 import { listCommands } from './command-list.ts';
 
-/** What other systems, or habit, call a command → what it is here. */
+/** The name of a command in other systems, or by habit → our command. */
 const otherNames: Readonly<Record<string, string>> = {
   ...names('gradus train CONFIG', 'llm', 'grpo', 'finetune', 'fine-tune'),
   ...names('gradus train CONFIG --resume', 'resume'),

@@ -121,7 +121,7 @@ export class Output {
     this.note(`${label} ${withoutControls(`${message}${hint ? ` (${this.suggested(hint)})` : ''}`)}`);
   }
 
-  /** Warns of something that the command does all the same, in any mode. */
+  /** Warns about something without stopping the command, in any mode. */
   warningLine(message: string): void {
     const label = this.color ? '\u001b[1;33mWARNING:\u001b[22;39m' : 'WARNING:';
     this.note(`${label} ${withoutControls(message)}`);

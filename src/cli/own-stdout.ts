@@ -16,13 +16,13 @@ export function ownStdout(): Stream {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (gone.includes(code) || isReported) return;
     isReported = true;
-    stderr.write(`error: what was to be written to stdout is lost: ${message}\n`);
+    stderr.write(`error: the output for stdout is lost: ${message}\n`);
     process.once('exit', () => {
       process.exitCode ||= 1;
     });
   });
   stdout.write = stderr.write.bind(stderr);
-  // Nobody else may end the streams either: the result is still to come.
+  // No other code may end the streams either: the result is still to come.
   stdout.end = () => stdout;
   stderr.end = () => stderr;
   return { write: (text) => write(text), isTTY: stdout.isTTY, columns: stdout.columns };

@@ -35,7 +35,7 @@ function settingRows({ config, origins }: ToldPlan): string[][] {
     const path = key.split('.');
     const replaced = valueAt(presetSettings, path);
     const wins = replaced !== undefined && origin !== `preset ${name}`;
-    const from = wins ? `${origin}, in place of ${JSON.stringify(replaced)} of preset ${name}` : origin;
+    const from = wins ? `${origin}, instead of ${JSON.stringify(replaced)} of preset ${name}` : origin;
     return [`  ${key}`, JSON.stringify(valueAt(config, path)), from];
   };
   return [...settings.filter((setting) => !isDefault(setting)), ...settings.filter(isDefault)].map(row);
@@ -91,12 +91,12 @@ function gpuText({ gpu, needed, memory, largest_num_generations }: NonNullable<P
 }
 
 function modelText({ name, path, download_bytes }: NonNullable<Plan['model']>): string {
-  return path ?? `${name}, of which ${size(download_bytes)} are to be downloaded`;
+  return path ?? `${name}, with ${size(download_bytes)} to download`;
 }
 
 function stageRow({ name, method, steps, keep_optimizer, changes }: NonNullable<Plan['stages']>[number]): string[] {
   const said = Object.entries(changes).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  const kept = keep_optimizer ? ['the optimiser goes on'] : [];
+  const kept = keep_optimizer ? ['the optimiser continues'] : [];
   return [`stage ${name}`, `${counted(steps, 'step')} of ${method}`, [...kept, ...said].join(', ')];
 }
 

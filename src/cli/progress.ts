@@ -43,9 +43,9 @@ export class ProgressLine {
         );
         for (const file of event.changed_files ?? []) this.#say(changedLine(file));
         for (const damage of event.damaged_checkpoints ?? [])
-          this.#say(`passed over a damaged checkpoint, ${damage}; training goes on from step ${event.step}`);
+          this.#say(`skipped a damaged checkpoint, ${damage}; training continues from step ${event.step}`);
         if (event.step >= event.max_steps)
-          this.#say(`all ${event.max_steps} steps were made before: nothing is trained; a larger max_steps goes on`);
+          this.#say(`all ${event.max_steps} steps are already made: nothing is trained; a larger max_steps continues`);
         break;
       }
       case 'preflight':
@@ -82,7 +82,7 @@ export class ProgressLine {
     }
   }
 
-  /** On a terminal alone: elsewhere an evaluation is told when it is made. */
+  /** Only on a terminal: elsewhere an evaluation is reported when it is done. */
   evaluating(progress: EvaluationProgress): void {
     if (!this.#rewrites) return;
     this.#output.stderr.write(`\r\u001b[K${evaluationProgressLine(progress)}`);
@@ -169,7 +169,7 @@ export function evaluationLine(
   return `${asked} accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}${unjudged}`;
 }
 
-/** What a policy would get that always gave the same answer; empty where that is not known. */
+/** The accuracy of a policy that always gives the same answer; empty if it is not known. */
 export function constantNote(evaluation: EvaluationRecord | undefined): string {
   const { constant } = evaluation ?? {};
   if (!constant) return '';
@@ -177,7 +177,7 @@ export function constantNote(evaluation: EvaluationRecord | undefined): string {
 }
 
 function trackerLine({ tracker, fault }: TrackerEvent): string {
-  return fault === undefined ? `${tracker} has everything again` : `${tracker} lacks something: ${fault}`;
+  return fault === undefined ? `${tracker} is complete again` : `${tracker} is incomplete: ${fault}`;
 }
 
 /** A note about a user's file that has changed. */

@@ -14,7 +14,7 @@ export function sampleLines(samples: readonly Shown[], width?: number): string[]
   return samples.map((sample, i) => sampleLine(sample, width, questions[i]));
 }
 
-/** What the policy was asked last. */
+/** The last message that the policy was asked to answer. */
 export function questionOf({ prompt }: Pick<Shown, 'prompt'>): string {
   return prompt.at(-1)?.content ?? '';
 }

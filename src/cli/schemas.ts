@@ -19,7 +19,7 @@ const failure = z.strictObject({
       }),
     )
     .exactOptional()
-    .describe('all that is wrong with a configuration; the error is the first of them'),
+    .describe('everything that is wrong with a configuration; the error is the first of these'),
 });
 
 /** The result of a command that fails without a result of its own. */

@@ -3,7 +3,7 @@ import { codeOf, GradusError, messageOf } from '../errors.ts';
 
 const neverEnds = () =>
   new GradusError('NEVER_ENDS', 'the command waits for something that will never happen', {
-    hint: 'please report it, with the command; code of yours does not run in this process',
+    hint: 'please report it, with the command; your code does not run in this process',
     kind: 'failed',
   });
 

@@ -1,4 +1,4 @@
-// A table of names with one meaning each.
+// Tables that map several foreign names to one of ours.
 import type { Text } from '../common/words.ts';
 
 /** Each of `theirs` → `ours`. */

@@ -1,5 +1,5 @@
-// The backends by name: what keys each acts on, and what it refuses. This row is all that configurations know of a backend.
-// No type of the schema is used here: it has the names of backends from this table. A test compares the rows with its keys.
+// The backends by name: which keys each acts on, and which it refuses. Configurations know nothing else about a backend.
+// No type of the schema is used here, since the schema takes the names of backends from this table. A test compares the rows with the schema's keys.
 import { isDeepStrictEqual } from 'node:util';
 import { call, option, type Text, textOf, verb } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
@@ -19,10 +19,10 @@ interface Judged {
   readonly lora: { readonly r: number } | null;
 }
 
-const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
+const inThisProcess: Limitation = { why: 'trains in this process: machines are rented only for backend trl' };
 const throughTinker = (what: Text): Limitation => ({ why: () => `trains through Tinker’s API, which ${textOf(what)}` });
 const takeTemperature = () => `${verb('sample')} and ${verb('evaluate')} take ${option('temperature')}`;
-const noDistribution = throughTinker('tells log-probabilities of given tokens alone: entropies need all of them');
+const noDistribution = throughTinker('returns log-probabilities only of given tokens: entropies need those of all tokens');
 const noSupervision: Limitation = {
   why: 'has no supervised steps: method sft is for native and trl',
   accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),
@@ -30,12 +30,12 @@ const noSupervision: Limitation = {
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
 const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
-const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
+const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weight or clip' };
 const noFilter: Limitation = {
   why: () =>
     `learns from samples of the whole distribution; ${verb('sample')} takes ${option('topP')}, ${option('topK')} and ${option('minP')}`,
 };
-const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
+const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: nothing in it depends on entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
 /** The parts of an engine, each with keys of its own in the schema. */
@@ -51,7 +51,7 @@ export interface BackendRow {
   readonly acts: readonly EnginePart[];
   /** Further keys that it acts on. */
   readonly also?: readonly string[];
-  /** Why it refuses keys, where there is more to say than that it does not act on them; also keys that Gradus acts on itself for others. */
+  /** Why it refuses keys, if there is more to say than that it does not act on them; also for keys that Gradus itself acts on for other backends. */
   readonly refuses: Readonly<Record<string, Limitation>>;
 }
 
@@ -120,25 +120,25 @@ export const backendTable = {
       ...['weight_decay', 'adam_beta1', 'adam_beta2', 'adam_epsilon'],
     ],
     refuses: {
-      compute: { why: 'trains on a server that is running already: machines are rented for backend trl' },
+      compute: { why: 'trains on a server that is already running: machines are rented only for backend trl' },
       stages: {
-        ...throughTinker('has no way to begin anew with an optimiser that all its servers follow'),
+        ...throughTinker('cannot restart the optimiser on all servers'),
         accepts: ({ stages }) => stages.slice(1).every(({ keep_optimizer }) => keep_optimizer),
       },
       lora: {
         ...throughTinker(
-          'takes only the rank (lora.r) of adapters: the server decides all else, and trains nothing else',
+          'takes only the rank of adapters (lora.r): the server decides everything else, and trains nothing else',
         ),
         accepts: ({ lora }, defaults) => isDeepStrictEqual({ ...lora, r: defaults.lora?.r }, defaults.lora),
       },
       adapter: throughTinker('begins with adapters that change nothing'),
-      trainable: throughTinker('trains adapters alone'),
-      temperature: throughTinker(() => `tells the log-probabilities of temperature 1; ${takeTemperature()}`),
+      trainable: throughTinker('trains only adapters'),
+      temperature: throughTinker(() => `returns log-probabilities only for temperature 1; ${takeTemperature()}`),
       min_p: throughTinker('has no such filter'),
       top_entropy_quantile: noDistribution,
       entropy_coef: noDistribution,
       use_adaptive_entropy: noDistribution,
-      max_grad_norm: throughTinker('does not clip gradients on all its servers: they are never clipped'),
+      max_grad_norm: throughTinker('cannot clip gradients on all servers, so they are never clipped'),
     },
   },
 } as const satisfies Readonly<Record<string, BackendRow>>;
@@ -147,10 +147,10 @@ export type BackendName = keyof typeof backendTable;
 
 export const backendNames = Object.keys(backendTable) as [BackendName, ...BackendName[]];
 
-/** Systems that people take for backends, and why they are not; configurations are handed over to them. */
+/** Systems that are not backends although people may expect it, and why. Configurations are handed over to them. */
 const otherSystems: Readonly<Record<string, string>> = {
-  unsloth: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
-  verl: 'it needs GPUs, and samples and trains in a loop of its own',
+  unsloth: 'it cannot be imported without a GPU, and replaces TRL’s loss by its own',
+  verl: 'it needs GPUs, and samples and trains in its own loop',
 };
 
 /** Throws `CONFIG_UNSUPPORTED` for a system that trains elsewhere. @param place where the backend was given */
@@ -160,7 +160,7 @@ export function assertNoOtherSystem(backend: unknown, place: string): void {
     'CONFIG_UNSUPPORTED',
     `${place}: backend ${backend} does not train within Gradus: ${otherSystems[backend]}`,
     {
-      hint: `set backend to ${backendNames.join(' or ')}; with that, ${call('handOff', 'CONFIG', { to: backend, out: 'DIR' })} writes what it needs to train the same`,
+      hint: `set backend to ${backendNames.join(' or ')}; with that, ${call('handOff', 'CONFIG', { to: backend, out: 'DIR' })} writes what it needs for the same training`,
       path: 'backend',
     },
   );

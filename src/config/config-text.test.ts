@@ -27,6 +27,6 @@ test('a path of Windows is read as it is, and an escape in double quotes that it
   assert.throws(() => parseConfigText(`seed: 1\nmodel: "${model}"\n`, 'x.yaml'), {
     code: 'CONFIG_SYNTAX',
     message: /^x\.yaml:2: .*\\m/,
-    hint: /^in double quotes a backslash is written twice/,
+    hint: /^in double quotes each backslash must be doubled/,
   });
 });

@@ -80,7 +80,7 @@ function jsonOf(value: unknown): string {
     .join(',')}}`;
 }
 
-/** Our words for errors that the library explains by its own functions. */
+/** Our messages for errors that the library explains with its own functions. */
 const faults: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'it holds several documents' };
 
 /** Parses one value in YAML, as in `--set key=VALUE`. Throws `CONFIG_SYNTAX`. */
@@ -91,11 +91,11 @@ export function parseValue(text: string, name: string): unknown {
 function syntaxError(name: string, fault: string, line?: number): GradusError {
   const place = line === undefined ? name : `${name}:${line}`;
   const said = /call stack/.test(fault) ? 'it is nested too deeply' : fault;
-  // People write paths of Windows like this.
+  // Windows paths are often written like this.
   const isEscape = /escape/i.test(said);
   return new GradusError('CONFIG_SYNTAX', `${place}: ${said}`, {
     hint: isEscape
-      ? 'in double quotes a backslash is written twice; without quotes or in single ones a path stays as it is'
+      ? 'in double quotes each backslash must be doubled; write the path without quotes or in single quotes'
       : 'correct the YAML (indentation, quotes, colons) or JSON',
     path: place,
   });

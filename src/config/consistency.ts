@@ -72,7 +72,7 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'native',
-    fault: 'reward_workers: 0 is for rewards that ship: code of yours that never returns would hang the whole process',
+    fault: 'reward_workers: 0 is for built-in rewards: if your own code never returned, the whole process would hang',
     hint: 'leave native.reward_workers out, or set it to 1 or more',
     holds: ({ native, ...config }) =>
       native.reward_workers === 0 && userFunctions(config).some((name) => !isProgramReference(name)),
@@ -86,14 +86,14 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'adapter',
-    fault: 'training goes on with an adapter, and lora: null trains none',
+    fault: 'training continues an adapter, but lora: null trains none',
     hint: () =>
-      `leave lora: null out, or set model to what ${call('export', 'RUN', { merged: true })} or PEFT made of model and adapter; whole weights of a run are exported likewise`,
+      `leave lora: null out, or set model to what ${call('export', 'RUN', { merged: true })} or PEFT made from model and adapter; the whole weights of a run are exported likewise`,
     holds: ({ lora, adapter }) => lora === null && adapter !== null,
   },
   {
     key: 'trainable',
-    fault: 'what adapters train is lora.target_modules and lora.modules_to_save',
+    fault: 'lora.target_modules and lora.modules_to_save say what adapters train',
     hint: 'set lora: null to train parts of the model itself',
     holds: ({ lora, trainable }) => lora !== null && trainable !== null,
   },
@@ -105,14 +105,14 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'loss_type',
-    fault: 'luspo is for ratios of sequences',
+    fault: 'luspo needs ratios of sequences',
     hint: 'set importance_sampling_level: sequence, or preset: luspo',
     holds: ({ loss_type, importance_sampling_level }) => loss_type === 'luspo' && importance_sampling_level === 'token',
   },
   {
     key: 'importance_sampling_level',
     fault:
-      'sequence is for loss_type grpo (GSPO), luspo or sapo: other losses weigh a sequence by its length, or have ratios of their own',
+      'sequence is for loss_type grpo (GSPO), luspo or sapo: other losses weight a sequence by its length, or have their own ratios',
     hint: 'set loss_type: grpo, or preset: gspo',
     holds: ({ loss_type, importance_sampling_level }) =>
       importance_sampling_level === 'sequence' && !['grpo', 'luspo', 'sapo'].includes(loss_type),
@@ -127,7 +127,7 @@ const contradictions: readonly Contradiction[] = [
   {
     key: 'multi_objective_aggregation',
     fault:
-      'normalize_then_sum divides by standard deviations of its own: scale_rewards and advantage_baseline have no effect',
+      'normalize_then_sum divides by its own standard deviations: scale_rewards and advantage_baseline have no effect',
     hint: 'leave them out',
     holds: ({ multi_objective_aggregation, scale_rewards, advantage_baseline }) =>
       multi_objective_aggregation === 'normalize_then_sum' &&
@@ -135,14 +135,14 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'lr_scheduler_kwargs',
-    fault: 'say where cosine_with_min_lr ends, and no other schedule reads them',
+    fault: 'are only for cosine_with_min_lr: they say where it ends',
     hint: 'leave them out, or set lr_scheduler_type: cosine_with_min_lr',
     holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
       lr_scheduler_type !== 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length > 0,
   },
   {
     key: 'lr_scheduler_kwargs',
-    fault: 'must hold one of min_lr_rate and min_lr with lr_scheduler_type: cosine_with_min_lr',
+    fault: 'must have exactly one of min_lr_rate and min_lr with lr_scheduler_type: cosine_with_min_lr',
     hint: 'set lr_scheduler_kwargs: {min_lr_rate: 0.1}',
     holds: ({ lr_scheduler_type, lr_scheduler_kwargs }) =>
       lr_scheduler_type === 'cosine_with_min_lr' && Object.keys(lr_scheduler_kwargs).length !== 1,
@@ -162,27 +162,27 @@ const contradictions: readonly Contradiction[] = [
   {
     key: 'adaptive_reward_scaling',
     fault:
-      'normalize_then_sum divides each reward by its deviation already: once more, the one with the smallest values would count alone',
+      'normalize_then_sum already divides each reward by its deviation: a second division would let only the reward with the smallest values count',
     hint: 'leave one of them out',
     holds: ({ multi_objective_aggregation, adaptive_reward_scaling }) =>
       multi_objective_aggregation === 'normalize_then_sum' && adaptive_reward_scaling,
   },
   {
     key: 'overlong_buffer',
-    fault: 'adds the reward overlong, which is listed already',
+    fault: 'adds the reward overlong, which is already listed',
     hint: 'leave one of them out',
     holds: ({ overlong_buffer, reward }) =>
       overlong_buffer !== null && reward.some((part) => rewardName(part) === 'overlong'),
   },
   {
     key: 'curriculum',
-    fault: 'measures problems that come again, and those of a task set come once',
+    fault: 'needs problems that come up again, but those of a task set come only once',
     hint: 'give a dataset, or leave curriculum out',
     holds: ({ curriculum, taskset }) => curriculum !== null && taskset !== null,
   },
   {
     key: 'num_generations',
-    fault: `times prompts_per_step is more than ${MOST_COMPLETIONS} completions a step, all of which a step holds at once`,
+    fault: `times prompts_per_step is more than ${MOST_COMPLETIONS} completions a step, all of which are in memory at once`,
     hint: 'make one of them smaller, and max_steps larger',
     holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > MOST_COMPLETIONS,
   },
@@ -205,7 +205,7 @@ interface Requirement {
 const required: readonly Requirement[] = [
   {
     keys: ['model'],
-    what: 'what is taught',
+    what: 'there is nothing to train',
     hint: 'add model: HuggingFaceTB/SmolLM2-135M-Instruct, or the path of a model folder',
     unless: ({ backend }) => 'model' in backendTable[backend].refuses,
   },
@@ -218,9 +218,9 @@ const required: readonly Requirement[] = [
   },
   {
     keys: ['reward', 'reward_fn'],
-    what: 'how answers are scored',
+    what: 'answers need a score',
     hint: () =>
-      `add reward or reward_fn: ${call('listRewards')} shows those that ship, ${call('guide', 'rewards')} how to write one`,
+      `add reward or reward_fn: ${call('listRewards')} lists the built-in ones, ${call('guide', 'rewards')} how to write one`,
     // Task sets and environments may have their own rewards; those that have none are refused when they are opened.
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
@@ -235,7 +235,7 @@ export function* inconsistencies(config: Config, placeOf: (path: readonly string
 
   for (const keys of exclusive) {
     const [first, second] = keys.filter(isGiven);
-    if (first && second) yield conflict(second, `and ${first} exclude one another`, `leave one of ${keys.join(', ')}`);
+    if (first && second) yield conflict(second, `and ${first} exclude each other`, `leave one of ${keys.join(', ')}`);
   }
   for (const [key, others] of Object.entries(needs) as [Key, readonly Key[]][]) {
     if (!isGiven(key) || others.some(isGiven)) continue;

@@ -74,7 +74,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('answer_column', 'label_column', 'answer_key', 'target_column', 'gold_column'),
   ...aliases('stop', 'stop_strings', 'stop_texts', 'stop_sequences', 'stop_words'),
   ...aliases('chat_template_kwargs', 'apply_chat_template_kwargs', 'template_kwargs'),
-  ...aliases('chat_template_kwargs: {enable_thinking: false} tells the chat template', 'enable_thinking'),
+  ...aliases('set chat_template_kwargs: {enable_thinking: false} for the chat template', 'enable_thinking'),
   ...aliases('system_prompt', 'system', 'system_message'),
   ...aliases('reward', 'rewards', 'reward_funcs', 'reward_functions', 'reward_name'),
   ...aliases('reward_fn', 'reward_function', 'custom_reward_function', 'reward_path'),
@@ -94,7 +94,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases('eval.limit', 'eval.samples', 'eval.max_samples', 'eval.num_samples', 'eval.size'),
   ...aliases(
-    'eval.limit is how many problems are asked, eval.k how many completions each of them gets',
+    'eval.limit is the number of problems, eval.k the number of completions for each',
     'eval.n',
     'eval.num',
   ),
@@ -147,7 +147,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'per_device_train_batch_size',
   ),
   ...aliases(
-    'prompts_per_step is the whole batch of an update, which the backend divides by itself; for the micro-batches of backend trl see trl.per_device_train_batch_size',
+    'prompts_per_step is the whole batch of an update, which the backend splits itself; for the micro-batches of backend trl see trl.per_device_train_batch_size',
     'gradient_accumulation_steps',
   ),
   ...aliases(
@@ -158,13 +158,13 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps, unless it is below 1 and so a fraction already',
     ...['warmup_steps', 'num_warmup_steps'],
   ),
-  ...aliases('the file and the class are one text: environment: FILE.py:CLASS', 'rl_env_module', 'rl_env_class'),
+  ...aliases('write the file and the class as one text: environment: FILE.py:CLASS', 'rl_env_module', 'rl_env_class'),
   ...aliases(
     'it is a setting of a task set: taskset: digit-sum, taskset_config: {digits: 4, vocab: 10, target: 18, scale: 4}',
     ...['seq_len', 'vocab', 'target', 'scale'],
   ),
-  ...aliases('weights are in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
-  ...aliases('sampling penalises nothing; the reward repetition_penalty does', 'repetition_penalty'),
+  ...aliases('write weights in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
+  ...aliases('sampling has no penalties; use the reward repetition_penalty', 'repetition_penalty'),
   ...aliases(
     'a prompt may have max_prompt_tokens and a completion max_completion_length',
     ...['max_seq_length', 'max_seq_len', 'max_length'],
@@ -196,19 +196,19 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     () => `a program follows a run by its events, onEvent of train(): ${call('guide', 'migrating')}`,
     ...['callbacks', 'restore_callback_states_from_checkpoint'],
   ),
-  ...aliases('what it holds are keys here, beside this one', 'args', 'training_args', 'grpo_config'),
-  ...aliases('what it says of adapters goes into lora: {r: 16, alpha: 32, target_modules: all-linear}', 'peft_config'),
+  ...aliases('its keys belong at the same level here', 'args', 'training_args', 'grpo_config'),
+  ...aliases('its settings of adapters go into lora: {r: 16, alpha: 32, target_modules: all-linear}', 'peft_config'),
   ...aliases(
-    'what it gives a model has keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit',
+    'its settings are keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit',
     'model_init_kwargs',
   ),
   ...aliases(
     () =>
-      `tools are those of an environment, environment: FILE:CLASS, whose methods may be tools: ${call('guide', 'environments')}`,
+      `tools belong to an environment, environment: FILE:CLASS, whose methods may be tools: ${call('guide', 'environments')}`,
     'tools',
   ),
   ...aliases(
-    'what happens between the turns of the model is an environment, environment: FILE:CLASS; a program may bring a RolloutSource of its own',
+    'an environment decides what happens between the turns of the model: environment: FILE:CLASS; a program may pass its own RolloutSource',
     'rollout_func',
   ),
   ...aliases(
@@ -221,11 +221,11 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['optim', 'optimizer', 'optimizers', 'optim_args', 'optim_target_modules', 'optimizer_cls_and_kwargs'],
   ),
   ...aliases(
-    'problems come in a random order, which seed decides, unless curriculum chooses them: leave it out',
+    'problems come in a random order, given by seed, unless curriculum chooses them: leave it out',
     ...['shuffle_dataset', 'train_sampling_strategy', 'length_column_name', 'group_by_length'],
   ),
   ...aliases(
-    'beta compares with the initial model, which stays as it is: leave it out',
+    'beta compares with the initial model, which does not change: leave it out',
     ...['sync_ref_model', 'ref_model_sync_steps', 'ref_model_mixup_alpha'],
   ),
   ...aliases(
@@ -233,23 +233,23 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['max_staleness', 'weight_sync_steps', 'max_inflight_tasks'],
   ),
   ...aliases(
-    'max_turns limits the turns of the model in an episode, of which the answer after the last tool is one more',
+    'max_turns limits the turns of the model in an episode; the answer after the last tool call is one more turn',
     'max_tool_calling_iterations',
   ),
-  ...aliases('the path and the name are one text: reward_fn: FILE:NAME', 'custom_reward_function.path'),
+  ...aliases('write the path and the name as one text: reward_fn: FILE:NAME', 'custom_reward_function.path'),
   ...aliases('reward_fn: FILE:NAME names the function after its file', 'custom_reward_function.name'),
   ...aliases(
     'GRPO is what is trained, loss_type and preset choose among its variants, and supervised steps are a stage with method: sft: leave it out',
     ...['trainer', 'algorithm', 'rl_algorithm', 'method', 'training_method'],
   ),
-  ...aliases('advantages are those of GRPO; presets and loss_type choose among its kin: leave it out', 'adv_estimator'),
-  ...aliases('beta is 0 where no KL counts, and more where it does: leave it out', 'use_kl_loss', 'use_kl_in_reward'),
+  ...aliases('advantages are those of GRPO; presets and loss_type choose among its variants: leave it out', 'adv_estimator'),
+  ...aliases('beta: 0 turns the KL divergence off, a larger value turns it on: leave it out', 'use_kl_loss', 'use_kl_in_reward'),
   ...aliases(
     'an update learns from all completions of a step, and num_iterations says how many updates are made on them',
     ...['ppo_mini_batch_size', 'mini_batch_size', 'num_mini_batches'],
   ),
   ...aliases(
-    'the backend divides a step by itself: leave it out; for the micro-batches of backend trl see trl.per_device_train_batch_size',
+    'the backend splits a step itself: leave it out; for the micro-batches of backend trl see trl.per_device_train_batch_size',
     ...[
       'ppo_micro_batch_size_per_gpu',
       'log_prob_micro_batch_size_per_gpu',
@@ -257,11 +257,11 @@ export const foreignNames: Readonly<Record<string, Text>> = {
       'auto_find_batch_size',
     ],
   ),
-  ...aliases('lora is what adapters are, and lora: null trains the whole model: leave it out', 'use_peft', 'peft'),
+  ...aliases('lora describes adapters, and lora: null trains the whole model: leave it out', 'use_peft', 'peft'),
   ...aliases('adapters are for linear layers, which lora.target_modules names', 'lora_target_parameters'),
   ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora.use_dora', 'peft_type'),
   ...aliases(
-    'adapters are for causal language models, start as if they were not there, and train no biases: leave it out',
+    'adapters are for causal language models, change nothing at the start, and train no biases: leave it out',
     ...['lora_task_type', 'task_type', 'lora.task_type', 'lora.bias', 'peft_config.bias', 'lora_config.bias'],
     ...['lora.init_lora_weights', 'lora.peft_type'],
   ),
@@ -269,32 +269,32 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'lora.target_modules may be a regular expression that names layers, such as .*layers\\.[0-3]\\..*proj',
     ...['lora.layers_to_transform', 'lora.layers_pattern', 'lora.exclude_modules'],
   ),
-  ...aliases('a model is named with its revision: model: NAME@REVISION', 'model_revision', 'revision'),
+  ...aliases('write the revision after the model: model: NAME@REVISION', 'model_revision', 'revision'),
   ...aliases('code that comes with a model is never run: leave it out', 'trust_remote_code'),
   ...aliases(
-    'evaluations are eval: {every_steps: STEPS}, and eval: null is none',
+    'write eval: {every_steps: STEPS}, or eval: null for no evaluations',
     ...['eval_strategy', 'evaluation_strategy', 'do_eval'],
   ),
   ...aliases(
     'evaluations begin after eval.every_steps steps, or before the first with eval.on_start: leave it out',
     'eval_delay',
   ),
-  ...aliases('checkpoints are save: {every_steps: STEPS}', 'save_strategy'),
+  ...aliases('write save: {every_steps: STEPS} for checkpoints', 'save_strategy'),
   ...aliases(
     () => `checkpoints hold what a run needs to go on; ${call('export')} writes the model alone: leave it out`,
     'save_only_model',
   ),
-  ...aliases('a resumed run goes on where it was in the data: leave it out', 'ignore_data_skip'),
-  ...aliases('the best checkpoint by save.best is kept beside the last: leave it out', ...['load_best_model_at_end']),
-  ...aliases('of save.best the largest value is the best: leave it out', 'greater_is_better'),
-  ...aliases('evaluations make as many completions of a problem as eval.k says', 'num_generations_eval'),
+  ...aliases('a resumed run continues at its position in the data: leave it out', 'ignore_data_skip'),
+  ...aliases('the best checkpoint by save.best is kept besides the last: leave it out', ...['load_best_model_at_end']),
+  ...aliases('the largest value of save.best is the best: leave it out', 'greater_is_better'),
+  ...aliases('eval.k is the number of completions of a problem in evaluations', 'num_generations_eval'),
   ...aliases(
     'all completions are in rollouts/ of the run, and sample_every_steps says how often some are in samples.jsonl: leave it out',
     ...['log_completions', 'num_completions_to_print', 'log_unique_prompts', 'log_val_generations'],
     ...['log_completions_hub_repo', 'log_multimodal'],
   ),
   ...aliases(
-    () => `nothing is uploaded: ${call('export')} writes a folder that can be`,
+    () => `nothing is uploaded: ${call('export')} writes a folder that you can upload`,
     ...['push_to_hub', 'hub_model_id', 'hub_strategy', 'hub_token', 'hub_private_repo', 'hub_revision'],
     ...['hub_always_push'],
     ...['push_to_hub_model_id', 'push_to_hub_token', 'push_to_hub_revision'],
@@ -319,21 +319,21 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['use_bnb_nested_quant', 'bnb_4bit_quant_storage'],
   ),
   ...aliases(
-    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; WANDB_PROJECT and the like name a project: leave it out',
+    'trackers: [tensorboard], [mlflow], [wandb] or [trackio] shows runs; WANDB_PROJECT and the like name a project: leave it out',
     ...['project', 'wandb_project', 'wandb_entity', 'wandb_run_group'],
     ...['trackio_space_id', 'trackio_bucket_id', 'trackio_static_space_id'],
   ),
   ...aliases('the metric num_tokens counts them in every run: leave it out', 'include_num_input_tokens_seen'),
   ...aliases(
-    'the same seed gives the same numbers on the CPU, and on a GPU nothing can promise it: leave it out',
+    'the same seed gives the same numbers on the CPU; on a GPU this cannot be guaranteed: leave it out',
     'full_determinism',
   ),
   ...aliases(
-    'backend native computes on the CPU unless native.device says otherwise, backend trl on a GPU where there is one',
+    'backend native computes on the CPU unless native.device says otherwise, backend trl on a GPU if there is one',
     ...['use_cpu', 'no_cuda'],
   ),
   ...aliases(
-    'the loss learns from sampled tokens as they are: leave it out',
+    'the loss uses sampled tokens unchanged: leave it out',
     ...['label_smoothing_factor', 'neftune_noise_alpha'],
   ),
   ...aliases(
@@ -341,30 +341,30 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'router_aux_loss_coef',
   ),
   ...aliases(
-    'nothing restricts what is sampled; the reward regex_match can ask for a form',
+    'sampling is not restricted; the reward regex_match can require a format',
     'vllm_structured_outputs_regex',
   ),
   ...aliases(
-    'it cannot be set: backend trl leaves it as TRL has it by default, and native has nothing like it: leave it out',
+    'it cannot be set: backend trl uses TRL’s default, and native has nothing like it: leave it out',
     ...['vllm_model_impl', 'vllm_enable_sleep_mode', 'vllm_server_timeout', 'vllm_group_port', 'cache_implementation'],
     ...['use_transformers_paged', 'use_transformers_continuous_batching', 'transformers_continuous_batching_config'],
     ...['pad_to_multiple_of', 'torch_empty_cache_steps', 'ddp_bucket_cap_mb', 'ddp_broadcast_buffers'],
     ...['ddp_static_graph', 'ddp_backend'],
   ),
   ...aliases(
-    'it cannot be set: native computes logits in float32, and backend trl in the type that trl.bf16 gives: leave it out',
+    'it cannot be set: native computes logits in float32, and backend trl in the type that trl.bf16 sets: leave it out',
     'cast_lm_head_to_fp32',
   ),
   ...aliases(
-    'the rate at the end of a schedule is lr_scheduler_kwargs: {min_lr_rate: FRACTION} with lr_scheduler_type: cosine_with_min_lr',
+    'set the rate at the end of a schedule with lr_scheduler_kwargs: {min_lr_rate: FRACTION} and lr_scheduler_type: cosine_with_min_lr',
     ...['min_lr_ratio', 'cosine_min_lr_ratio', 'min_lr', 'min_lr_rate'],
   ),
   ...aliases(
-    'it cannot be set: backend trl has the attention that transformers chooses, PyTorch’s own, and native its own: leave it out',
+    'it cannot be set: backend trl uses PyTorch’s attention, as transformers chooses, and native its own: leave it out',
     'attn_implementation',
   ),
   ...aliases(
-    'it cannot be set: backend trl computes with PyTorch’s own operators, uncompiled, and native with its own: leave it out',
+    'it cannot be set: backend trl uses PyTorch’s own operators, uncompiled, and native its own: leave it out',
     ...[
       'use_liger_kernel',
       'use_liger_loss',
@@ -389,12 +389,12 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     ...['optimizer_offload', 'dataset_num_proc', 'preprocessing_num_workers', 'bf16_full_eval', 'fp16_full_eval'],
   ),
   ...aliases(
-    'for types of numbers backend native has native.rollout_dtype and native.matmul_precision, backend trl has trl.bf16',
+    'for number types, backend native has native.rollout_dtype and native.matmul_precision, and backend trl has trl.bf16',
     ...['dtype', 'torch_dtype', 'fp16'],
   ),
 };
 
-/** Section → the key in it that a number in its place means. */
+/** Section → the key that is meant if a number is given instead of the section. */
 export const mainKeys: Readonly<Record<string, string>> = { lora: 'r', eval: 'every_steps', save: 'every_steps' };
 
 /** Key of ours → its values in other systems → what to write here. */
@@ -418,10 +418,10 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
   },
   trackers: {
     ...aliases('[jsonl]', 'none', 'console', 'file'),
-    all: '[tensorboard, mlflow, wandb, trackio], or those of them that are there',
+    all: '[tensorboard, mlflow, wandb, trackio], or those of them that you have',
     ...aliases(
       () =>
-        `[tensorboard], [mlflow], [wandb] or [trackio], which are all that there are; ${call('watch')} shows runs without any`,
+        `[tensorboard], [mlflow], [wandb] or [trackio], the only trackers; ${call('watch')} shows runs without any`,
       ...['comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
       ...['dagshub', 'flyte', 'kubeflow', 'vemlp_wandb', 'rl_logging_board', 'visdom'],
     ),

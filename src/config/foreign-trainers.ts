@@ -7,7 +7,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('model', 'model_name_or_path_or_id', 'base_model_config', 'hf_model_id'),
   ...aliases('dataset', 'train_data', 'train_dataset_path', 'cached_dataset', 'tokenized_path'),
   ...aliases(
-    'one data set is named, dataset: PATH or ID, with dataset_split and dataset_config; rows of several go into one folder',
+    'name one data set, dataset: PATH or ID, with dataset_split and dataset_config; put rows of several data sets into one folder',
     'datasets',
   ),
   ...aliases('eval_dataset', 'test_datasets', 'val_data', 'cached_val_dataset', 'eval_data'),
@@ -52,7 +52,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['rl', 'rlhf_type', 'stage', 'advantage_estimator', 'pref_loss'],
   ),
   ...aliases(
-    'lora: {r: 16, alpha: 32, target_modules: all-linear} are adapters, lora: null trains the whole model: leave it out',
+    'lora: {r: 16, alpha: 32, target_modules: all-linear} trains adapters, lora: null the whole model: leave it out',
     ...['finetuning_type', 'train_type', 'tuner_type', 'sft_type', 'full_finetune', 'tuner_backend'],
   ),
   ...aliases(
@@ -64,12 +64,12 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['sequence_len', 'cutoff_len', 'max_model_length', 'seq_length'],
   ),
   ...aliases(
-    'the chat template is the model’s own, or the file that chat_template names; prompt_template makes a prompt of columns: leave it out',
+    'the chat template is the model’s own, or the file that chat_template names; prompt_template builds a prompt from columns: leave it out',
     ...['template', 'chat_template_jinja', 'agent_template', 'template_backend', 'use_chat_template'],
     ...['response_prefix', 'default_system_message', 'tool_format', 'template_type'],
   ),
-  ...aliases('system_prompt is a text for all rows', 'default_system'),
-  ...aliases('chat_template_kwargs: {enable_thinking: false} tells the chat template', 'add_non_thinking_prefix'),
+  ...aliases('system_prompt is one text for all rows', 'default_system'),
+  ...aliases('set chat_template_kwargs: {enable_thinking: false} for the chat template', 'add_non_thinking_prefix'),
   ...aliases(
     'rewards are functions here, reward: NAME or reward_fn: FILE:NAME; no reward loads a model, but llm_judge asks one over HTTP',
     ...['reward_model', 'reward_model_path', 'reward_adapters', 'reward_model_type', 'reward_model_plugin'],
@@ -77,20 +77,20 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['center_rewards_coefficient'],
   ),
   ...aliases(
-    'code of rewards and environments is named where it is used: reward_fn: FILE:NAME, environment: FILE:CLASS',
+    'name code of rewards and environments where it is used: reward_fn: FILE:NAME, environment: FILE:CLASS',
     ...['external_plugins', 'plugins', 'custom_register_path', 'multi_turn_scheduler', 'custom_dataset_info'],
     ...['interaction'],
   ),
   ...aliases(
-    'what happens between the turns of the model is an environment: environment: FILE:CLASS',
+    'an environment decides what happens between the turns of the model: environment: FILE:CLASS',
     ...['multi_turn_func', 'vllm_server_pass_dataset', 'completion_length_limit_scope'],
   ),
   ...aliases(
-    'dataset is a path or the id of a data set of the hub, and columns: {NAME: COLUMN} renames what is in it: leave it out',
+    'dataset is a path or the id of a data set on the hub, and columns: {NAME: COLUMN} renames its columns: leave it out',
     ...['dataset_dir', 'media_dir', 'dataset_info', 'dataset_format', 'dataset_type', 'remap_columns'],
   ),
   ...aliases(
-    'beta compares with the initial model, which stays as it is: leave it out',
+    'beta compares with the initial model, which does not change: leave it out',
     ...['ref_model', 'ref_adapters', 'ref_model_type', 'ref_model_revision', 'reference_model', 'ref_model_adapters'],
     ...['ref_adapter_name', 'reference_free'],
   ),
@@ -98,16 +98,16 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     'the reward repetition_penalty has its settings in its config: reward: {name: repetition_penalty, config: {…}}',
     ...['repetition_n_grams', 'repetition_max_penalty'],
   ),
-  ...aliases('the same seed gives the same run: seed, of which all random streams are made', 'dataset_shuffle_seed'),
-  ...aliases('evaluations are eval: {every_steps: STEPS}, and eval: null is none', 'evals_per_epoch'),
-  ...aliases('checkpoints are save: {every_steps: STEPS}', 'saves_per_epoch'),
+  ...aliases('use seed, from which all random streams are made: the same seed gives the same run', 'dataset_shuffle_seed'),
+  ...aliases('write eval: {every_steps: STEPS}, or eval: null for no evaluations', 'evals_per_epoch'),
+  ...aliases('write save: {every_steps: STEPS} for checkpoints', 'saves_per_epoch'),
   ...aliases(
-    'a run ends early by its measurements with stop_when: ["eval/accuracy not improved for 5 evaluations"], where 5 is the patience',
+    'stop_when: ["eval/accuracy not improved for 5 evaluations"] ends a run early, with a patience of 5',
     ...['early_stopping', 'early_stopping_patience', 'early_stopping_threshold', 'early_stop', 'early_stop_interval'],
     ...['early_stop_patience', 'patience', 'min_delta', 'loss_watchdog_threshold', 'loss_watchdog_patience'],
   ),
   ...aliases(
-    () => `a run has tags and a note beside its configuration: ${call('tag', 'RUN')}`,
+    () => `a run has tags and a note besides its configuration: ${call('tag', 'RUN')}`,
     ...['tags', 'tag', 'notes', 'note', 'wandb_tags', 'wandb_notes'],
   ),
   ...aliases('stop_when', 'stop_condition', 'stop_conditions', 'stop_if', 'until'),
@@ -115,17 +115,17 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('max_tokens_total', 'token_budget', 'max_total_tokens', 'max_train_tokens'),
   ...aliases('max_cost', 'budget', 'cost_limit', 'max_cost_usd', 'max_spend'),
   ...aliases(
-    () => `a run is resumed by the command: ${call('train', undefined, { resume: true })}`,
+    () => `resume a run with ${call('train', undefined, { resume: true })}`,
     ...['auto_resume_from_checkpoints', 'resume_only_model', 'load_data_args', 'load_args'],
   ),
   ...aliases(
     () =>
-      `an export is made by the command: ${call('export', 'RUN', { merged: true })}, ${option('format', 'peft')} or ${option('format', 'gguf')}`,
+      `export a model with ${call('export', 'RUN', { merged: true })}, ${option('format', 'peft')} or ${option('format', 'gguf')}`,
     ...['export_dir', 'export_size', 'export_device', 'export_legacy_format', 'merge_lora', 'export_hub_model_id'],
     ...['export_quantization_bit', 'export_quantization_dataset', 'safe_serialization', 'save_safetensors'],
   ),
   ...aliases(
-    'tokens that end a text are those of the model and its chat template, and stop names texts that do: leave it out',
+    'the model and its chat template have the tokens that end a text, and stop names texts that end one: leave it out',
     ...['special_tokens', 'special_tokens.pad_token', 'special_tokens.eos_token', 'special_tokens.bos_token'],
     ...['special_tokens.unk_token', 'eot_tokens', 'added_tokens_overrides', 'add_special_tokens', 'tokens'],
     ...['new_special_tokens', 'resize_vocab', 'resize_token_embeddings_to_32x', 'add_tokens', 'stop_token_ids'],
@@ -155,11 +155,11 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['packing_length', 'use_packed_sequences', 'mask_history', 'train_on_prompt', 'roles_to_train'],
   ),
   ...aliases(
-    'prompts that are too long are met by overlong_prompts',
+    'overlong_prompts says what happens to prompts that are too long',
     ...['truncation_strategy', 'excess_length_strategy', 'min_sample_len'],
   ),
   ...aliases(
-    'rows are read into memory, and nothing is prepared: leave it out',
+    'rows are read into memory without preprocessing: leave it out',
     ...['dataset_prepared_path', 'skip_prepare_dataset', 'overwrite_cache', 'load_from_cache_file', 'streaming'],
     ...['lazy_tokenize', 'to_cached_dataset', 'dataset_processes', 'dataset_keep_in_memory', 'shuffle_buffer_size'],
     ...['shuffle_merged_datasets', 'dataset_exact_deduplication', 'push_dataset_to_hub', 'pretraining_dataset'],
@@ -167,13 +167,13 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases('curriculum chooses problems by their difficulty', 'curriculum_sampling'),
   ...aliases(
-    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; WANDB_PROJECT and the like name a project: leave it out',
+    'trackers: [tensorboard], [mlflow], [wandb] or [trackio] shows runs; WANDB_PROJECT and the like name a project: leave it out',
     ...['wandb_name', 'wandb_watch', 'wandb_log_model', 'wandb_run_id', 'use_wandb', 'use_tensorboard', 'use_mlflow'],
     ...['mlflow_tracking_uri', 'mlflow_experiment_name', 'use_swanlab', 'use_comet', 'trackio_project_name'],
     ...['trackio_run_name', 'plot_loss', 'wandb_log_unique_prompts', 'use_otel_metrics', 'eval_table_size'],
   ),
   ...aliases(
-    'the rate at the end of a schedule is lr_scheduler_kwargs: {min_lr_rate: FRACTION} with lr_scheduler_type: cosine_with_min_lr',
+    'set the rate at the end of a schedule with lr_scheduler_kwargs: {min_lr_rate: FRACTION} and lr_scheduler_type: cosine_with_min_lr',
     ...['eta_min', 'cosine_constant_lr_ratio'],
   ),
   ...aliases(
@@ -184,7 +184,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['cross_entropy_loss_fusion', 'use_kernels', 'use_scattermoe', 'use_sonicmoe', 'gemma4_hybrid_attn_impl'],
   ),
   ...aliases(
-    'the memory of a GPU is shared by the backend: trl.vllm_gpu_memory_utilization is vLLM’s part: leave it out',
+    'the backend shares the memory of a GPU; trl.vllm_gpu_memory_utilization is vLLM’s share: leave it out',
     ...['sleep_level', 'offload_model', 'offload_optimizer', 'move_model_batches', 'activation_offloading'],
     ...['offload_teacher_model'],
   ),
@@ -224,15 +224,15 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ),
 };
 
-/** Groups of settings that begin alike, each with one sentence for all of them. */
+/** Groups of settings with the same beginning, each with one sentence for all of them. */
 const families: readonly (readonly [RegExp, string])[] = [
   [
     /^(freeze|unfreeze|image|video|audio|vit|aligner|mm)_/,
-    'models of texts alone are trained, all of their layers or adapters (lora): leave it out',
+    'only text models are trained, with all of their layers or with adapters (lora): leave it out',
   ],
   [
     /^(fsdp|megatron|recompute|moe|overlap|no_save|kt|ddp|deepspeed|expert|accelerator)_|_parallel_size$|_fusion$/,
-    'what is spread over several GPUs is trl.accelerate_config and trl.num_processes: leave it out',
+    'use trl.accelerate_config and trl.num_processes for several GPUs: leave it out',
   ],
   [
     /^(liger|flash_attn|flex_attn|lora_\w+_kernel|dsv4|llama4|gemma4|nvfp4|fp8)_?/,
@@ -240,11 +240,11 @@ const families: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(wandb|swanlab|comet|mlflow|trackio|otel)_/,
-    'where runs are shown is trackers: [tensorboard], [mlflow], [wandb] or [trackio]; the variables of their libraries say the rest: leave it out',
+    'trackers: [tensorboard], [mlflow], [wandb] or [trackio] shows runs; the variables of their libraries set the rest: leave it out',
   ],
   [
     /^(vllm|sglang|lmdeploy)(_|$)/,
-    'it cannot be set: backend trl leaves it as TRL has it by default, and native has nothing like it: leave it out',
+    'it cannot be set: backend trl uses TRL’s default, and native has nothing like it: leave it out',
   ],
   [
     /^(chord|fipo|rlsd|sdar|kto|orpo|simpo|cpo|dpo|ppo|gkd|opd|ebft|qat|gptq|awq|bnb|galore|badam|apollo|lisa|relora|reft|llamapro|lora_ga|vera|boft|oft|adalora|eaft|diffusion|jagged_restart|cosine|replay|reroll|streaming|discopop|ld|peft|quantization|quant|model_quantization)(_|$)/,
@@ -252,7 +252,7 @@ const families: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What is said of a name that belongs to a group; undefined if it belongs to none. */
+/** The hint for a name in a group; undefined if it belongs to none. */
 export function familyName(name: string): string | undefined {
   return families.find(([names]) => names.test(name))?.[1];
 }

@@ -20,7 +20,7 @@ export interface IssueContext {
 /** What is wrong with a key. */
 export interface Fault {
   readonly error: GradusError;
-  /** Of the first unknown key: the error that tells of all of them. */
+  /** For the first unknown key: the error that reports all of them. */
   readonly together?: GradusError;
   readonly path: KeyPath;
   /** The key that an unknown one stands for. */
@@ -113,7 +113,7 @@ function isQuoted(issue: Issue, got: unknown): got is string {
   return /\bnumber\b/.test(wanted) && got.trim() !== '' && Number.isFinite(Number(got));
 }
 
-/** What a table says about a name; undefined if it has no such row. */
+/** The entry of a table for a name; undefined if there is none. */
 function said(table: Readonly<Record<string, Text>>, name: string): string | undefined {
   const text = named(table, name);
   return text === undefined ? undefined : textOf(text);
@@ -186,7 +186,7 @@ function siblingsOf(path: KeyPath): string[] {
   return Object.keys(propertiesOf(schemaAt(path.slice(0, -1))));
 }
 
-/** So many names are worth reading; of more, the nearest are named. */
+/** The most names that a hint lists; if there are more, it lists the nearest. */
 const FEW_NAMES = 12;
 
 /** The keys that exist where an unknown one was given, or where its section was given if that is unknown too. */
@@ -263,21 +263,21 @@ function meaning(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1);
   const list = path.map((part) => /^(\w+)\[\d+\]/.exec(String(part))?.[1]).find((name) => name !== undefined);
-  if (list !== undefined) return `lists are written whole: ${list}=[{name: VALUE, …}, …]`;
+  if (list !== undefined) return `write the whole list: ${list}=[{name: VALUE, …}, …]`;
   const ours = foreignName(path);
   if (parent[0] === 'stages' && parent.length === 2) {
     const length = named(lengthOfStage, ours ?? key);
     if (length !== undefined) return length;
-    if (key in propertiesOf(jsonSchema())) return `${key} is the same in all stages: move it out of them`;
+    if (key in propertiesOf(jsonSchema())) return `${key} is the same in all stages: move it out of the stages`;
   }
   if (ours !== undefined && isBesideSection(path) && !ours.startsWith('trl.')) {
-    return ours.includes(' ') ? ours : `${ours} stands at the top, not in trl`;
+    return ours.includes(' ') ? ours : `${ours} belongs at the top level, not in trl`;
   }
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}${engineOf(ours)}`;
   if (isInForeignSection(path)) return undefined;
   const meant = nearKey(path);
   if (meant === undefined && parent.findLast((part) => typeof part === 'string') === 'reward') {
-    return `settings of a reward stand in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
+    return `settings of a reward belong in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
   }
   return meant && `did you mean ${meant}?`;
 }
@@ -334,7 +334,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> 
   return Object.assign({}, schema.properties, ...(schema.anyOf ?? []).map(propertiesOf));
 }
 
-/** What the texts that a schema accepts look like. */
+/** The form of the texts that a schema accepts. */
 function patternOf(schema: JsonSchema): string | undefined {
   return schema.pattern ?? schema.anyOf?.map(patternOf).find((pattern) => pattern !== undefined);
 }

@@ -1,4 +1,4 @@
-// Upper limits for what is in memory at once: more than anybody needs, but not more than fits.
+// Upper limits for data that is in memory at once: more than anybody needs, but no more than fits.
 
 /** Completions of a step, or of one call of `sample`. */
 export const MOST_COMPLETIONS = 100_000;

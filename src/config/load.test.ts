@@ -109,7 +109,7 @@ describe('an unknown key is an error that names our key', () => {
     'reward: [{name: a, weigth: 3}]': /did you mean reward\.0\.weight\?/,
     'every_steps: 3': /did you mean eval\.every_steps\?/,
     'reward: {name: contains, ignore_case: true}':
-      /^settings of a reward stand in its config: .*config: \{ignore_case: /,
+      /^settings of a reward belong in its config: .*config: \{ignore_case: /,
     'completely_different: 1': /^of the keys here, nearest are .*; .* has all$/,
     'elsewhere: {deep: {down: 1}}': /^of the keys here, nearest are .*; .* has all$/,
     'group_size: 8': /called num_generations/,
@@ -123,7 +123,7 @@ describe('an unknown key is an error that names our key', () => {
     'lora: {rank: 8}': /called lora\.r/,
     'per_device_train_batch_size: 8': /^it counts completions, while prompts_per_step counts prompts/,
     'warmup_steps: 10': /^it counts steps, while warmup_ratio is a fraction/,
-    'reward_weights: [1, 2]': /^weights are in reward: \[\{name: /,
+    'reward_weights: [1, 2]': /^write weights in reward: \[\{name: /,
     'gradient_accumulation_steps: 4': /^prompts_per_step is the whole batch/,
     'steps_per_generation: 4': /^every step samples .*num_iterations/,
     'generation_batch_size: 64': /^every step samples .*num_iterations/,
@@ -133,10 +133,10 @@ describe('an unknown key is an error that names our key', () => {
     'stop_strings: [x]': /called stop/,
     'use_vllm: true': /^here it is called trl\.use_vllm, with backend: trl$/,
     'eval: {steps: 10, n: 50}':
-      /^eval\.steps: here it is called eval\.every_steps; eval\.n: eval\.limit is how many problems.*eval\.k/,
+      /^eval\.steps: here it is called eval\.every_steps; eval\.n: eval\.limit is the number of problems.*eval\.k/,
     'eval: {max_samples: 10}': /called eval\.limit/,
     'save: {steps: 10}': /called save\.every_steps/,
-    'reward: {name: numeric_match, accuracy: 0.1}': /^settings of a reward stand in its config/,
+    'reward: {name: numeric_match, accuracy: 0.1}': /^settings of a reward belong in its config/,
     'generation_kwargs: {stop: [x]}': /^settings of sampling are keys: .*, stop/,
     'data: {truncation: left, filter_overlong_prompts: true}':
       /^data\.truncation, data\.filter_overlong_prompts: overlong_prompts says .*truncate_left$/,
@@ -145,14 +145,14 @@ describe('an unknown key is an error that names our key', () => {
     'resume_from_checkpoint: true': /resume: true/,
     'logging_steps: 10': /every step/,
     'optim: adamw_torch': /AdamW/,
-    'shuffle_dataset: true': /random order, which seed decides/,
+    'shuffle_dataset: true': /random order, given by seed/,
     'sync_ref_model: true': /initial model/,
     'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
     'dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
     'torch_dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
-    'attn_implementation: sdpa': /^it cannot be set: backend trl has .*PyTorch’s/,
-    'use_liger_kernel: true': /^it cannot be set: backend trl computes/,
-    'torch_compile: true': /^it cannot be set: backend trl computes/,
+    'attn_implementation: sdpa': /^it cannot be set: backend trl uses PyTorch’s attention/,
+    'use_liger_kernel: true': /^it cannot be set: backend trl uses PyTorch’s own operators/,
+    'torch_compile: true': /^it cannot be set: backend trl uses PyTorch’s own operators/,
     'trainer: grpo': /^GRPO is what is trained, loss_type and preset choose/,
     'rl_algorithm: grpo': /^GRPO is what is trained/,
     'algorithm: grpo': /^GRPO is what is trained/,
@@ -225,7 +225,7 @@ test('what a trainer takes as a whole is explained part by part, and a bare name
   assert.match(parts.hint!, /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW: /);
   assert.match(parts.hint!, /environment_factory: here it is called environment$/);
   const whole = 'model_init_kwargs: {attn_implementation: flash_attention_2, dtype: bfloat16}';
-  assert.match(refusal(withLine(whole)).hint!, /^what it gives a model has keys here: /);
+  assert.match(refusal(withLine(whole)).hint!, /^its settings are keys here: /);
 });
 
 test('trackers of other systems lead to existing ones, in a list or alone', () => {
@@ -514,17 +514,17 @@ describe('keys that contradict one another, or lack another', () => {
     'environment: envs/hotel.ts:HotelEnv\nprompt_template: "{question}?"': /prompt_template and environment exclude/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
     'lr_scheduler_type: cosine_with_min_lr': /one of min_lr_rate and min_lr/,
-    'lr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr_rate: 0.1}': /no other schedule reads them/,
+    'lr_scheduler_type: cosine\nlr_scheduler_kwargs: {min_lr_rate: 0.1}': /are only for cosine_with_min_lr/,
     'lr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr_rate: 0.1, min_lr: 0}': /one of min_lr_rate/,
     'lr_scheduler_type: cosine_with_min_lr\nlr_scheduler_kwargs: {min_lr: 1}': /min_lr above learning_rate/,
     'loss_type: cispo': /cispo needs epsilon_high/,
-    'loss_type: luspo': /luspo is for ratios of sequences/,
+    'loss_type: luspo': /luspo needs ratios of sequences/,
     'loss_type: vespo': /vespo corrects for the sampler/,
     'importance_sampling_level: sequence': /sequence is for loss_type grpo/,
     'sapo_temperature_pos: 2': /no effect with loss_type dapo/,
     'entropy_target: 0.5': /no effect without use_adaptive_entropy/,
-    'reward_fn: mine.ts:score\nnative: {reward_workers: 0}': /reward_workers: 0 is for rewards that ship/,
-    'reward: [numeric_match, mine.py]\nnative: {reward_workers: 0}': /reward_workers: 0 is for rewards that ship/,
+    'reward_fn: mine.ts:score\nnative: {reward_workers: 0}': /reward_workers: 0 is for built-in rewards/,
+    'reward: [numeric_match, mine.py]\nnative: {reward_workers: 0}': /reward_workers: 0 is for built-in rewards/,
   };
   for (const [line, message] of Object.entries(cases)) {
     test(line, () => {
@@ -549,7 +549,7 @@ describe('keys that contradict one another, or lack another', () => {
     ]);
     const bounds = refusal(withLine('entropy_coef_min: 0.5'), ['use_adaptive_entropy=true', 'entropy_coef_max=0.1']);
     assert.match(bounds.message, /is above entropy_coef_max/);
-    assert.match(twice.message, /divides each reward by its deviation already/);
+    assert.match(twice.message, /already divides each reward by its deviation/);
   });
   test('a configuration without model, data or rewards', () => {
     assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');
@@ -649,7 +649,7 @@ describe('a value that is not plain, from a YAML tag or a program, is refused', 
 });
 
 test('values that contain themselves or are nested too deep are refused', () => {
-  assert.match(refusal(withLine('taskset_config: &a {digits: *a}')).message, /holds itself/);
+  assert.match(refusal(withLine('taskset_config: &a {digits: *a}')).message, /contains itself/);
   const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
   assert.match(refusal(withLine(`few_shot: ${deep}`)).message, /nested too deeply/);
   assert.equal(refusal(withLine('seed: 1'), [`a${'.b'.repeat(20_000)}=1`]).code, 'USAGE');

@@ -149,8 +149,8 @@ function assertPlain(value: unknown, name: string): void {
     });
   } catch (cause) {
     if (cause instanceof GradusError) throw cause;
-    throw new GradusError('CONFIG_SYNTAX', `${name}: a value holds itself, or is nested too deeply`, {
-      hint: 'write values out in place of anchors and aliases',
+    throw new GradusError('CONFIG_SYNTAX', `${name}: a value contains itself, or is nested too deeply`, {
+      hint: 'write the values out instead of using anchors and aliases',
       path: name,
       cause,
     });
@@ -240,11 +240,11 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
   return Object.fromEntries(Object.entries(environment).map(([name, path]) => [name, file(path)]));
 }
 
-/** People may well give a training script of another library in place of a configuration. */
+/** People may pass a training script of another library instead of a configuration. */
 function assertNoProgram(file: string): void {
   if (!/\.(py|ipynb|[cm]?[jt]s|sh)$/.test(file)) return;
   throw new GradusError('CONFIG_SYNTAX', `${file} is a program, not a configuration`, {
-    hint: `a configuration is YAML or JSON, whose keys are what a program gives its trainer: ${call('guide', 'migrating')}`,
+    hint: `a configuration is YAML or JSON, with keys instead of a trainer’s arguments: ${call('guide', 'migrating')}`,
     path: file,
   });
 }
@@ -253,7 +253,7 @@ function readText(file: string): string {
   const bytes = readBytes(file);
   if (bytes.length > MOST_BYTES) {
     throw new GradusError('CONFIG_SYNTAX', `${file} has ${bytes.length} bytes: this is not a configuration`, {
-      hint: `a configuration has at most ${MOST_BYTES}; data go into a data set`,
+      hint: `a configuration has at most ${MOST_BYTES} bytes; put data into a data set`,
       path: file,
     });
   }

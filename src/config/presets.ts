@@ -36,12 +36,12 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   r1: {
     source: 'DeepSeek-R1, DeepSeek-AI 2025, arXiv:2501.12948',
-    when: 'long runs of a model that must not drift far: a weak KL divergence, next to no clipping',
+    when: 'long runs of a model that must not drift far: a weak KL divergence, almost no clipping',
     values: { loss_type: 'grpo', beta: 0.001, epsilon: 10, scale_rewards: 'group' },
   },
   dapo: {
     source: 'DAPO, Yu et al. 2025, arXiv:2503.14476',
-    when: 'long answers whose entropy collapses: clip-higher, means over tokens, fresh prompts in place of those that teach nothing, no learning from answers that were cut off, punishment shortly before that. Right answers need less than four fifths of max_completion_length',
+    when: 'long answers whose entropy collapses: clip-higher, means over tokens, fresh prompts instead of those that teach nothing, no learning from answers that were cut off, a penalty shortly before the limit. Right answers must need less than four fifths of max_completion_length',
     values: dapo,
   },
   dr_grpo: {
@@ -51,7 +51,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   gspo: {
     source: 'GSPO, Zheng et al. 2025, arXiv:2507.18071',
-    when: 'several updates with each step’s rollouts (num_iterations above 1): ratios of whole sequences; with one update it is grpo',
+    when: 'several updates on each step’s rollouts (num_iterations above 1): ratios of whole sequences; with one update it equals grpo',
     values: {
       loss_type: 'grpo',
       importance_sampling_level: 'sequence',
@@ -62,22 +62,22 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   cispo: {
     source: 'CISPO, MiniMax 2025, arXiv:2506.13585, as in ScaleRL, Khatri et al. 2025, arXiv:2510.13786',
-    when: 'several updates with each step’s rollouts, where clipping would silence the rare tokens that matter',
+    when: 'several updates on each step’s rollouts, if clipping would silence the rare tokens that matter',
     values: { loss_type: 'cispo', epsilon_high: 5, scale_rewards: 'batch', beta: 0 },
   },
   sapo: {
     source: 'SAPO, Gao et al. 2025, arXiv:2511.20347',
-    when: 'as gspo, with a gate that closes softly in place of a clip',
+    when: 'as gspo, with a gate that closes softly instead of a clip',
     values: { loss_type: 'sapo', sapo_temperature_pos: 1, sapo_temperature_neg: 1.05, scale_rewards: 'group' },
   },
   vespo: {
     source: 'VESPO, Shen et al. 2026, arXiv:2602.10693',
-    when: 'rollouts that are far from the policy because it has moved on; not for int4 rollouts, of whose long sequences nothing is left',
+    when: 'rollouts that are far from the policy because it has moved on; not for int4 rollouts, whose long sequences get almost no weight',
     values: { loss_type: 'vespo', importance_sampling_mode: 'token_truncate', beta: 0 },
   },
   luspo: {
     source: 'LUSPO, Liu et al. 2026, arXiv:2602.05261',
-    when: 'gspo whose answers become shorter and shorter',
+    when: 'gspo if answers become shorter and shorter',
     values: {
       loss_type: 'luspo',
       importance_sampling_level: 'sequence',
@@ -88,22 +88,22 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   lite_ppo: {
     source: 'Lite PPO, Liu et al. 2025, arXiv:2508.08221',
-    when: 'base models and rewards of few values: advantages divided by the deviation of the whole batch',
+    when: 'base models, and rewards with few different values: advantages are divided by the deviation of the whole batch',
     values: { loss_type: 'dapo', scale_rewards: 'batch', beta: 0 },
   },
   rloo: {
     source: 'RLOO, Ahmadian et al. 2024, arXiv:2402.14740',
-    when: 'small groups: each answer is compared with the others alone',
+    when: 'small groups: each answer is compared only with the others',
     values: { advantage_baseline: 'leave_one_out', scale_rewards: 'none' },
   },
   max_rl: {
     source: 'MaxRL, Tajwar et al. 2026, arXiv:2602.02710',
-    when: 'rewards of 0 and 1 and questions that are rarely answered: those count the more',
+    when: 'rewards of 0 and 1, and questions that are rarely solved: these count more',
     values: { scale_rewards: 'mean' },
   },
   gdpo: {
     source: 'GDPO, Liu et al. 2026, arXiv:2601.05242',
-    when: 'several rewards of different ranges, of which one drowns the others; only weights count then: a penalty needs a small one',
+    when: 'several rewards with different ranges, one of which drowns the others; then only weights count, so a penalty needs a small one',
     values: { multi_objective_aggregation: 'normalize_then_sum' },
   },
   high_entropy: {
@@ -118,7 +118,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   memory: {
     source: 'purpose: the least memory',
-    when: 'little memory: one prompt a step, small adapters, short answers; 4 completions teach little, so allow several times the steps. native.memory_budget holds backend native to less still; on a GPU, trl.load_in_4bit keeps the frozen weights of backend trl in 4 bits',
+    when: 'little memory: one prompt a step, small adapters, short answers; 4 completions teach little, so allow several times the steps. native.memory_budget limits backend native further; on a GPU, trl.load_in_4bit keeps the frozen weights of backend trl in 4 bits',
     values: {
       prompts_per_step: 1,
       num_generations: 4,
@@ -129,8 +129,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     parts: { trl: { trl: { per_device_train_batch_size: 1 } } },
   },
   throughput: {
-    source: 'purpose: the most tokens learnt from in a minute',
-    when: 'steps take too long: rollouts from faster copies of the weights, each used twice (halve the learning rate), and with backend native updates from rounded numbers',
+    source: 'purpose: the most trained tokens per minute',
+    when: 'steps take too long: rollouts from faster copies of the weights, each used twice (halve the learning rate), and with backend native updates with rounded numbers',
     values: { num_iterations: 2 },
     parts: {
       native: { native: { rollout_dtype: 'int8', matmul_precision: 'medium' } },

@@ -1,4 +1,4 @@
-// All that is wrong with a configuration, in one error with a list.
+// Everything that is wrong with a configuration, in one error with a list.
 import { given } from '../common/given.ts';
 import { GradusError, type Problem } from '../errors.ts';
 import { inconsistencies } from './consistency.ts';
@@ -9,7 +9,7 @@ import { parseStopCondition } from './stop-conditions.ts';
 import { unsupported } from './support.ts';
 import { type KeyPath, valueAt, withoutValueAt, withValueAt } from './values.ts';
 
-/** What is wrong with keys that are valid by themselves. */
+/** Errors in combinations of keys that are valid by themselves. */
 export function* faultsAcrossKeys(
   config: Config,
   placeOf: (path: readonly PropertyKey[]) => string,
@@ -22,7 +22,7 @@ export function* faultsAcrossKeys(
   }
   whole.push(...faultsOfStages(config, placeOf), ...(anyBackend ? [] : unsupported(config, placeOf)));
   yield* whole;
-  // A stage inherits what is wrong with the whole.
+  // A stage inherits the errors of the whole configuration.
   for (const stage of whole.length === 0 && config.stages.length > 0 ? stagesOf(config) : []) {
     const placeInStage = (path: readonly PropertyKey[]) => placeOf(['stages', stage.index, ...path]);
     yield* inconsistencies(stage.config, placeInStage);

@@ -5,7 +5,7 @@ import { COMMAND, namesNoFile, playsByItself } from './references.ts';
 import type { Config } from './schema.ts';
 import { valueAt } from './values.ts';
 
-/** Moves what is written of programs to where the settings of environments are. */
+/** Moves the settings of programs to where the settings of environments are. */
 export function withPrograms({ value, lineOf }: ConfigText): ConfigText {
   const stages = valueAt(value, ['stages']);
   const moved = withProgram(value);
@@ -35,13 +35,13 @@ export function hasCommandText(config: Pick<Config, 'environment' | 'environment
   return settingsOfPrograms(config).some(({ command }) => typeof command === 'string');
 }
 
-/** A setting that is laid over a configuration. */
+/** A setting that overrides a configuration. */
 interface Setting {
   readonly path: readonly string[];
   readonly value: unknown;
 }
 
-/** A setting that names a program, as settings of what `withPrograms` makes of it. */
+/** A setting that names a program, as the settings that `withPrograms` turns it into. */
 export function programSettings(setting: Setting): Setting[] {
   const { path, value } = setting;
   if (path.at(-1) !== 'environment') return [setting];

@@ -28,12 +28,12 @@ export function verifiersName(reference: string): string | undefined {
   return reference.startsWith('verifiers:') ? reference.slice('verifiers:'.length) : undefined;
 }
 
-/** Whether an environment is no code of the user's that we load, but plays by itself in a folder of its settings. */
+/** Whether an environment is not user code that we load, but plays by itself in a folder from its settings. */
 export function playsByItself(reference: string): boolean {
   return reference === COMMAND || verifiersName(reference) !== undefined;
 }
 
-/** Whether a reference names code that is in no file of the user's, as far as we know. */
+/** Whether a reference names code that, as far as we know, is in no file of the user. */
 export function namesNoFile(reference: string): boolean {
   return isProgramReference(reference) || playsByItself(reference);
 }

@@ -54,7 +54,7 @@ const condition = z.union([
 const extraction = z.strictObject({
   from: z.string().describe('the column with the text'),
   pattern: regularExpression.describe(
-    'a regular expression: the last match counts, of it the first group, or the whole if it has none',
+    'a regular expression: the last match counts; its first group if it has groups, else the whole match',
   ),
 });
 
@@ -101,7 +101,7 @@ const keys = {
       .string()
       .default('auto')
       .describe(
-        'auto (the one of the model), auto:NAME (the one of this name, of several), none (plain text), or the path of a Jinja file',
+        'auto (the model’s own), auto:NAME (one of several, by its name), none (plain text), or the path of a Jinja file',
       ),
     chat_template_kwargs: templateVariables
       .default({})
@@ -149,7 +149,7 @@ const keys = {
     drop_last_turn: z
       .boolean()
       .default(false)
-      .describe('leave the turn of the assistant with which a conversation ends out of the prompt: it is the answer'),
+      .describe('leave the assistant’s last turn out of the prompt: it is the answer'),
     answer_column: z.string().default('answer').describe('the column with the right answer'),
     prompt_template: z
       .string()
@@ -160,7 +160,7 @@ const keys = {
       .enum(['error', 'drop', 'truncate_left'])
       .default('error')
       .describe('what happens to prompts longer than max_prompt_tokens'),
-    max_prompt_tokens: count.nullable().default(null).describe('null: the context less max_completion_length'),
+    max_prompt_tokens: count.nullable().default(null).describe('null: the context minus max_completion_length'),
   }),
   ...actedOnBy('the rewards', {
     reward: rewardEntries
@@ -178,7 +178,7 @@ const keys = {
       .string()
       .nullable()
       .default(null)
-      .describe('FILE:NAME of a reward function of your own, of weight 1; for weights name it in reward'),
+      .describe('FILE:NAME of your own reward function, with weight 1; for another weight list it in reward'),
     reward_timeout: duration
       .default('30s')
       .describe('time limit for one call of a reward function, which scores a group'),
@@ -189,7 +189,7 @@ const keys = {
       .nullable()
       .default(null)
       .describe(
-        'FILE:NAME of an environment of your own, {command: [...]} of an agent in any language, verifiers:NAME, or several by name',
+        'FILE:NAME of your own environment, {command: [...]} of an agent in any language, verifiers:NAME, or several by name',
       ),
     environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
     environment_column: z
@@ -214,7 +214,7 @@ const keys = {
       .meta(describedAs(() => `a set of settings from a paper or for a purpose: see ${call('listPresets')}`)),
   }),
   ...actedOnBy('loss', {
-    loss_type: z.enum(lossTypes).default(loss.loss_type).describe('how losses of tokens are clipped and averaged'),
+    loss_type: z.enum(lossTypes).default(loss.loss_type).describe('how the losses of tokens are clipped and averaged'),
     importance_sampling_level: z
       .enum(ratioLevels)
       .default(loss.importance_sampling_level)
@@ -247,7 +247,7 @@ const keys = {
     stop: z
       .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
       .default([])
-      .describe('texts that end a turn of the model, which is read up to them: base models seldom end one by a token'),
+      .describe('texts that end a turn of the model, which is read up to them: base models seldom end a turn with a token'),
   }),
   ...actedOnBy('loss', {
     beta: z

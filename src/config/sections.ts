@@ -19,7 +19,7 @@ const adaptiveWeight = z
         above: z.number().default(0.8).describe('a mean above this makes it shrink'),
         shrink: positive.max(1).default(0.9).describe('the factor by which it shrinks'),
         window: count.default(10).describe('steps from one change to the next'),
-        min: positive.max(LARGEST_WEIGHT).exactOptional().describe('its least value; by default a tenth of from'),
+        min: positive.max(LARGEST_WEIGHT).exactOptional().describe('its smallest value; by default a tenth of from'),
         max: positive.max(LARGEST_WEIGHT).exactOptional().describe('its largest value; by default ten times from'),
       })
       .refine(({ below, above }) => below <= above, 'expected below to be at most above'),
@@ -159,13 +159,13 @@ export const sweep = z.strictObject({
     .describe(
       'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best go on at each rung (successive halving)',
     ),
-  trials: count.nullable().default(null).describe('combinations to draw, with random and halving; null: all of them'),
+  trials: count.nullable().default(null).describe('with random and halving: how many combinations to draw; null: all of them'),
   seeds: count.default(1).describe('runs of each combination, with seed, seed + 1, …'),
   metric: z
     .string()
     .default('eval/sampled_accuracy')
     .describe('what decides, the larger the better: a metric of evaluations, or the mean of one of the last 10 steps'),
-  eta: z.int().min(2).default(3).describe('with halving: one of so many trials goes on, for so many times the steps'),
+  eta: z.int().min(2).default(3).describe('with halving: one of this many trials continues, for this many times the steps'),
   min_steps: count
     .nullable()
     .default(null)
@@ -200,7 +200,7 @@ export const native = z.strictObject({
     .enum(rolloutDtypes)
     .default('auto')
     .describe(
-      'type of the weights that completions are sampled with; auto: int8 where our custom operators compute, else float32. With int8, matrices that a GGUF file has in 4 bits keep these. Where our operators do not compute, weights that are all trained are sampled as float32 whatever this says',
+      'type of the weights that sample completions; auto: int8 if our custom operators compute, else float32. With int8, matrices that a GGUF file has in 4 bits keep these. Without our operators, a model that is trained as a whole always samples in float32',
     ),
   matmul_precision: z
     .enum(matmulPrecisions)
@@ -219,7 +219,7 @@ export const native = z.strictObject({
     .nonnegative()
     .default(1)
     .describe(
-      'processes for your reward functions and for rewards with your patterns, which might hang; 0, without any such function: the main process',
+      'processes for your reward functions and for rewards with your patterns, which might hang; 0: the main process, only without such rewards',
     ),
 });
 
@@ -278,7 +278,7 @@ export const tinker = z.strictObject({
 
 export const modal = z.strictObject({
   gpu: z.string().default('A10G').describe('its name at Modal; H100:2 is two of them'),
-  timeout: duration.default('1h').describe('the machine is released after this time in any case; at most 24h'),
+  timeout: duration.default('1h').describe('the machine is always released after this time; at most 24h'),
   volume: z.string().default('gradus').describe('the Modal volume that keeps runs and downloaded weights'),
   secrets: z.array(z.string()).default([]).describe('names of Modal secrets, for example one with HF_TOKEN'),
 });

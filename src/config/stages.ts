@@ -143,13 +143,13 @@ export function* faultsOfStages(
     };
     const { method, name, steps, num_train_epochs } = stage;
     if (steps === null && num_train_epochs === null) {
-      yield new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: its length`, {
-        hint: `add stages.${i}.steps: NUMBER, or num_train_epochs where its data have rows`,
+      yield new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: a stage needs a length`, {
+        hint: `add stages.${i}.steps: NUMBER, or num_train_epochs if its data have rows`,
         path: `stages.${i}.steps`,
       });
     }
     if (steps !== null && num_train_epochs !== null) {
-      yield conflict('num_train_epochs', 'and steps exclude one another', 'leave one of them out');
+      yield conflict('num_train_epochs', 'and steps exclude each other', 'leave one of them out');
     }
     if (i === 0 && stage.keep_optimizer)
       yield conflict('keep_optimizer', 'has no effect: there is no stage before', 'remove it');
@@ -160,7 +160,7 @@ export function* faultsOfStages(
     }
     if (method !== 'sft') continue;
     if (environment !== null)
-      yield conflict('method', 'sft needs right answers, which episodes have not', 'use method grpo');
+      yield conflict('method', 'sft needs right answers, which episodes do not have', 'use method grpo');
     const unread = stageKeys.find((key) => key in stage && !supervisedKeys.includes(key));
     if (unread) yield conflict(unread, 'has no effect with method sft', 'remove it');
   }

@@ -2,7 +2,7 @@
 import type { Comparison } from '../common/comparisons.ts';
 import { GradusError, shortened } from '../errors.ts';
 
-/** What is measured at a time: a metric of every step, or of every evaluation. */
+/** When a metric is measured: at every step, or at every evaluation. */
 export type Occasion = 'steps' | 'evaluations';
 
 interface Measured {
@@ -51,7 +51,7 @@ const units: Readonly<Record<string, Occasion>> = {
 
 const EXAMPLES = 'for example "mean_reward >= 0.9 over 10" or "eval/accuracy not improved for 5 evaluations"';
 
-/** More measurements than this are no window: a slip of the keyboard. */
+/** A window of more measurements than this must be a typing error. */
 const LONGEST = 1e6;
 
 const LONGEST_CONDITION = 200; // characters

@@ -8,7 +8,7 @@ import { actingParts, type Config, configDefaults } from './schema.ts';
 
 type Key = keyof Config;
 
-/** Whether a backend acts on a key, or Gradus for it. */
+/** Whether a backend acts on a key, or Gradus does for it. */
 function actsOn(backend: BackendName, key: string): boolean {
   const { acts, also = [] }: BackendRow = backendTable[backend];
   const part = actingParts.get(key);

@@ -268,7 +268,7 @@ test('a model that llama.cpp would compute differently is not written as GGUF', 
   const refused = { code: 'EXPORT_IMPOSSIBLE', message: /attention_bias/, hint: /merged/ };
   await assert.rejects(exportRun(at('of-qwen'), { out: at('no-gguf'), format: 'gguf' }), refused);
   assert.deepEqual(readdirSync(at('no-gguf')), []);
-  const letters = { code: 'EXPORT_IMPOSSIBLE', message: /cuts texts into tokens/ };
+  const letters = { code: 'EXPORT_IMPOSSIBLE', message: /splits texts into tokens/ };
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), format: 'gguf' }), letters);
   const dtype = { code: 'EXPORT_IMPOSSIBLE', message: /not q8_0/, hint: /format: 'gguf'/ };
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), dtype: 'q8_0' }), dtype);

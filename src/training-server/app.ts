@@ -1,4 +1,4 @@
-// Tinker's API over HTTP (https://tinker-docs.thinkingmachines.ai), as its library of version 0.38 speaks it, and as those before it do, in JSON alone.
+// Tinker's API over HTTP (https://tinker-docs.thinkingmachines.ai), as version 0.38 of its library speaks it, and earlier versions, which use only JSON.
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { GradusError, messageOf } from '../errors.ts';
@@ -17,7 +17,7 @@ import type { TrainingServer } from './training-server.ts';
 import * as training from './training-work.ts';
 
 export interface TrainingAppOptions {
-  /** The address that is listened on: without a key, requests for another host are refused. */
+  /** The address that the server listens on: without a key, requests for another host are refused. */
   readonly host: string;
   /** The key that clients must send. @default no key is required */
   readonly apiKey?: string | undefined;
@@ -25,7 +25,7 @@ export interface TrainingAppOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The most bytes of a request: the library divides what is longer than 5 MB into several. */
+/** The most bytes of a request. The library splits data of more than 5 MB into several requests. */
 const MOST_BYTES = 64 * 2 ** 20;
 /** How long a request for a result is held, in milliseconds: the library gives up after 45 seconds. */
 const HOLD = 20_000;
@@ -56,14 +56,14 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
     });
   } else app.use(ownHost(host));
   const tooLarge = () => {
-    throw new Refusal(`a request may have ${MOST_BYTES} bytes`, 413);
+    throw new Refusal(`a request may have at most ${MOST_BYTES} bytes`, 413);
   };
   app.use(bodyLimit({ maxSize: MOST_BYTES, onError: tooLarge }));
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   app.get('/get_server_capabilities', (c) => c.json(capabilities(server)));
   app.post('/client/config', (c) => c.json(clientConfig));
   app.post('/client/dynamic_config', (c) => c.json(dynamicConfig));
-  // The library reports how it is used, which is nobody's business here.
+  // The library reports usage statistics, which are dropped here.
   app.post('/telemetry', (c) => c.json({ status: 'accepted' }));
   sessionRoutes(app, server);
   savedWeightsRoutes(app, server);
@@ -74,7 +74,7 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
       const { id, run, cancel, ...told } = isProtobuf
         ? training.pass(server, readPassRequest(bytes), { bytes })
         : submit(server, { content: json(bytes), bytes });
-      // A request that is sent again because its answer was lost is the one that was sent before.
+      // A request that is repeated because its answer was lost counts as the earlier one.
       if (!futures.has(id)) futures.add(id, run, cancel);
       return c.json({ request_id: id, ...told });
     });
@@ -160,7 +160,7 @@ function json(bytes: Uint8Array): unknown {
   }
 }
 
-/** A result in the form that the client accepts, or why there is none. */
+/** A result in the form that the client accepts, or the reason why there is none. */
 function answer(c: Context, outcome: Outcome<Result>, onError: (error: unknown) => void): Response {
   if ('error' in outcome) {
     const isTheirs = refusalOf(outcome.error) !== undefined;

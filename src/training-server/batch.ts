@@ -20,7 +20,7 @@ export function tokensOf({ chunks }: ModelInput): number[] {
 export function batchOf({ data, loss_fn, loss_fn_config }: PassInput): TokenBatch {
   const loss = lossNamed(loss_fn);
   if (data.length === 0) throw new Refusal('data has no examples');
-  if (data.length > MOST_EXAMPLES) throw new Refusal(`data has ${data.length} examples, of at most ${MOST_EXAMPLES}`);
+  if (data.length > MOST_EXAMPLES) throw new Refusal(`data has ${data.length} examples, more than ${MOST_EXAMPLES}`);
   const config = settings(loss, loss_fn, loss_fn_config ?? {});
   const sequences = data.map((datum, i) => {
     try {
@@ -38,7 +38,7 @@ function settings(
   given: Readonly<Record<string, number | string>>,
 ): Readonly<Record<string, number>> {
   const unknown = Object.keys(given).find((key) => !Object.hasOwn(config, key));
-  if (unknown !== undefined) throw new Refusal(`loss_fn_config.${unknown} is no setting of ${name}`);
+  if (unknown !== undefined) throw new Refusal(`loss_fn_config.${unknown} is not a setting of ${name}`);
   return Object.fromEntries(
     Object.entries(config).flatMap(([key, { default: usual }]) => {
       const value = Object.hasOwn(given, key) ? given[key] : usual;
@@ -63,7 +63,7 @@ function sequenceOf(
   if (!target_tokens) throw new Refusal('loss_fn_inputs has no target_tokens');
   const known = { ...sent, ...config };
   const unknown = Object.keys(others).find((key) => !Object.hasOwn(known, key));
-  if (unknown !== undefined) throw new Refusal(`loss_fn_inputs.${unknown} is no input of ${name}`);
+  if (unknown !== undefined) throw new Refusal(`loss_fn_inputs.${unknown} is not an input of ${name}`);
   const targetIds = column(target_tokens, length, 'target_tokens');
   const inputs = Object.entries(known).map(([key, { default: usual }]) => {
     const tensor = Object.hasOwn(others, key) ? others[key] : undefined;
@@ -81,7 +81,7 @@ function sequenceOf(
     for (const [i, weight] of mask.entries()) mask[i] = Number(weight !== 0);
   }
   return {
-    // The first token predicts the first target, so it is all of the prompt. The last target is read by nobody.
+    // The first token predicts the first target, so it is all of the prompt. Nothing reads the last target.
     promptIds: tokens.slice(0, 1),
     completionIds: [...tokens.slice(1), targetIds.at(-1)!],
     mask: new Array<boolean>(length).fill(true),
@@ -95,7 +95,7 @@ function sequenceOf(
 function column(tensor: SentTensor, length: number, name: string): number[] {
   if (tensor.sparse_crow_indices || tensor.sparse_col_indices || (tensor.shape && tensor.shape.length > 1))
     throw new Refusal(
-      `loss_fn_inputs.${name} has several numbers for a token, which this server does not compute with`,
+      `loss_fn_inputs.${name} has several numbers for a token, which this server does not support`,
     );
   const { data, shape } = tensor;
   if (shape && shape[0] !== data.length)

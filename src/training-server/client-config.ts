@@ -1,7 +1,7 @@
-// What the library of Tinker's API asks for before anything else: how it is to behave towards this server.
+// The configuration that Tinker's library asks for before anything else: how it should talk to this server.
 
 export const clientConfig = {
-  // Keys are compared as they are: there is no exchange for tokens that expire.
+  // Keys are compared as they are, not exchanged for tokens that expire.
   pjwt_auth_enabled: false,
   // Parts of a batch come one after another, in their order. There is one machine to compute them.
   parallel_fwdbwd_chunks: false,

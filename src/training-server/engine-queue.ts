@@ -1,4 +1,4 @@
-// One thing after another with one engine: passes and steps in the order in which they were asked for; what is sampled with the same weights is one batch.
+// Runs one thing after another with one engine: passes and steps in the order of their requests; requests that sample with the same weights form one batch.
 import type { LoraEngine } from '../backends/native/lora-models/lora-engine.ts';
 import type { LoraWeights } from '../backends/native/lora-models/lora-model.ts';
 import { converse } from '../loop/dialogue.ts';
@@ -71,7 +71,7 @@ export class EngineQueue {
     }
   }
 
-  /** Samples what waits and what comes meanwhile with the same weights and options, as long as no task waits. */
+  /** Samples waiting requests with the same weights and options, and those that arrive meanwhile, as long as no task waits. */
   async #sampleBatch({ weights, options }: WaitingSamples): Promise<void> {
     const policy = this.#engine.policy(weights);
     const alike = JSON.stringify(options);

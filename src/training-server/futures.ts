@@ -2,18 +2,18 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { Refusal } from './refusal.ts';
 
-/** How many results may be computed at a time: more are refused, until some of them are there. */
+/** The most results that may be pending at a time. Further requests are refused. */
 const MOST_PENDING = 8192;
-/** How many finished results are kept. Those that were fetched are, too: the answer may have been lost on its way. */
+/** The most finished results that are kept, fetched ones included, since their answers may have been lost on the way. */
 const MOST_FINISHED = 1024;
 
-/** A result, or why there is none. */
+/** A result, or the reason why there is none. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 export class Futures<T> {
   readonly #outcomes = new Map<string, Promise<Outcome<T>>>();
   readonly #cancels = new Map<string, () => void>();
-  /** Ids of results that are there, in the order in which they came. */
+  /** Ids of finished results, in the order in which they finished. */
   readonly #finished: string[] = [];
 
   /** Whether a request was made before: clients repeat those whose answers they did not get. */
@@ -39,7 +39,7 @@ export class Futures<T> {
     const outcome = this.#outcomes.get(id);
     if (!outcome)
       throw new Refusal(
-        `no request has the id ${id}: its result was fetched long ago, or the server was started anew`,
+        `no request has the id ${id}: its result was fetched long ago, or the server was restarted`,
         404,
       );
     const stop = new AbortController();

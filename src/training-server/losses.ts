@@ -15,7 +15,7 @@ export interface Loss {
 type Inputs = Readonly<Record<string, Tensor>>;
 const required = {};
 
-/** What losses of reinforcement learning are given. */
+/** The inputs of losses for reinforcement learning. */
 const sampled = { logprobs: required, advantages: required };
 const clipping = (low?: number, high?: number) => ({
   clip_low_threshold: low === undefined ? required : { default: low },
@@ -60,9 +60,9 @@ function loss(
   return { objective: { inputs: [...Object.keys(sent), ...Object.keys(config)], tokenLoss }, sent, config };
 }
 
-/** Losses that only Thinking Machines' own servers compute, and why. */
+/** Losses that this server does not compute, and why. */
 const others: Readonly<Record<string, string>> = {
-  stable_reinforce: 'it needs what their sampler records; importance_sampling and ppo are for the same data',
+  stable_reinforce: 'it needs values that only their own sampler records; importance_sampling and ppo take the same data',
   custom: 'the client computes custom losses itself, as client/config says',
 };
 
@@ -72,7 +72,7 @@ export function lossNamed(name: string): Loss {
   if (found) return found;
   const why = Object.hasOwn(others, name) ? `: ${others[name]}` : '';
   throw new Refusal(
-    `loss_fn ${JSON.stringify(name)} is not computed here${why}; there are ${Object.keys(losses).join(', ')}`,
+    `loss_fn ${JSON.stringify(name)} is not computed here${why}; choose one of ${Object.keys(losses).join(', ')}`,
   );
 }
 

@@ -70,7 +70,7 @@ function aligned(bytes: Uint8Array, width: number): ArrayBuffer {
   return new Uint8Array(bytes).buffer;
 }
 
-/** What a pass over examples answers. */
+/** The answer to a pass over examples. */
 export interface PassOutput {
   readonly loss_fn_output_type: string;
   readonly loss_fn_outputs: readonly { readonly logprobs: SentTensor }[];
@@ -95,7 +95,7 @@ export function writePassOutput({ loss_fn_output_type, loss_fn_outputs, metrics 
   return output.finish();
 }
 
-/** What a request for samples answers. Log-probabilities of a prompt are null where none were computed, as for its first token. */
+/** The answer to a request for samples. Log-probabilities of a prompt are null where none were computed, as for its first token. */
 export interface SampleOutput {
   readonly sequences: readonly {
     readonly stop_reason: 'stop' | 'length';
@@ -124,7 +124,7 @@ export function writeSampleOutput({ sequences, prompt_logprobs, topk_prompt_logp
   return output.finish();
 }
 
-/** What readers take for the end of a row's tokens. */
+/** The value that readers take as the end of a row's tokens. */
 const NO_LOGPROB = -99999;
 
 /** The likeliest tokens of each position, in a matrix. */

@@ -1,4 +1,4 @@
-// What clients of Tinker's API send as JSON. Fields that we do not know are ignored, as its own servers do; later versions of its library add some.
+// The JSON requests of Tinker's clients. Unknown fields are ignored, as Tinker's own servers do, since later versions of the library add fields.
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
@@ -18,7 +18,7 @@ const sequence = z.int().min(0).nullish();
 
 export const chunk = z.discriminatedUnion('type', [
   z.object({ type: z.literal('encoded_text'), tokens: z.array(z.int()) }),
-  // Named so that what is wrong can be said.
+  // Checked separately, for a better error message.
   z.object({ type: z.enum(['image', 'image_asset_pointer', 'dmel']) }),
 ]);
 export const modelInput = z.object({ chunks: z.array(chunk) });

@@ -1,4 +1,4 @@
-// The work of samplers: to open one for saved weights or the base model, and to sample with it.
+// The work of samplers: opening one for saved weights or the base model, and sampling with it.
 import { randomUUID } from 'node:crypto';
 import { Refusal } from './refusal.ts';
 import * as requests from './requests.ts';
@@ -32,7 +32,7 @@ async function weightsFor(server: TrainingServer, { base_model, model_path }: Na
   return { weights: await server.readWeights(model_path), path: model_path };
 }
 
-/** Samples, and scores the prompt if that is asked for. */
+/** Samples, and scores the prompt if the request asks for it. */
 export function sample(server: TrainingServer, body: Body): Submitted {
   const request = requests.parse(requests.sampleRequest, body.content);
   const { sampling_session_id: sampler, seq_id, base_model, model_path } = request;

@@ -1,4 +1,4 @@
-// Requests for samples: what the engine is asked for, and what is answered.
+// Requests for samples: how they become requests to the engine, and their answers.
 import { randomInt } from 'node:crypto';
 import { streamSeed } from '../common/random.ts';
 import { type Completion, type SampleRequest, stopAtText, type TextLogprobs } from '../policy.ts';
@@ -29,7 +29,7 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
   const { sampling_params: params, num_samples, topk_sample_logprobs, topk_prompt_logprobs } = body;
   if (body.target_prompt_logprobs != null) throw new Refusal('target_prompt_logprobs are not computed here');
   if (body.prompt_alt_tokens_k > 0)
-    throw new Refusal('prompt_alt_tokens_k: alternatives to a prompt are not drawn here');
+    throw new Refusal('prompt_alt_tokens_k: alternatives to a prompt are not computed here');
   const prompt = tokensOf(body.prompt);
   const { contextLength, vocabularySize } = text;
   if (prompt.length === 0) throw new Refusal('the prompt has no tokens');
@@ -40,7 +40,7 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
   const last = body.prompt_logprobs_last_n;
   if (last != null && last > prompt.length - 1)
     throw new Refusal(
-      `prompt_logprobs_last_n is ${last}: of a prompt of ${prompt.length} tokens, at most ${prompt.length - 1} can be scored`,
+      `prompt_logprobs_last_n is ${last}: at most ${prompt.length - 1} of ${prompt.length} prompt tokens can be scored`,
     );
   const seed = params.seed ?? randomInt(2 ** 31);
   const stopWhen = endOf(params.stop, text);
@@ -61,7 +61,7 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
   };
 }
 
-/** Where completions end: at the tokens that end the model's turn and at those or the texts of the request; nowhere if the request has an empty list. */
+/** Where completions end: at the tokens that end the model's turn, and at the tokens or texts of the request; nowhere if the request has an empty list. */
 function endOf(
   stop: SampleRequestBody['sampling_params']['stop'],
   { tokenizer, stopIds }: SampledText,

@@ -1,4 +1,4 @@
-// What is known about saved weights, and about the models that they were saved from.
+// Routes that report saved weights, and the models that they were saved from.
 import type { Hono } from 'hono';
 import { Refusal } from './refusal.ts';
 import * as requests from './requests.ts';

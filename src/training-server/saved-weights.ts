@@ -25,7 +25,7 @@ export interface SavedWeights extends WeightsDescription {
 
 const DESCRIPTION = 'tinker.json';
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._=@+-]*$/;
-/** The ids of models: a session, and the number of the model in it. Their colons are no part of folders' names. */
+/** The ids of models: a session, and the number of the model in it. Names of folders leave out the colons. */
 const MODEL = /^([0-9a-f-]{36}):train:(\d{1,9})$/;
 
 export class WeightsStore {
@@ -40,7 +40,7 @@ export class WeightsStore {
     return `tinker://${model}/${kind}/${name}`;
   }
 
-  /** Has `write` fill a folder, which is there as a whole or not at all. Throws a `Refusal` if the name is taken. */
+  /** Lets `write` fill a folder, which then exists completely or not at all. Throws a `Refusal` if the name is taken. */
   async save(
     path: string,
     described: WeightsDescription,
@@ -58,7 +58,7 @@ export class WeightsStore {
     await rename(partial, folder);
   }
 
-  /** Throws a `Refusal` for what cannot be the address of weights. */
+  /** Throws a `Refusal` for a text that cannot be the address of weights. */
   assertPath(path: string): void {
     this.#folder(path);
   }
@@ -96,7 +96,7 @@ export class WeightsStore {
     const [, session, number] = MODEL.exec(model ?? '') ?? [];
     const isKind = kind === 'weights' || kind === 'sampler_weights';
     if (session === undefined || !isKind || !NAME.test(name!))
-      throw new Refusal(`${JSON.stringify(path.slice(0, 300))} is no address of weights of this server`);
+      throw new Refusal(`${JSON.stringify(path.slice(0, 300))} is not an address of weights on this server`);
     return join(this.#root, `${session}-train-${number}`, kind, name!);
   }
 }

@@ -13,7 +13,7 @@ import { trainingApp } from './app.ts';
 import { TrainingServer } from './training-server.ts';
 
 export interface ServeTrainingOptions extends Partial<ListenOptions> {
-  /** What clients call the base model. @default its id on the hub, or the name of its folder */
+  /** The clients' name for the base model. @default its id on the hub, or the name of its folder */
   readonly name?: string;
   /** The key that clients must send. @default no key is required */
   readonly apiKey?: string;
@@ -21,14 +21,14 @@ export interface ServeTrainingOptions extends Partial<ListenOptions> {
   readonly weights?: string;
   /** The most models that are trained at a time. @default 8 */
   readonly maxModels?: number;
-  /** Called with failures that are not a client's. @default nobody is told */
+  /** Called with failures that are not a client's. @default they are not reported */
   readonly onError?: (error: unknown) => void;
   /** Cancels a download. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface TrainingServing extends Listening {
-  /** What clients call the base model. */
+  /** The clients' name for the base model. */
   readonly model: string;
   /** The folder of saved weights. */
   readonly weights: string;
@@ -37,7 +37,7 @@ export interface TrainingServing extends Listening {
 /**
  * Opens the base model and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `API_KEY_INVALID`, `PATH_NOT_USABLE`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the
  * errors of opening a model.
- * @param subject a config file, a configuration, or a model's folder or .gguf file. Of a configuration, `model` and `native` count.
+ * @param subject a config file, a configuration, or a model's folder or .gguf file. Only `model` and `native` of a configuration are used.
  */
 export async function serveTraining(
   subject: string | ConfigInput,
@@ -49,7 +49,7 @@ export async function serveTraining(
     const found = directory === undefined ? `backend ${config.backend}` : 'a run';
     throw new GradusError(
       'SERVE_UNSUPPORTED',
-      `clients train the base model of a configuration of backend native, not ${found}`,
+      `a training server needs a model of backend native, not ${found}`,
       {
         hint: 'give a config file with backend: native, or the folder of a model',
         path: directory === undefined ? 'backend' : directory,
@@ -87,7 +87,7 @@ export async function serveTraining(
   }
 }
 
-/** Throws `PATH_NOT_USABLE` now rather than when a client has trained, and saves. */
+/** Throws `PATH_NOT_USABLE` now rather than after a client has trained and wants to save. */
 function makeFolder(weights: string): void {
   try {
     mkdirSync(weights, { recursive: true });

@@ -1,4 +1,4 @@
-// Requests whose results are fetched later: what is answered at once, and what is computed.
+// Requests whose results are fetched later: the immediate answer, and the work.
 import { createHash, randomUUID } from 'node:crypto';
 import type { PassOutput, SampleOutput } from './protobuf-messages.ts';
 
@@ -6,7 +6,7 @@ import type { PassOutput, SampleOutput } from './protobuf-messages.ts';
 export type Result = { readonly json: object } | { readonly passes: PassOutput } | { readonly samples: SampleOutput };
 
 export interface Submitted {
-  /** Equal for requests that are sent again. */
+  /** Equal for repeated requests. */
   readonly id: string;
   readonly model_id?: string;
   /** One for each sample. */
@@ -16,14 +16,14 @@ export interface Submitted {
   readonly cancel?: () => void;
 }
 
-/** The body of a request: what was sent, and the bytes of it. */
+/** The body of a request, parsed and as bytes. */
 export interface Body<T = unknown> {
   readonly content: T;
   readonly bytes: Uint8Array;
 }
 
 /**
- * The id of a request. Clients number those of a model or a sampler, and send one again if they got no answer; a program that begins to count anew for the same model
+ * The id of a request. Clients number the requests of a model or a sampler, and repeat one if they got no answer; a program that restarts its count for the same model
  * sends other bytes.
  */
 export function requestId(of: string, number: number | null | undefined, { bytes }: Pick<Body, 'bytes'>): string {

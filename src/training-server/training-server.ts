@@ -1,4 +1,4 @@
-// What a training server holds: sessions, the models that they train, and what samples from these.
+// The state of a training server: sessions, the models that they train, and samplers of these models.
 import { randomUUID } from 'node:crypto';
 import type { LoraEngine } from '../backends/native/lora-models/lora-engine.ts';
 import type { LoraModel, LoraWeights } from '../backends/native/lora-models/lora-model.ts';
@@ -13,21 +13,21 @@ import { type SavedWeights, type WeightsDescription, WeightsStore } from './save
 
 /** Tinker's LoRA has this alpha whatever the rank: Schulman et al. 2025, "LoRA Without Regret". */
 const ALPHA = 32;
-/** How many samplers have their weights in memory. Older ones read them from their files again, or are gone, if these have no name. */
+/** The most samplers with weights in memory. Older ones read their files again, or are lost if they were saved without a name. */
 const MOST_IN_MEMORY = 8;
-/** A session that has said nothing for so many milliseconds is over: clients send a sign of life every 10 seconds. */
+/** A session that has been silent for this many milliseconds is over: clients send a heartbeat every 10 seconds. */
 const SILENCE = 5 * 60_000;
-/** After this long, it is forgotten. */
+/** After this many milliseconds it is forgotten. */
 const LONG_SILENCE = 6 * 60 * 60_000;
 
 export interface TrainingServerOptions {
   readonly engine: LoraEngine;
   readonly text: Pick<SampledText, 'tokenizer' | 'stopIds'>;
-  /** What clients call the base model. */
+  /** The clients' name for the base model. */
   readonly name: string;
-  /** Other names of it that are understood. */
+  /** Other names that are accepted for it. */
   readonly aliases: readonly string[];
-  /** What transformers loads the tokenizer by: an id on the hub, or a folder. */
+  /** The name by which transformers loads the tokenizer: an id on the hub, or a folder. */
   readonly tokenizerId: string;
   /** The folder of saved weights. */
   readonly weights: string;
@@ -102,12 +102,12 @@ export class TrainingServer {
   /** Notes that a session is alive. Throws a `Refusal` for an unknown one. */
   hear(id: string): Session {
     const session = this.#sessions.get(id);
-    if (!session) throw new Refusal(`there is no session ${id}; perhaps the server was started anew`, 404);
+    if (!session) throw new Refusal(`there is no session ${id}; perhaps the server was restarted`, 404);
     session.lastHeard = Date.now();
     return session;
   }
 
-  /** The ids of what belongs to a session. */
+  /** The ids of the models and samplers of a session. */
   contentsOf(session: string): { readonly models: string[]; readonly samplers: string[] } {
     const ofSession = (ids: Iterable<string>) => [...ids].filter((id) => id.startsWith(`${session}:`));
     return { models: ofSession(this.#models.keys()), samplers: ofSession(this.#samplers.keys()) };
@@ -117,7 +117,7 @@ export class TrainingServer {
   model(id: string): TrainedModel {
     const found = this.#models.get(id);
     if (!found)
-      throw new Refusal(`there is no model ${id}; perhaps it was unloaded, or the server was started anew`, 404);
+      throw new Refusal(`there is no model ${id}; perhaps it was unloaded, or the server was restarted`, 404);
     found.lastRequest = Date.now();
     this.hear(found.session);
     return found;
@@ -135,7 +135,7 @@ export class TrainingServer {
     metadata: WeightsDescription['user_metadata'],
   ): TrainedModel {
     const id = modelId(session, number);
-    if (this.#models.has(id)) throw new Refusal(`there is a model ${id} already`);
+    if (this.#models.has(id)) throw new Refusal(`there is already a model ${id}`);
     this.#makeRoom();
     const { rank, train_mlp, train_attn } = lora;
     const model = this.#options.engine.create(loraSettings(this.architecture, lora), lora.seed ?? 0);
@@ -188,7 +188,7 @@ export class TrainingServer {
     const session = this.#sessions.get(sessionOf(id));
     if (session) session.lastHeard = Date.now();
     if (found) return found;
-    const kept = `of those without a name, the newest ${MOST_IN_MEMORY} are kept; save_weights_for_sampler with a name keeps weights for good`;
+    const kept = `only the newest ${MOST_IN_MEMORY} without a name are kept; save_weights_for_sampler with a name keeps weights permanently`;
     throw new Refusal(`there is no sampler ${id}: ${kept}`, 404);
   }
 
@@ -202,7 +202,7 @@ export class TrainingServer {
     return scored!;
   }
 
-  /** What a sampler samples with. */
+  /** The weights that a sampler uses. */
   async weightsOf(sampler: Omit<Sampler, 'id'>): Promise<LoraWeights | undefined> {
     const { weights, path } = sampler;
     return weights ?? (path === undefined ? undefined : await this.readWeights(path));
@@ -225,7 +225,7 @@ export class TrainingServer {
     }
   }
 
-  /** Ends what is sampled, waits for what else is computed, and frees memory. */
+  /** Cancels sampling, waits for other computations, and frees memory. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.queue.idle();

@@ -1,4 +1,4 @@
-// The work on models: to create, train, save, load and unload them.
+// The work on models: creating, training, saving, loading and unloading them.
 import type { TokenBatch } from '../backends/native/lora-models/lora-model.ts';
 import { batchOf } from './batch.ts';
 import type { PassRequest } from './protobuf-messages.ts';
@@ -110,7 +110,7 @@ export function saveWeightsForSampler(server: TrainingServer, body: Body): Submi
   const { model_id, seq_id, sampling_session_seq_id: number } = request;
   const { session } = server.model(model_id);
   const path = request.path == null ? undefined : server.weights.pathOf(model_id, 'sampler_weights', request.path);
-  if (path === undefined && number == null) throw new Refusal('path is missing: how are the weights to be called?');
+  if (path === undefined && number == null) throw new Refusal('path is missing: give the weights a name');
   return {
     id: requestId(model_id, seq_id, body),
     model_id,
@@ -138,7 +138,7 @@ async function save(
   await server.weights.save(path, description, { overwrite, write: (folder) => model.save(folder) });
 }
 
-/** Into a model that there is, or into a new one, whose first request this is. */
+/** Loads into an existing model, or into a new one, for which this is the first request. */
 export function loadWeights(server: TrainingServer, body: Body): Submitted {
   const request = requests.parse(requests.loadRequest, body.content);
   const { model_id, seq_id, session_id, model_seq_id: number, path, optimizer } = request;
@@ -188,5 +188,5 @@ export function unloadModel(server: TrainingServer, body: Body): Submitted {
 
 function assertAdam(type: string | undefined): void {
   if (type === undefined || type === 'adamw') return;
-  throw new Refusal(`optimizer ${JSON.stringify(type)} is not there: this server has adamw`);
+  throw new Refusal(`optimizer ${JSON.stringify(type)} is not supported: this server has adamw`);
 }

@@ -39,7 +39,7 @@ function answersOf({ taskset, taskset_config }: Config): AnswerShape {
   const known = taskset === null ? undefined : named(tasksets, taskset);
   const shape = known && createAt(known, taskset_config, 'taskset_config').answers;
   if (shape) return shape;
-  throw new GradusError('CONFIG_UNSUPPORTED', `taskset: ${taskset} has no answers of one form for a table to learn`, {
+  throw new GradusError('CONFIG_UNSUPPORTED', `taskset: ${taskset} has no answers of fixed length for a table to learn`, {
     hint: 'set taskset to digit-sum, or backend to native',
     path: 'taskset',
   });

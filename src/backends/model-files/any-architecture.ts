@@ -1,5 +1,5 @@
-// Describes models of families that Gradus has no graphs for, but which engines in Python can train: by the fields that most configurations have in
-// common, and by the names and shapes of their weights.
+// Describes models of families that Gradus has no graphs for but engines in Python can train: by the fields that most configurations share,
+// and by the names and shapes of their weights.
 import { option } from '../../common/words.ts';
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';
@@ -40,7 +40,7 @@ async function unknownArchitecture(path: string, json: Json, unsupported: Gradus
   if (!shapes) {
     throw new GradusError(
       'MODEL_NOT_FOUND',
-      `the weights of ${path} are not on this machine, and without them its size is unknown`,
+      `the weights of ${path} are not on this machine, so its size is unknown`,
       {
         hint: `download it first (hf download), or train without ${option('dryRun', true)}`,
         path: 'model',

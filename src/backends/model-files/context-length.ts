@@ -1,4 +1,4 @@
-// How long the context of a model is, as its config.json says: for systems that other programs run.
+// The context length in a model's config.json, for systems that run outside Gradus.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError, isObject } from '../../errors.ts';
@@ -15,8 +15,8 @@ export function readModelJson(folder: string): ModelJson {
 export function contextOf({ max_position_embeddings: own, text_config: language }: ModelJson, folder: string): number {
   const length = own ?? (isObject(language) ? language.max_position_embeddings : undefined);
   if (typeof length === 'number') return length;
-  throw new GradusError('MODEL_CONFIG_INVALID', `${join(folder, 'config.json')} does not say how long a context is`, {
-    hint: 'this needs a folder of transformers, with max_position_embeddings in its config.json',
+  throw new GradusError('MODEL_CONFIG_INVALID', `${join(folder, 'config.json')} does not give the context length`, {
+    hint: 'use a model folder with max_position_embeddings in its config.json',
     path: 'model',
   });
 }

@@ -28,11 +28,11 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
   }
   if (isRun(adapter)) {
     throw new GradusError('ADAPTER_NOT_FOUND', `the run ${adapter} trained all weights: it has no adapter`, {
-      hint: `${call('export', adapter, { out: 'DIR' })} writes its model: set model: DIR in place of adapter`,
+      hint: `${call('export', adapter, { out: 'DIR' })} writes its model: set model: DIR instead of adapter`,
       path: 'adapter',
     });
   }
-  const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';
+  const fault = existsSync(adapter) ? 'is not a LoRA adapter' : 'does not exist';
   const run = join('runs', adapter);
   throw new GradusError('ADAPTER_NOT_FOUND', `${adapter} ${fault}`, {
     hint: isRun(run)

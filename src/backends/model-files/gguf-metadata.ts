@@ -73,7 +73,7 @@ function deltaNets({ attends = [], convolutionLength }: ModelConfig, sizes: Delt
   };
 }
 
-/** How llama.cpp divides rotating pairs among the positions of an image, which are the same for text. */
+/** How llama.cpp divides rotating pairs among the positions of an image. For text these positions are equal. */
 const imageSections = [11, 11, 10, 0];
 
 function graniteFactors(config: DecoderConfig): GgufMetadata {

@@ -3,7 +3,7 @@
 import { type GgufLayout, reorderPairs } from '../../formats/gguf-architectures.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/model-config.ts';
 
-/** Whether numbers are brought into the order of GGUF or out of it. */
+/** Whether numbers are converted to the order of GGUF or from it. */
 type Direction = 'in' | 'out';
 
 /** Values as a GGUF file has them. */
@@ -17,7 +17,7 @@ export function outOfGguf(values: Float32Array, parameter: ParameterSpec, layout
   values.set(inOrder(values.slice(), parameter, layout, config, 'out').map(numberChange(parameter, layout).out));
 }
 
-/** Brings the bytes of a GGUF matrix into the order that the model reads, in place. Rows are whole. */
+/** Puts the bytes of a GGUF matrix into the order that the model reads, in place. Rows stay whole. */
 export function rowsOutOfGguf(bytes: Uint8Array, parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
   bytes.set(inOrder(bytes.slice(), parameter, layout, config, 'out'));
 }

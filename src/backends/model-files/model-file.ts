@@ -12,7 +12,7 @@ const MOST_BYTES = 2 ** 28;
 export function readModelText(path: string): string {
   const { size } = ordinaryFile(path);
   if (size <= MOST_BYTES) return readFileSync(path, 'utf8');
-  throw invalid(`${path} has ${size} bytes, of at most ${MOST_BYTES}`);
+  throw invalid(`${path} has ${size} bytes, more than ${MOST_BYTES}`);
 }
 
 /** The `Stats` of a file. Throws `MODEL_FILE_INVALID` unless it is a regular file, and the system's errors. */

@@ -121,7 +121,7 @@ const damages: Damage[] = [
     'a config.json without end',
     (folder) => truncateSync(join(folder, 'config.json'), 2 ** 28 + 1),
     'MODEL_FILE_INVALID',
-    /config\.json has \d+ bytes, of at most/,
+    /config\.json has \d+ bytes, more than/,
   ],
   ['empty weights', written('model.safetensors', ''), 'FILE_TRUNCATED', /ends early/],
   ['weights of another kind', written('model.safetensors', 'GGUF'.repeat(9)), 'SAFETENSORS_HEADER_TOO_LARGE', /claims/],

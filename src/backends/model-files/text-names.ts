@@ -1,11 +1,11 @@
-// Names of weights in files of models that also read images, whose text model is a part: those of the text model alone.
+// In files of models that also read images: names of the text model's weights, as the text model alone would have them.
 import type { TensorFile } from '../../formats/tensor-file.ts';
 
 /** `model.language_model.layers…`, or, in older files, `language_model.model.layers…` and `language_model.lm_head…`. */
 const inside = /(^|\.)(?:model\.language_model|language_model\.model)\./;
 const output = /(^|\.)language_model\.lm_head\./;
 
-/** A file whose tensors within a model that also reads images are called as they are of the text model alone, `model.…`; adapters of them, too. */
+/** A file of a model that also reads images, with tensors named as in the text model alone, `model.…`; also for adapters. */
 export function withTextNames<File extends TensorFile>(file: File): File {
   const names = new Map([...file.tensors.keys()].map((name) => [textName(name), name]));
   const stored = (name: string) => names.get(name) ?? name;

@@ -17,7 +17,7 @@ export interface WriteMergedOptions extends MergedSource {
   readonly dtype: WrittenDtype;
 }
 
-/** A config.json with the numbers of the model's own file: transformers tells 8.0 and 8 apart. Fields that were changed stay as they are. */
+/** A config.json with numbers written as in the model's own file, since transformers distinguishes 8.0 from 8. Changed fields keep their new values. */
 async function withWrittenNumbers(json: Readonly<Record<string, unknown>>, modelPath: string) {
   const text = await readFile(join(modelPath, 'config.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return json;

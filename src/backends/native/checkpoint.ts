@@ -17,7 +17,7 @@ import { withTextNames } from '../model-files/text-names.ts';
 import type { Arena } from './arena.ts';
 import type { AdamW } from './training/optimizer.ts';
 
-/** What a checkpoint is made of, and restored into. */
+/** The parts that a checkpoint saves and restores. */
 export interface CheckpointParts {
   readonly values: Arena;
   readonly optimizer: AdamW;
@@ -161,7 +161,7 @@ async function readArena(
 /** The error for an adapter whose embeddings differ from the output layer, although the model has one matrix for both. */
 function untied(directory: string): GradusError {
   const fault =
-    'embeddings that were trained apart from the output layer, which this model ties to them, are not supported';
+    'embeddings that were trained separately from the output layer are not supported, because this model ties the two';
   return new GradusError('ADAPTER_UNSUPPORTED', `${directory}: ${fault}`, {
     hint: 'train the adapter with ensure_weight_tying: true of PEFT, or without embed_tokens in modules_to_save',
   });

@@ -1,4 +1,4 @@
-// What the graphs of a model are built of and compiled with: those that train it, and the one that samples from it.
+// The parts from which a model's training and sampling graphs are built and compiled.
 import type { Architecture } from '../../models/families.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
 import { avoidsLogits } from '../../models/training-graph.ts';

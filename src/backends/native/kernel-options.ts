@@ -15,7 +15,7 @@ export function kernelOptions(
   }: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>,
   architecture: Architecture,
 ): Pick<CompileOptions, 'kernels'> {
-  const narrow = gainsFromKernels(architecture) ? undefined : 'this model is too narrow to gain from it';
+  const narrow = gainsFromKernels(architecture) ? undefined : 'this model is too narrow to benefit';
   const missing = refusedKernels({ device, matmul_precision: matmulPrecision }) ?? narrow;
   const found = missing === undefined ? kernelLibrary() : { missing };
   if ('library' in found) return { kernels: found.library };

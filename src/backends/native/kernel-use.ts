@@ -12,7 +12,7 @@ export function refusedKernels({ device, matmul_precision }: Pick<Config['native
 /** Narrower models gain nothing from our custom operators, and are more exact without them. */
 const LEAST_WIDTH = 128;
 
-/** Those with a delta rule always gain: without our operator for it, it takes many times as long. */
+/** Models with a delta rule always gain: without our operator for it, it takes many times as long. */
 export function gainsFromKernels({ config }: Architecture): boolean {
   return config.hiddenSize >= LEAST_WIDTH || config.deltaRule !== undefined;
 }

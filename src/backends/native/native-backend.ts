@@ -37,7 +37,7 @@ export const backend: Backend = {
   profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
 
-/** What a training server needs of a configuration: its model, without weights to train yet, and its texts. */
+/** The parts of a configuration that a training server needs: its model, without weights to train yet, and its renderer. */
 export async function openLoraServer(config: Config, signal?: AbortSignal): Promise<LoraServer> {
   const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, signal });
   const architecture = await readArchitecture(modelPath);

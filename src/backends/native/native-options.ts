@@ -46,7 +46,7 @@ export interface NativeModelOptions {
   /** @default the number of cores available to this process */
   readonly threads?: number;
   /**
-   * The type of weights while sampling. Adapters, and parts of a model that are trained by themselves, stay float32; a model that is trained as a whole is
+   * The type of weights while sampling. Adapters, and separately trained parts of a model, stay float32; a model that is trained as a whole is
    * rounded again after each update. `auto`: see `rolloutDtype`. @default 'float32'
    */
   readonly rolloutDtype?: RolloutDtype | 'auto';

@@ -130,7 +130,7 @@ test('an adapter that PEFT made of embeddings alone, where they are tied to the 
   t.after(() => model.dispose());
   await assert.rejects(model.load(folder), {
     code: 'ADAPTER_UNSUPPORTED',
-    message: /ties to them/,
+    message: /this model ties the two/,
     hint: /ensure_weight_tying/,
   });
 });

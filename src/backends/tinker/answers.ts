@@ -9,7 +9,7 @@ export const capabilities = z.object({
   ),
 });
 
-/** What the server asks of clients, with the defaults of Tinker's library: of one request, the most examples and bytes. */
+/** The server's limits for one request, in examples and bytes, with the defaults of Tinker's library. */
 export const clientConfig = z.object({
   fwdbwd_max_chunk_len: z.int().positive().default(1024),
   fwdbwd_max_chunk_bytes_count: z.int().positive().default(5_000_000),

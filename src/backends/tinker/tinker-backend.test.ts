@@ -48,6 +48,6 @@ test('stages go on with the optimiser, or are refused', () => {
 test('a plan asks no server, and does not say that training costs nothing', async () => {
   const plan = await planTraining(loadConfigObject(config()));
   assert.match(plan.device, /^the server at http:\/\/127.0.0.1:9;/);
-  assert.match(plan.spend.note, /the owner of the server/);
+  assert.match(plan.spend.note, /the server’s owner/);
   assert.ok(plan.parameters.trainable > 0);
 });

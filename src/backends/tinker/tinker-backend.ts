@@ -73,7 +73,7 @@ async function describe(config: Config, path: string): Promise<ModelDescription>
       const { start, generate, update } = timeEstimate(architecture, settings, workload);
       return { start, generate, update: update * config.num_iterations };
     },
-    cost: 'whatever the owner of the server asks, which its API does not tell',
+    cost: 'whatever the server’s owner charges; its API does not say',
     engine: { server: config.tinker.base_url, base_model: baseModelOf(config) },
   };
 }

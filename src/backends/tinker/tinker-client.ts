@@ -8,7 +8,7 @@ import { failed, future, tryAgain } from './answers.ts';
 
 export interface TinkerServer {
   readonly url: string;
-  /** Sent with each request, and to nobody else. @default none */
+  /** Sent with each request to this server, and to no other. @default none */
   readonly apiKey?: string;
   /** Milliseconds for one request, from its submission to its result. */
   readonly timeout: number;
@@ -110,7 +110,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
 
   const late = () =>
     new GradusError('TINKER_TIMEOUT', `the Tinker server at ${url} had no result after ${timeout / 1000} s`, {
-      hint: 'raise tinker.timeout; a server compiles for a while when lengths are new to it',
+      hint: 'raise tinker.timeout; a server takes time to compile for lengths that it has not seen before',
       path: 'tinker.timeout',
       kind: 'failed',
     });
@@ -182,7 +182,7 @@ interface Sending {
   /** Whether it may be sent again after a lost connection. @default whether it polls */
   readonly repeatable?: boolean | undefined;
   readonly read?: WaitOptions['read'];
-  /** What errors call it. @default its route */
+  /** Its name in errors. @default its route */
   readonly what?: string;
 }
 
@@ -203,7 +203,7 @@ function accepted({ status, body }: Answer, { url, route }: Place): unknown {
   const cause = new HttpStatus(status);
   if (status < 500) throw refused(url, route, detailOf(body), cause);
   throw new GradusError('TINKER_FAILED', `the Tinker server at ${url} failed in ${route}: ${detailOf(body)}`, {
-    hint: `see the log of the server; ${call('train', undefined, { resume: true })} goes on from the last checkpoint`,
+    hint: `see the log of the server; ${call('train', undefined, { resume: true })} continues from the last checkpoint`,
     kind: 'failed',
     cause,
   });
@@ -211,7 +211,7 @@ function accepted({ status, body }: Answer, { url, route }: Place): unknown {
 
 function refused(url: string, route: string, detail: string, cause?: HttpStatus): GradusError {
   return new GradusError('TINKER_REFUSED', `the Tinker server at ${url} refuses ${route}: ${detail}`, {
-    hint: 'see the limits of the server: ranks, numbers of adapters, lengths, losses; docs/backends.md says what is asked of it',
+    hint: 'check the server’s limits: ranks, number of adapters, lengths, losses; docs/backends.md says what Gradus requests',
     kind: 'failed',
     cause,
   });

@@ -143,7 +143,7 @@ class TinkerModel implements TrainableModel {
     await this.#request(done, 'load_weights', body).catch((error) => {
       if (!(error instanceof GradusError) || error.code !== 'TINKER_REFUSED') throw error;
       throw new GradusError('CHECKPOINT_NOT_FOUND', `the server does not load ${path}: ${error.message}`, {
-        hint: 'a checkpoint has only the address of its weights, which are at the server that trained it',
+        hint: 'a checkpoint has only the address of its weights, which are on the server that trained it',
         cause: error,
       });
     });

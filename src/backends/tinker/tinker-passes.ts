@@ -1,4 +1,4 @@
-// Forward and backward passes at a Tinker server, as it takes them: in protobuf, as Tinker's library sends them, or in JSON, as it did before.
+// Forward and backward passes at a Tinker server, in the form it accepts: protobuf, as Tinker's library sends them, or JSON, as earlier versions did.
 import type { z } from 'zod';
 import { GradusError } from '../../errors.ts';
 import {
@@ -15,14 +15,14 @@ export const SPOKEN_VERSION = '0.38.0';
 /** A number is at most this many bytes, in either encoding. */
 const NUMBER_BYTES = 10;
 
-/** Of a server that has no such route, or none that takes such a body. */
+/** The statuses of a server that lacks the route, or whose route does not accept such a body. */
 const unknown: readonly number[] = [404, 405, 415];
-/** Of a server that takes only JSON: SkyRL fails when it describes the bytes that are none. */
+/** The statuses of a server that takes only JSON: SkyRL fails when it tries to describe the bytes. */
 const notUnderstood: readonly number[] = [...unknown, 400, 422, 500];
 
 type Outputs = z.output<typeof passed>['loss_fn_outputs'];
 
-/** How a server is spoken to. */
+/** How to send requests to a server. */
 export interface Dialect {
   /** Whether passes are protobuf; undefined until the server has taken or refused one. */
   protobuf: boolean | undefined;
@@ -30,7 +30,7 @@ export interface Dialect {
   readonly mostBytes: number;
 }
 
-/** Asks a server how it wants to be spoken to; one without an answer is older than protobuf. */
+/** Asks a server for its configuration; a server without an answer is older than protobuf. */
 export async function serverDialect(client: TinkerClient, signal?: AbortSignal): Promise<Dialect> {
   const asked = client.ask(clientConfig, 'client/config', { sdk_version: SPOKEN_VERSION }, signal);
   const config = await asked.catch((error: unknown) => {
@@ -56,11 +56,11 @@ export interface PassesPlace {
 export interface Pass {
   readonly data: readonly TinkerDatum[];
   readonly loss: 'cross_entropy' | 'importance_sampling';
-  /** Whether nothing is learnt. */
+  /** Whether the pass only measures. */
   readonly forwardOnly: boolean;
 }
 
-/** What the server says of each example; gradients are added up at the server. */
+/** The server's results for each example; the server itself adds up gradients. */
 export async function runPass(place: PassesPlace, pass: Pass, signal?: AbortSignal): Promise<Outputs> {
   const all: Outputs[] = [];
   for (const data of parts(pass.data, place.dialect)) {
@@ -99,7 +99,7 @@ async function submit(
   } catch (refusal) {
     if (!notUnderstood.includes(statusOf(refusal))) throw refusal;
     const submitted = await inJson().catch((error: unknown) => {
-      // It was the request that the server did not like, not its encoding.
+      // The server refused the request, not its encoding.
       throw unknown.includes(statusOf(error)) ? refusal : error;
     });
     dialect.protobuf = false;

@@ -102,7 +102,7 @@ export const trlMapping = {
   'trl.vllm_tensor_parallel_size': onGpu(grpo('vllm_tensor_parallel_size')),
   'trl.vllm_max_model_length': onGpu(grpo('vllm_max_model_length')),
   'trl.vllm_server_base_url': onGpu(grpo('vllm_server_base_url')),
-  'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: 'num_processes, less these' }),
+  'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: 'num_processes minus these' }),
 
   model: { to: 'GRPOTrainer', name: 'model' },
 
@@ -232,7 +232,7 @@ export function assertDivides(config: Config): void {
   if (trl.use_vllm && config.importance_sampling_correction && filters.length > 0) {
     conflict(
       filters[0]!,
-      'hides what vLLM’s tokens were worth before it: the correction would weigh all of them down',
+      'hides vLLM’s log-probabilities before filters: the correction would give all tokens too little weight',
       'set importance_sampling_correction: false, or trl.use_vllm: false',
     );
   }

@@ -24,8 +24,8 @@ export const trlFix = (): string => call('checkMachine', undefined, { backend: '
 function environmentFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const cache = privateCache(environment);
   if ('missing' in cache) {
-    throw new GradusError('CACHE_UNSAFE', `no folder is safe for TRL's Python environment: ${cache.missing}`, {
-      hint: 'set XDG_CACHE_HOME to a folder of yours, or GRADUS_TRL_PYTHON to an interpreter',
+    throw new GradusError('CACHE_UNSAFE', `there is no safe folder for TRL's Python environment: ${cache.missing}`, {
+      hint: 'set XDG_CACHE_HOME to a folder that only you can write to, or GRADUS_TRL_PYTHON to an interpreter',
       kind: 'not_ready',
     });
   }

@@ -1,5 +1,5 @@
-// The rows of one step for TRL, which needs the same number in every step, or a multiple of it where rollouts have several branches: missing rows are filled
-// up with rows without trained tokens.
+// The rows of one step for TRL, which needs the same number in every step, or a multiple of it if rollouts have several branches. Missing rows are
+// replaced by rows without trained tokens.
 import type { LossType } from '../../grpo/loss-settings.ts';
 import { shareOfRollout, type TrainingSequence } from '../../training-model.ts';
 
@@ -12,7 +12,7 @@ export interface StepRow {
   readonly advantage: number;
 }
 
-/** The losses in which every row is the mean over its own tokens. They are proportional to the advantage, so that it can carry the weight of a branch. */
+/** The losses that take the mean over each row's own tokens. They are proportional to the advantage, so a factor in the advantage can weight a branch. */
 const rowMeans: readonly LossType[] = ['grpo', 'sapo'];
 
 /**

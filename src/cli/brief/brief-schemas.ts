@@ -17,7 +17,7 @@ export const fieldsSchema = z
     command: z.string(),
     not_shown: notShown,
   })
-  .describe('The fields of an object that --fields names, as far as it has them, each as the schema `of` says.');
+  .describe('The fields of an object that --fields names, if it has them, each as the schema `of` says.');
 
 /** The schemas of all objects that have a brief, by the name of the brief. Throws if one keeps a field that the object does not have. */
 export function briefSchemas(whole: Readonly<Record<string, z.ZodType>>): [name: string, z.ZodType][] {
@@ -41,7 +41,7 @@ export function schemasOf(command: string, published: Readonly<Record<string, z.
   });
 }
 
-/** A field that is not there, and the names that are, with the paths to fields of that name further inside. */
+/** A missing field, the existing names, and the paths to fields of that name further inside. */
 interface UnknownField {
   readonly path: string;
   readonly name: string;
@@ -58,7 +58,7 @@ interface KeptSchema {
   readonly unknown: readonly UnknownField[];
 }
 
-/** What is left of a schema if only these fields are kept. */
+/** A schema reduced to these fields. */
 function keptOfSchema(whole: z.ZodType, fields: ReadonlyMap<string, Kept>, path = ''): KeptSchema {
   const { schema, unknown } = keptOfKind(whole, fields, path);
   return { schema: whole.description === undefined ? schema : schema.describe(whole.description), unknown };

@@ -1,4 +1,4 @@
-// The door of this room: what --brief and --fields make of a result.
+// The door of this room: reduces a result as --brief and --fields ask.
 import type { z } from 'zod';
 import { nearestNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
@@ -7,7 +7,7 @@ import { briefName, briefs, envelope } from './briefs.ts';
 import { type Kept, parseFields } from './field-paths.ts';
 import { pick } from './pick.ts';
 
-/** Of --brief. Objects without a brief, such as errors, stay as they are, but for a list of one problem, which is the error again. */
+/** For --brief. Objects without a brief, such as errors, stay unchanged, except that a list with a single problem, which repeats the error, is left out. */
 export function inBrief(result: object): object {
   const { schema, error } = result as { readonly schema: string; readonly error?: DescribedError };
   const brief = briefs[schema];
@@ -22,7 +22,7 @@ function withoutProblems({ problems: _, ...error }: DescribedError): DescribedEr
 }
 
 /**
- * Of --fields. Errors stay as they are. Throws `FIELDS_INVALID`, also for a field that no object of the command has.
+ * For --fields. Errors stay unchanged. Throws `FIELDS_INVALID`, also for a field that no object of the command has.
  * @param command its whole name, such as `runs show`
  * @param published the schemas of all objects
  */

@@ -1,7 +1,7 @@
-// What --brief keeps of each object: what whoever reads it acts on next. Objects without a row are printed whole.
+// The fields of each object that --brief keeps: those that its reader acts on. Objects without a row are printed whole.
 import { type Kept, parseFields } from './field-paths.ts';
 
-/** Of all objects, and of their failures. */
+/** Kept from all objects, and from their failures. */
 export const envelope: ReadonlyMap<string, Kept> = parseFields('ok,schema,command,error,exit_code');
 
 const METRICS =

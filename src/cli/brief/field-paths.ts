@@ -1,4 +1,4 @@
-// The language of fields: reads texts such as `run{id,status},evals[-1:].metrics`, which say what is kept of an object.
+// The language of fields: reads texts such as `run{id,status},evals[-1:].metrics`, which say what to keep of an object.
 import { GradusError } from '../../errors.ts';
 
 /**
@@ -8,11 +8,11 @@ import { GradusError } from '../../errors.ts';
  *   evals[-1:], samples[:2]       some items of a list, the last or the first; of a text, characters
  *   checks[?!ok], runs[?error]    the items in which a key is, or is not, absent, null or false
  *
- * Items of lists are kept as objects are: `runs.id` is the id of every run.
+ * Items of lists are treated like objects: `runs.id` is the id of every run.
  */
 export interface Kept {
   readonly selectors: readonly Selector[];
-  /** By names, in which `*` stands for anything; undefined if all that is inside is kept. */
+  /** By names, in which `*` stands for anything; undefined if everything inside is kept. */
   readonly inside: ReadonlyMap<string, Kept> | undefined;
 }
 

@@ -1,7 +1,7 @@
 // Picks the fields of an object that are kept, and counts what is left out of lists and texts.
 import { type Filter, type Kept, keptOf, type Selector, type Slice } from './field-paths.ts';
 
-/** The digits of numbers in what is brief: more than people write into configurations. */
+/** The digits of numbers in brief results: more than people write into configurations. */
 const DIGITS = 6;
 
 export interface PickOptions {

@@ -20,7 +20,7 @@ const folder = ['docs', 'agent'];
 export function makeCommand(cli: Cli): Command {
   return new Command('agent-docs')
     .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')
-    .argument('[topic]', 'a topic; without it all are listed')
+    .argument('[topic]', 'a topic; without one, all are listed')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((topic?: string) => showGuide(cli, topic)));
@@ -32,7 +32,7 @@ function showGuide({ output }: Cli, topic: string | undefined): undefined {
   if (topic === undefined) {
     const titled = topics.map((name) => ({ topic: name, title: titleOf(readGuide(name)) }));
     const documents = packagePath('docs');
-    const text = `${table(titled.map(({ topic, title }) => [topic, title]))}\nmore, on data, models, programs and so on: ${documents}`;
+    const text = `${table(titled.map(({ topic, title }) => [topic, title]))}\nmore about data, models, programs and so on: ${documents}`;
     output.result({ ...common, topics: titled, documents }, text);
   } else if (topics.includes(topic)) {
     const text = readGuide(topic);

@@ -21,8 +21,8 @@ export function makeCommand(cli: Cli): Command {
   return new Command('dashboard')
     .description('show runs on a web page that follows them while they train, until it is stopped; it only reads')
     .option('--root <dir>', 'the directory that contains the runs', 'runs')
-    .option('--host <address>', 'where to listen; the default is for this machine only', '127.0.0.1')
-    .option('--port <port>', 'where to listen; 0 takes any that is free', portNumber, 6060)
+    .option('--host <address>', 'address to listen on; only this machine can reach the default', '127.0.0.1')
+    .option('--port <port>', 'port; 0 takes any free one', portNumber, 6060)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: DashboardFlags) => serveDashboard(cli, flags)));

@@ -50,10 +50,10 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   );
 }
 
-/** A summary for people: a ready machine may still have a dozen checks that say no. If it is not ready, the error says so instead. */
+/** A summary for people, since a dozen checks may fail on a machine that is ready. If it is not ready, the error says so instead. */
 function conclusion({ ok, backend, compute }: DoctorResult): string[] {
   const where = compute === 'local' ? 'on this machine' : `at ${compute}`;
-  return ok ? [`ready: training with backend ${backend} ${where} needs nothing that says no`] : [];
+  return ok ? [`ready: training with backend ${backend} ${where} needs none of the checks that failed`] : [];
 }
 
 function row({ id, ok, required, detail, fix }: CheckResult): string[] {

@@ -31,7 +31,7 @@ const SERVE_EXAMPLES = `Examples:
 Speaks OpenEnv's protocol, for TRL and other trainers: WebSocket sessions at /ws. An action is {"message": TEXT} or {"tool": NAME, "arguments": {…}}.
 `;
 
-const OPEN = 'anybody who reaches this machine over the network may play the environment: leave --host out';
+const OPEN = 'anybody who can reach this machine over the network may play the environment; leave --host out to prevent this';
 
 interface EnvironmentFlags {
   readonly config?: string;
@@ -55,8 +55,8 @@ export function makeCommand(cli: Cli): Command {
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
   withEnvironment(env.command('serve'))
     .description('let trainers that speak OpenEnv’s protocol play an environment')
-    .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
-    .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8001)', portNumber)
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1, which only this machine can reach)')
+    .option('--port <port>', 'port; 0 takes any free one (default: 8001)', portNumber)
     .option('--max-sessions <count>', 'how many sessions may be open at once (default: 64)', positiveInteger)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
     .addHelpText('before', SERVE_EXAMPLES)

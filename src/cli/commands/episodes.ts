@@ -23,7 +23,7 @@ export function makeCommand(cli: Cli): Command {
   const episodes = new Command('episodes').description('play episodes for trainers that have the model');
   episodes
     .command('serve')
-    .description('play episodes of which somebody else samples the completions, as JSON lines over stdin and stdout')
+    .description('play episodes whose completions another program samples, as JSON lines over stdin and stdout')
     .argument('<config>', 'a YAML or JSON file with the environment; its weights and its data are not opened')
     .option('--json', 'the same: it always prints lines of JSON')
     .addHelpText('before', SERVE_EXAMPLES)

@@ -44,7 +44,7 @@ function askedSplit(text: string): Split {
   const split = splits.find((known) => known === text);
   if (split !== undefined) return split;
   throw new GradusError('USAGE', `--split ${text}: expected ${splits.join(' or ')}`, {
-    hint: `eval are the held-out problems, and which split of the data set they are is eval_split: gradus eval CONFIG --set eval_split=${text}; with --set adapter=RUN of a run that trained adapters`,
+    hint: `eval means the held-out problems; eval_split says which split of the data set they are: gradus eval CONFIG --set eval_split=${text}, for a run that trained adapters with --set adapter=RUN`,
   });
 }
 
@@ -67,7 +67,7 @@ export function makeCommand(cli: Cli): Command {
     )
     .option(
       '--require <bar>',
-      'METRIC>=NUMBER (or >, <=, <): exit with 5 if what is measured is below this bar (repeatable)',
+      'METRIC>=NUMBER (or >, <=, <): exit with 5 if the measured value is below this bar (repeatable)',
       collect,
       [],
     )
@@ -90,7 +90,7 @@ async function runEvaluation(cli: Cli, subject: string, flags: EvalFlags) {
 
 async function startEvaluation({ output, argv }: Cli, subject: string, { set, k, checkpoint, require }: EvalFlags) {
   if (set.length > 0) {
-    throw new GradusError('USAGE', 'only a run is evaluated in the background, and --set changes a config file', {
+    throw new GradusError('USAGE', 'only a run can be evaluated in the background, but --set changes a config file', {
       hint: 'leave --set or --detach out',
     });
   }
@@ -114,7 +114,7 @@ function evaluationSummary(result: EvaluateResult): string {
   const { run, adapter, split, evaluation, baseline, verdict, completions, continued, changed_files = [] } = result;
   const { requirements = [] } = result;
   const asked = split === 'train' ? 'trained-on' : 'held-out';
-  const subject = run ? `step ${run.step}` : adapter === undefined ? 'the model as it is' : `adapter ${adapter}`;
+  const subject = run ? `step ${run.step}` : adapter === undefined ? 'the untrained model' : `adapter ${adapter}`;
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
   return [
     ...(baseline ? [`before: ${evaluationLine(baseline, asked)}`] : []),
@@ -123,7 +123,7 @@ function evaluationSummary(result: EvaluateResult): string {
     ...changed_files.map(changedLine),
     ...requirements.map(requirementLine),
     ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),
-    ...(continued === undefined ? [] : [`went on after an interruption: ${continued} completions were there`]),
+    ...(continued === undefined ? [] : [`continued after an interruption with ${continued} earlier completions`]),
     ...(completions === undefined ? [] : [`completions: ${completions}`]),
   ].join('\n');
 }

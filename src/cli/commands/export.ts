@@ -24,7 +24,7 @@ export function makeCommand(cli: Cli): Command {
   return new Command('export')
     .description('export the model of a run for transformers, PEFT or llama.cpp')
     .argument('<run>', 'a run directory, the name of a run, or latest')
-    .requiredOption('--out <folder>', 'where to; new or empty')
+    .requiredOption('--out <folder>', 'the folder to write; new or empty')
     .option('--merge', 'the same as --format merged')
     .addOption(
       new Option(
@@ -35,7 +35,7 @@ export function makeCommand(cli: Cli): Command {
     .addOption(
       new Option(
         '--dtype <dtype>',
-        'type of the weights of a whole model (default: float32; of gguf, float16); the last two are for gguf',
+        'type of the weights of a whole model (default: float32; for gguf, float16); the last two are only for gguf',
       ).choices(['float32', 'bfloat16', 'float16', 'q8_0']),
     )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
@@ -48,7 +48,7 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
   const conflict =
     merge && format && format !== 'merged' ? '--merge' : format === 'peft' && dtype ? '--dtype' : undefined;
   if (conflict) {
-    throw new GradusError('USAGE', `--format ${format} does not go with ${conflict}`, {
+    throw new GradusError('USAGE', `--format ${format} cannot be combined with ${conflict}`, {
       hint: `leave out ${conflict}, or write --format merged`,
     });
   }

@@ -32,11 +32,11 @@ interface HandoffFlags {
 export function makeCommand(cli: Cli): Command {
   return new Command('handoff')
     .description(
-      'write data, rewards, settings and a script with which Unsloth or verl trains the same; starts nothing',
+      'write data, rewards, settings and a script for the same training with Unsloth or verl; starts nothing',
     )
     .argument('<config>', 'a YAML or JSON file')
     .addOption(new Option('--to <system>', 'the system that will train').choices(systems).makeOptionMandatory())
-    .requiredOption('--out <folder>', 'where to; new or empty')
+    .requiredOption('--out <folder>', 'the folder to write; new or empty')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
     .option('--dry-run', 'write nothing; show what would be written, with every file of your code')
@@ -76,7 +76,7 @@ function summary(
     `${counted(steps, 'step')} of ${to.name} ${to.version} on ${counted(problems.train, 'problem')}, ${problems.eval} held out`,
     'where it differs:',
     ...differences.map((difference) => `  ${difference}`),
-    dry_run ? 'next, once it is written:' : 'next:',
+    dry_run ? 'next steps:' : 'next:',
     ...next.map((line) => `  ${line}`),
   ].join('\n');
 }

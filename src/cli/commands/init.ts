@@ -16,7 +16,7 @@ import type { SchemaTools } from '../schemas.ts';
 const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
   gradus init my-task --template csv           problems from a table
-  gradus init my-task --template agent         an agent of yours, trained as it is
+  gradus init my-task --template agent         an agent of your own, trained unchanged
   gradus init my-task --template python        a reward and an environment in Python
   gradus init --template gsm8k --json          into this folder
 `;
@@ -44,7 +44,7 @@ const played = [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yam
 
 const IGNORED = 'node_modules/\nruns/\n';
 const typescript = (name: string) => ({ 'package.json': packageJson(name), '.gitignore': IGNORED });
-/** Projects in Python install nothing, so they need no package.json. */
+/** Python projects install nothing, so they need no package.json. */
 const python = () => ({ '.gitignore': `${IGNORED}__pycache__/\n` });
 
 /** The folders in templates/ */
@@ -57,7 +57,7 @@ const templates = {
     next: played,
     others: typescript,
   },
-  agent: { description: 'an agent that calls a model over HTTP, trained as it is', next: played, others: typescript },
+  agent: { description: 'an agent that calls a model over HTTP, trained unchanged', next: played, others: typescript },
   python: {
     description: 'a reward and a multi-turn environment in Python, which need no package',
     next: [
@@ -92,7 +92,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   const own = Object.keys(contents).filter((file) => !(shared.includes(file) && existsSync(join(dir, file))));
   const taken = own.find((file) => existsSync(join(dir, file)));
   if (taken !== undefined) {
-    throw new GradusError('FILE_EXISTS', `${join(dir, taken)} is there already; nothing was written`, {
+    throw new GradusError('FILE_EXISTS', `${join(dir, taken)} already exists; nothing was written`, {
       hint: 'give the name of a new folder',
       path: join(dir, taken),
     });

@@ -1,4 +1,4 @@
-// gradus plan: what a configuration would need on given GPUs; it runs nothing.
+// gradus plan: shows what a configuration would need on given GPUs; it runs nothing.
 
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
@@ -22,7 +22,7 @@ interface PlanFlags {
 
 export function makeCommand(cli: Cli): Command {
   return new Command('plan')
-    .description('show how much memory each way to train takes on given GPUs, and which engines train so; runs nothing')
+    .description('show how much memory each way of training takes on given GPUs, and which engines support it; runs nothing')
     .argument('<config>', 'a YAML or JSON file')
     .requiredOption('--gpus <gpus>', '8xH100, or 2x8xH100 for two machines')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])

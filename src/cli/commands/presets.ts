@@ -18,7 +18,7 @@ const EXAMPLES = `Examples:
 export function makeCommand(cli: Cli): Command {
   return new Command('presets')
     .description('list presets, settings from papers or for a purpose: values, sources, when to use them')
-    .argument('[name]', 'a preset; without it all are listed')
+    .argument('[name]', 'a preset; without one, all are listed')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((name?: string) => show(cli, name)));

@@ -29,7 +29,7 @@ const SERVE_EXAMPLES = `Examples:
   gradus rewards serve grpo.yaml
   echo '{"id": 1, "row": {"question": "2 + 2?", "answer": "4"}, "completion": "4", "completion_ids": [20, 2]}' | gradus rewards serve grpo.yaml
 
-One line of JSON on stdin is one completion; the answer to each is a line on stdout, not always in the same order. It ends with its stdin.
+Each line of JSON on stdin is one completion; the answer to each is a line on stdout, not always in the same order. It ends when its stdin ends.
 `;
 
 interface TestFlags {
@@ -41,7 +41,7 @@ interface TestFlags {
 
 export function makeCommand(cli: Cli): Command {
   const rewards = new Command('rewards').description(
-    'list the built-in rewards, test a reward, or score what other programs sample',
+    'list the built-in rewards, test a reward, or score completions of other programs',
   );
   rewards
     .command('list')
@@ -52,12 +52,12 @@ export function makeCommand(cli: Cli): Command {
   rewards
     .command('test')
     .description('score given completions with a reward, without a model')
-    .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .requiredOption('--reward <name>', 'a built-in reward, or FILE:NAME of your own function')
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .requiredOption('--input <file>', 'the cases: JSON lines with completion, answer, other columns and expected')
     .option(
       '--opening <text>',
-      "what prompts already write of completions, such as '<think>' (default: see docs/rewards.md)",
+      "the part of completions that prompts already contain, such as '<think>' (default: see docs/rewards.md)",
     )
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', TEST_EXAMPLES)
@@ -115,7 +115,7 @@ function faultOf({ scores, errors, agreement }: RewardTest) {
     return {
       code: 'REWARD_FAILED',
       message: `the reward failed on all ${scores.length} cases: ${first.message}`,
-      hint: 'fix the reward, or add to the cases what it reads: prompt, or other columns',
+      hint: 'fix the reward, or add the columns that it reads to the cases, such as prompt',
     };
   }
   if (!agreement || agreement.disagreements.length === 0) return undefined;

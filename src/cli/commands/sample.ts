@@ -28,29 +28,29 @@ type SampleFlags = Omit<SampleOptions, 'signal'>;
 
 export function makeCommand(cli: Cli): Command {
   return new Command('sample')
-    .description('sample completions of held-out problems with their rewards, or of a prompt of your own')
+    .description('sample completions of held-out problems, with their rewards, or of your own prompt')
     .argument(
       '<run|config|model>',
       'a run (directory, name, latest), a config file, or with --prompt a model (folder or .gguf file)',
     )
     .option('--n <count>', 'number of completions (default: 4)', completionCount)
     .option('--seed <seed>', 'seed of the samples (default: 0)', nonNegativeNumber)
-    .option('--prompt <text>', 'a prompt of your own, sampled without rewards')
+    .option('--prompt <text>', 'your own prompt, sampled without rewards')
     .option('--system <text>', 'system prompt for --prompt')
     .option('--temperature <t>', 'sampling temperature; 0 is greedy (default: the configuration’s)', nonNegativeNumber)
     .option(
       '--top-p <p>',
-      'from the likeliest tokens that together reach this (default: the configuration’s)',
+      'sample from the likeliest tokens that together reach this probability (default: the configuration’s)',
       probability,
     )
     .option(
       '--top-k <count>',
-      'from this many of the likeliest tokens; 0: all (default: the configuration’s)',
+      'sample from this many of the likeliest tokens; 0: all (default: the configuration’s)',
       wholeNumber,
     )
     .option(
       '--min-p <p>',
-      'from tokens at least this fraction as likely as the likeliest (default: the configuration’s)',
+      'sample from tokens at least this fraction as likely as the likeliest (default: the configuration’s)',
       fraction,
     )
     .option(

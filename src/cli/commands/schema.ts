@@ -7,7 +7,7 @@ import type { AllCommands, Cli } from '../cli.ts';
 import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
-  gradus schema                    their names
+  gradus schema                    the names of all schemas
   gradus schema train.result/1
   gradus schema train              the same
   gradus schema train.result.brief/1   what --brief prints instead
@@ -15,7 +15,7 @@ const EXAMPLES = `Examples:
 
 export function makeCommand(cli: Cli, all: AllCommands): Command {
   return new Command('schema')
-    .description('print the JSON Schema of what a command prints with --json')
+    .description('print the JSON Schema of a command’s output with --json')
     .argument('[name]', 'the value of `schema` in an output, or the name of a command')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)

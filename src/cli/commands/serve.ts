@@ -21,7 +21,7 @@ const EXAMPLES = `Examples:
 `;
 
 const OPEN =
-  'anybody who reaches this machine over the network may use the model, without a key: give one with --api-key-env VARIABLE, or leave --host out';
+  'anybody who can reach this machine over the network may use the model without a key; require one with --api-key-env VARIABLE, or leave --host out';
 
 interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' | 'name'> {
   readonly apiKeyEnv?: string;
@@ -37,13 +37,13 @@ export function makeCommand(cli: Cli): Command {
     )
     .argument('<run|config|model>', 'a run (directory, name, latest), a config file, or a model (folder or .gguf file)')
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
-    .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8000)', portNumber)
-    .option('--name <name>', 'what clients call the model (default: the name of the run, or of the model)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1, which only this machine can reach)')
+    .option('--port <port>', 'port; 0 takes any free one (default: 8000)', portNumber)
+    .option('--name <name>', 'the name of the model for clients (default: the name of the run, or of the model)')
     .option('--api-key-env <variable>', 'the environment variable with the key that clients must send (default: none)')
     .option('--train', 'let clients of Tinker’s API train LoRA models of a config’s model and sample from them')
-    .option('--weights <folder>', 'with --train, where weights that clients save are kept (default: tinker-weights)')
-    .option('--max-models <count>', 'with --train, how many are trained at a time (default: 8)', positiveInteger)
+    .option('--weights <folder>', 'with --train, the folder of weights that clients save (default: tinker-weights)')
+    .option('--max-models <count>', 'with --train, the most models at a time (default: 8)', positiveInteger)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: ServeFlags) => runServer(cli, subject, flags)));
@@ -83,7 +83,7 @@ async function runServer(cli: Cli, subject: string, { apiKeyEnv, train, weights,
 function assertFits({ train, weights, maxModels, checkpoint }: ServeFlags): void {
   const [wrong, hint] =
     train && checkpoint !== undefined
-      ? ['--checkpoint', 'clients load the weights that they go on from']
+      ? ['--checkpoint', 'clients load the weights to continue from']
       : !train && (weights !== undefined || maxModels !== undefined)
         ? [weights === undefined ? '--max-models' : '--weights', 'it is for --train']
         : [];
@@ -96,7 +96,7 @@ type Told = Pick<Serving, 'url' | 'model' | 'isLocal' | 'run'> & {
   readonly weights?: string;
 };
 
-/** Says that a server answers, and warns if anybody may use it. */
+/** Reports that the server is ready, and warns if anybody may use it. */
 function told(
   { output }: Cli,
   { isLocal, url, base_url, model, run, weights }: Told,

@@ -46,7 +46,7 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undef
   const text = readPackageFile('skills', 'gradus', 'SKILL.md');
   const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
   if (before !== undefined && before !== text && !overwrite) {
-    throw new GradusError('FILE_EXISTS', `${path} is there already, in another version`, {
+    throw new GradusError('FILE_EXISTS', `${path} already exists, in another version`, {
       hint: '--overwrite replaces it',
       path,
     });

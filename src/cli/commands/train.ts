@@ -26,7 +26,7 @@ const EXAMPLES = `Examples:
   gradus train grpo.yaml --dry-run             how much memory and time it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
-  gradus train --resume runs/grpo              the run in this directory, with the configuration that it has
+  gradus train --resume runs/grpo              the run in this directory, with its own configuration
   gradus train grpo.yaml --stop-when 'eval/accuracy >= 0.9' --max-time 1h
   gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo waits for the end
   gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
@@ -80,14 +80,14 @@ export function makeCommand(cli: Cli): Command {
       collect,
       [],
     )
-    .option('--max-time <duration>', 'end the run after this time, all its resumes together: 30m, 2h')
-    .option('--max-tokens-total <tokens>', 'end the run once its steps have read and sampled so many tokens')
-    .option('--max-cost <dollars>', 'end the run once the machine has cost this, where its price is known')
+    .option('--max-time <duration>', 'end the run after this time, over all resumes: 30m, 2h')
+    .option('--max-tokens-total <tokens>', 'end the run once its steps have read and sampled this many tokens')
+    .option('--max-cost <dollars>', 'end the run once the machine has cost this, if its price is known')
     .option(
       '--detach',
       'train in the background and return when the first step begins, or after 45 seconds; then use gradus runs wait, tail and stop',
     )
-    .option('--yes', 'agree to the cost of the plan; without it the plan is shown and nothing is rented')
+    .option('--yes', 'agree to the cost of the plan; otherwise the plan is shown and nothing is rented')
     .option('--json', 'print one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout during training; the last is the result')
     .addHelpText('before', EXAMPLES)
@@ -107,7 +107,7 @@ async function runTraining(cli: Cli, given: string, asked: TrainFlags) {
 }
 
 /**
- * The configuration to train: that of a run whose directory is given in its place, which is then the place of the run. Throws `USAGE` for a directory of a run
+ * The configuration to train. The directory of a run stands for the run's configuration and place. Throws `USAGE` for the directory of a run
  * that is not to be resumed.
  */
 async function placeOfRun(config: string, flags: TrainFlags): Promise<[string, TrainFlags]> {

@@ -1,4 +1,4 @@
-// Runs commands as processes of their own: one that crashes, or prints where it should not, does not harm the server.
+// Runs commands as separate processes: one that crashes, or prints where it should not, does not harm the server.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { launcher } from '../../package/own-process.ts';
@@ -27,7 +27,7 @@ interface Call {
 
 const MOST_LINES = 20;
 
-/** Commands that run. Who asks again for the same command line while it runs, waits for the same process. */
+/** Running commands. A repeated call with the same command line waits for the same process. */
 export class Calls {
   readonly #open = new Map<string, Call>();
 
@@ -52,7 +52,7 @@ export class Calls {
     }
   }
 
-  /** Ends what still runs; detached runs go on. */
+  /** Ends all running commands; detached runs continue. */
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     for (const { process } of open) process.kill('SIGTERM');

@@ -1,4 +1,4 @@
-// What a tool takes: the arguments and options of its command as a JSON Schema, and a command line made of such values.
+// The input of a tool: the arguments and options of its command as a JSON Schema, and the command line for such values.
 import type { Argument, Command, Option } from 'commander';
 import { assertKnownNames } from '../../common/nearest.ts';
 import { GradusError } from '../../errors.ts';
@@ -16,14 +16,14 @@ export interface InputSchema {
   readonly additionalProperties: false;
 }
 
-/** Options about stdout, which a tool does not have: it answers in brief, or with the fields that are asked for. */
+/** Options about stdout, which a tool does not have: it answers in brief, or with the requested fields. */
 const outputs: ReadonlySet<string> = new Set(['--json', '--events']);
 
 const FIELDS = 'fields';
-/** What they are, the instructions of the server say once for all tools. */
+/** The server's instructions explain these once for all tools. */
 const fieldsSchema = { type: 'array', items: { type: 'string' } };
 
-/** Options that tools set to something else if nobody says otherwise: only so do they answer before the client gives up. */
+/** Options with another default for tools, so that these answer before the client gives up. */
 const presets: Readonly<Record<string, boolean | number>> = { '--detach': true, '--timeout': MOST_SECONDS };
 
 function optionsOf(command: Command): Option[] {
@@ -91,7 +91,7 @@ function listOf(key: string, value: unknown): string[] {
 
 function wrong(key: string, expected: string, value: unknown): GradusError {
   return new GradusError('OPTION_INVALID', `${key}: expected ${expected}, got ${JSON.stringify(value)}`, {
-    hint: 'as the input schema of the tool says',
+    hint: 'see the input schema of the tool',
     path: key,
   });
 }

@@ -102,7 +102,7 @@ async function callTool({ tool, line }: CommandTool, input: ToolInput, { calls, 
   }
 }
 
-/** Sends notifications of progress, if the client asked for them: the steps of a run that is waited for, or what the command says meanwhile. */
+/** Sends notifications of progress, if the client asked for them: the steps of the run that the command waits for, or the command's own messages. */
 function progressOf({ mcpReq }: ServerContext) {
   const progressToken = mcpReq._meta?.progressToken;
   let before = 0;
@@ -139,7 +139,7 @@ function resultOf({ code, stdout, stderr }: Finished, command: string): CallTool
   } catch {
     // A process that was killed prints nothing.
   }
-  const message = `gradus ${command} ended with ${code ?? 'a signal'}: ${stderr.at(-1) ?? 'it said nothing'}`;
+  const message = `gradus ${command} ended with ${code ?? 'a signal'}: ${stderr.at(-1) ?? 'without a message'}`;
   return failed(command, { code: 'UNEXPECTED', message }, code || 1);
 }
 
@@ -147,7 +147,7 @@ function stillRunning(patience: number) {
   return {
     code: 'STILL_RUNNING',
     message: `it still runs after ${patience / 1000} s`,
-    hint: 'the same call again waits for its result',
+    hint: 'repeat the call to wait for its result',
   };
 }
 

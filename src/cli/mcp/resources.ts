@@ -13,7 +13,7 @@ import { findRun, listRuns, readRun } from '../../runs/read-run.ts';
 
 const ROOT = 'gradus://runs/';
 
-/** What is listed at most: the last runs, and files of a run. */
+/** The most runs, and files of a run, that are listed. */
 const MOST_RUNS = 100;
 const MOST_FILES = 500;
 /** The largest file that is read, in bytes. */
@@ -54,7 +54,7 @@ function runContents(uri: string, directory: string) {
   return { uri, mimeType: 'application/json', text: JSON.stringify(contents) };
 }
 
-/** Files, but not what links lead to. */
+/** Files, without following links. */
 function listFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -15,13 +15,13 @@ export interface CommandTool {
 
 /** The whole names of commands that differ from the others. */
 export interface CommandKinds {
-  /** They go on until they are stopped. */
+  /** They run until they are stopped. */
   readonly serving: ReadonlySet<string>;
   /** They change no files but caches. */
   readonly reading: ReadonlySet<string>;
 }
 
-/** A command that prints no object of its own, or goes on until it is stopped, is no tool. */
+/** A command that prints no object of its own, or runs until it is stopped, is not a tool. */
 export function commandTools(
   program: readonly Command[],
   schemas: Readonly<Record<string, z.ZodType>>,
@@ -67,7 +67,7 @@ function constantOf(schema: Readonly<Record<string, unknown>>, key: string): unk
 
 /**
  * A schema inside another one does not say its dialect, so it is written as those of all drafts are. Nor does it describe its keys here, which the tool `schema`
- * does: that would be most of a client's list.
+ * does: descriptions would be most of a client's list.
  */
 function inShort(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(inShort);

@@ -15,7 +15,7 @@ import type {
   Verdict,
 } from '../../runs/records.ts';
 
-/** What is wrong with a request, or with a file of a run. */
+/** An error in a request, or in a file of a run. */
 export interface Fault {
   readonly code: string;
   readonly message: string;
@@ -47,7 +47,7 @@ export interface RunRow {
   readonly learning?: Learning;
   /** The number of alerts that still hold, by level. */
   readonly open: { readonly error: number; readonly warning: number; readonly info: number };
-  /** What could not be read of the run. */
+  /** The parts of the run that could not be read. */
   readonly damage: readonly Fault[];
 }
 
@@ -55,7 +55,7 @@ export interface RunRow {
 export interface RunPage extends RunRow {
   readonly verdict?: Verdict;
   readonly alerts: readonly DiagnosedAlert[];
-  /** What the remaining steps will take, without evaluations; absent before the first step, and when the run is over. */
+  /** The time that the remaining steps will take, without evaluations; absent before the first step, and when the run is over. */
   readonly secondsLeft?: number;
   /** The most important keys of the configuration, in one line. */
   readonly summary: readonly string[];
@@ -163,11 +163,11 @@ export interface Samples {
 export interface Evaluations {
   readonly columns: readonly EvaluationColumn[];
   readonly problems: readonly ProblemRow[];
-  /** What could not be read of them. */
+  /** The parts that could not be read. */
   readonly damage: readonly Fault[];
 }
 
-/** An evaluation: `gradus eval` makes two, that of a checkpoint and that of the policy that training started from. */
+/** An evaluation. `gradus eval` makes two: one of a checkpoint, and one of the policy that training started from. */
 export interface EvaluationColumn {
   readonly name: string;
   readonly step: number;

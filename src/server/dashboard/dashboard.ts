@@ -24,7 +24,7 @@ import { textOf, textsOf } from './texts.ts';
 export interface DashboardOptions {
   /** The directory that contains the runs; it need not exist yet. */
   readonly root: string;
-  /** The address that is listened on. @default '127.0.0.1' */
+  /** The address to listen on. @default '127.0.0.1' */
   readonly host?: string;
   /** Milliseconds between two checks of a run that is followed. @default 500 */
   readonly pause?: number;
@@ -101,10 +101,10 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   app.get('/api/compare', (context) => {
     const names = [...new Set(context.req.queries('run'))];
     if (names.length < 2) {
-      throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two: ?run=a&run=b' });
+      throw new GradusError('USAGE', 'a single run cannot be compared', { hint: 'name at least two: ?run=a&run=b' });
     }
     if (names.length > MOST_COMPARED) {
-      const message = `${names.length} runs are too many to be compared at once`;
+      const message = `${names.length} runs are too many to compare at once`;
       throw new GradusError('USAGE', message, {
         hint: `name at most ${MOST_COMPARED}; ${call('compare')} takes more`,
       });
@@ -120,7 +120,7 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   });
   app.notFound((context) => {
     const hint = 'the dashboard only reads';
-    return context.json({ error: { code: 'PAGE_NOT_FOUND', message: 'only GET is answered', hint } }, 404);
+    return context.json({ error: { code: 'PAGE_NOT_FOUND', message: 'only GET is supported', hint } }, 404);
   });
   return app;
 }
@@ -143,7 +143,7 @@ function samplesOf(directory: string, step: number | undefined): Samples {
 function follow(context: Context, directory: string, pause: number): Response {
   const from = parseCursor(context.req.header('last-event-id') ?? context.req.query('after') ?? '');
   if (!from) {
-    throw new GradusError('USAGE', 'it is not said from where to follow', {
+    throw new GradusError('USAGE', 'the position from which to follow is missing', {
       hint: 'give the cursor of /curves as ?after=, or the last id as the header Last-Event-ID',
     });
   }

@@ -10,7 +10,7 @@ import { faultOf } from './faults.ts';
 /** The number of characters of a prompt and of an answer in the row of a problem. */
 const TEXT_CHARACTERS = 300;
 
-/** What the table needs of a problem in one evaluation. */
+/** The data of a problem in one evaluation that the table needs. */
 interface Outcome extends Pick<ProblemRow, 'key' | 'prompt' | 'answer'> {
   readonly step: number;
   readonly rate: number | null;
@@ -24,10 +24,10 @@ interface ReadFile {
 
 /** Reads a file of completions again only if it has changed: a run may have many. */
 export class EvaluatedProblems {
-  /** Those of the run that was asked for last, by their paths. */
+  /** Files of the most recently requested run, by their paths. */
   #files: ReadonlyMap<string, ReadFile> = new Map();
 
-  /** What cannot be read is reported, and the rest is shown. */
+  /** Damaged files are reported, and the rest is shown. */
   table(directory: string): Evaluations {
     const damage: Fault[] = [];
     const columns: EvaluationColumn[] = [];
@@ -65,7 +65,7 @@ export class EvaluatedProblems {
   problem(directory: string, key: string): ProblemPage {
     const row = this.table(directory).problems.find((each) => each.key === key);
     if (!row) {
-      const hint = 'problems are those that /evaluations lists';
+      const hint = '/evaluations lists the problems';
       throw new GradusError('PROBLEM_NOT_FOUND', `no evaluation has a problem ${JSON.stringify(key)}`, { hint });
     }
     const found = listKeptEvaluations(directory)

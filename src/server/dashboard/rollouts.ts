@@ -69,7 +69,7 @@ function* eachGroup(directory: string, step: number): Generator<RolloutRecord> {
   const path = rolloutsFile(directory, step);
   if (!existsSync(path)) {
     throw new GradusError('STEP_NOT_FOUND', `there are no rollouts of step ${step}`, {
-      hint: 'rollouts are kept of the steps that /rollouts lists',
+      hint: '/rollouts lists the steps whose rollouts were kept',
     });
   }
   yield* eachRollout(directory, step);

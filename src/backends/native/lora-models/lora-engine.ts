@@ -1,4 +1,4 @@
-// Many LoRA models over one copy of a base model's weights: what a training server holds. Each is trained by itself, and sampled from as it was at any time.
+// Many LoRA models over one copy of a base model's weights, for a training server. Each is trained separately and can be sampled from in any earlier state.
 import type { Architecture } from '../../../models/families.ts';
 import type { LoraSettings } from '../../../models/lora.ts';
 import type { Policy } from '../../../policy.ts';
@@ -62,7 +62,7 @@ export class LoraEngine {
     return model;
   }
 
-  /** What samples with a model's weights as they were, or with the base model. */
+  /** Samples with a snapshot of a model's weights, or with the base model. */
   policy(weights: LoraWeights | undefined): Policy {
     if (!weights) return this.#anyShape().policy(undefined);
     return this.#shape(weights.settings).policy(weights.values);

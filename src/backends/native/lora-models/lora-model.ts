@@ -14,7 +14,7 @@ import { AdamW, type AdamWSettings, defaultAdamW } from '../training/optimizer.t
 import type { LoraShape } from './lora-shape.ts';
 import { notFinite } from './not-finite.ts';
 
-/** The weights of a model at some time. They hold no graphs, which are made again where they are needed. */
+/** A snapshot of a model's weights. It holds no graphs, which are made again when needed. */
 export interface LoraWeights {
   readonly settings: LoraSettings;
   readonly values: Float32Array;
@@ -73,7 +73,7 @@ export class LoraModel {
     return norm;
   }
 
-  /** A copy of the present weights. */
+  /** A copy of the current weights. */
   weights(): LoraWeights {
     this.#values.download();
     return { settings: this.shape.settings, values: this.#values.buffer.data.slice() };

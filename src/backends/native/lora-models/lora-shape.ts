@@ -1,4 +1,4 @@
-// What LoRA models with the same settings share: compiled graphs, and the memory that these work in.
+// The parts that LoRA models with the same settings share: compiled graphs and their working memory.
 import type { LoraSettings } from '../../../models/lora.ts';
 import { trainedEntries, trainedParameters } from '../../../models/trained-parameters.ts';
 import type { Policy } from '../../../policy.ts';

@@ -45,7 +45,7 @@ export class CacheSlots implements Disposable {
     return this.#cache.size - this.lent;
   }
 
-  /** The tokens that rows have on loan, which take no memory of theirs. */
+  /** The tokens that rows borrow, which take no memory of their own. */
   get lent(): number {
     return this.#rows.reduce((sum, row, slot) => sum + Math.min(this.#unwritten[slot]!, this.#lentTo(row)), 0);
   }
@@ -85,7 +85,7 @@ export class CacheSlots implements Disposable {
     this.#place(row, slot);
   }
 
-  /** Takes a row's slot away. If it lent tokens, a borrower moves there and lends them on. The last row moves to the free slot. */
+  /** Frees a row's slot. If the row lent tokens, a borrower moves there and lends them to the others. The last row moves to the free slot. */
   remove(row: SampledRow): void {
     let free = this.#slotOf(row);
     this.#loans.delete(row);
@@ -155,7 +155,7 @@ export class CacheSlots implements Disposable {
     return this.#loans.get(row)?.count ?? 0;
   }
 
-  /** Of the rows that borrow from a row, one that borrows most, so that it can lend to the others; one that stays, if there is any. */
+  /** Of the rows that borrow from a row, one that borrows most, so that it can lend to the others; a row that stays in the batch, if there is one. */
   #heirOf(row: SampledRow): SampledRow | undefined {
     const borrowers = [...this.#loans.keys()].filter((other) => this.#holderOf(other) === row);
     const most = Math.max(...borrowers.map((other) => this.#lentTo(other)));
@@ -163,7 +163,7 @@ export class CacheSlots implements Disposable {
     return heirs.find(({ hasEnded }) => !hasEnded) ?? heirs[0];
   }
 
-  /** Copies what a slot holds of a row to another slot, and puts the row there. */
+  /** Copies a row's contents of a slot to another slot, and moves the row there. */
   #move(row: SampledRow, from: number, to: number): void {
     this.#cache.copyFrom(this.#cache, from, to, row.cached, this.#lentTo(row));
     this.#cache.copyStatesFrom(this.#cache, from, to);

@@ -50,7 +50,7 @@ export class DecodingSession {
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
-  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. Operators over states promise no such thing. */
+  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. Operators over states do not guarantee this. */
   readonly isBatchInvariant: boolean;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;

@@ -26,7 +26,7 @@ export class HeldCaches {
     this.#stateTokens = stateTokens;
   }
 
-  /** How many tokens there is memory for in all of them. */
+  /** The number of tokens that all of them together have memory for. */
   get size(): number {
     return this.#held.reduce((sum, { cache }) => sum + cache.size + this.#stateTokens, 0);
   }

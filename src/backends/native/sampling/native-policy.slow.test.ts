@@ -247,7 +247,7 @@ for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
         await assert.rejects(model.policy().sample(requests, { ...options, temperature }), {
           code: 'LOGPROB_NOT_FINITE',
           kind: 'failed',
-          hint: /files may be damaged.*training diverged/,
+          hint: /files may be damaged.*training has diverged/,
         });
       }
     }
@@ -269,7 +269,7 @@ test('if an update spoilt the model, what is drawn is left to the next update, w
   });
   // Greedy completions, from which nothing is learnt, are refused at once, and so are completions of a checkpoint with such weights.
   const greedy = model.policy().sample(requests, { ...options, temperature: 0 });
-  await assert.rejects(greedy, { code: 'LOGPROB_NOT_FINITE', hint: /training diverged/ });
+  await assert.rejects(greedy, { code: 'LOGPROB_NOT_FINITE', hint: /training has diverged/ });
   const folder = mkdtempSync(join(tmpdir(), 'gradus-diverged-'));
   t.after(() => rmSync(folder, { recursive: true }));
   await model.save(folder);

@@ -93,7 +93,7 @@ export class RowBatch implements Disposable {
     return [...this.#slots.removeAll(), ...this.#waiting.splice(0)];
   }
 
-  /** A dialogue has ended, so that its cache is of use to no other row unless they share caches. */
+  /** A dialogue has ended, so its cache is of no use to other rows unless they share caches. */
   forget(dialogue: number): void {
     if (!this.#sharesCaches) this.#held.forget(dialogue);
   }
@@ -104,12 +104,12 @@ export class RowBatch implements Disposable {
     this.#decoding.dispose();
   }
 
-  /** Tokens that there is memory for in slots and held caches; states count as as many as take the same memory. */
+  /** The number of tokens that slots and held caches have memory for; a state counts as the number of tokens that take the same memory. */
   get size(): number {
     return this.#slots.size + this.#slots.count * this.#stateTokens + this.#held.size;
   }
 
-  /** Whether layers have states: these are of all tokens that a row has read, and cannot be had for fewer of them. */
+  /** Whether layers have states: these depend on all tokens that a row has read, and do not exist for fewer of them. */
   get #hasStates(): boolean {
     return this.#stateTokens > 0;
   }
@@ -197,7 +197,7 @@ export class RowBatch implements Disposable {
     return row.cached > 0;
   }
 
-  /** Whether one of some groups, once it is read, has a beginning for a row that is not read with it anyway. */
+  /** Whether one of some groups, once read, has a beginning that a row outside the group can use. */
   #help(groups: Iterable<readonly SampledRow[]>, row: SampledRow): boolean {
     const tokens = row.tokens.slice(0, -1);
     for (const [other] of groups) {
@@ -207,7 +207,7 @@ export class RowBatch implements Disposable {
     return false;
   }
 
-  /** The fewest tokens that are worth copying: fewer are read again together with those of other rows. */
+  /** The fewest tokens worth copying: fewer are read again together with those of other rows. */
   get #leastShared(): number {
     return this.#readsOneByOne ? 1 : LEAST_SHARED;
   }

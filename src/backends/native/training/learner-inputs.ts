@@ -12,7 +12,7 @@ import type { RunTensors } from '../run-tensors.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 import { type TokenObjective, type TokenSequence, tokenInput } from './objective.ts';
 
-/** What all micro-batches of an optimiser step share. */
+/** The inputs that all micro-batches of an optimiser step share. */
 export interface StepInputs {
   readonly sequences: readonly TrainingSequence[];
   /** The weight of the entropy bonus. */
@@ -23,7 +23,7 @@ export interface StepInputs {
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 
-/** How rows lie, and what the model reads besides. */
+/** The layout of rows, and further inputs of the model. */
 interface Placement {
   readonly layout: Layout;
   readonly config: Pick<ModelConfig, 'convolutionLength' | 'deltaRule'>;
@@ -111,7 +111,7 @@ function trainedTokens(
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
-  // Sequences with targets of their own score all of their tokens, so those that several share are scored once.
+  // Sequences with their own targets score all of their tokens, so tokens that several sequences share are scored once.
   const known = new Map<string, number>();
   for (const [slot, index] of slots.entries()) {
     const sequence = index === undefined ? undefined : sequences[index]!;

@@ -34,7 +34,7 @@ export interface MicroBatch {
   /** For each slot the indices of the segments that its sequence consists of. */
   readonly paths: readonly (readonly number[])[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
-  /** How many rows of activations there are, and in how many of these is a token of a completion, padding included. */
+  /** The number of rows of activations, and of those with a token of a completion, padding included. */
   readonly rows: { readonly count: number; readonly ofCompletions: number };
   /** Whether any of the micro-batch's sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
@@ -258,7 +258,7 @@ function inTree(groups: readonly PromptGroup[], sequences: readonly TrainingSequ
   return { segments, paths, rows: { count, ofCompletions } };
 }
 
-/** The node with the last token of each member's sequence. Those of a group share their prompt, however short. */
+/** The node with the last token of each member's sequence. Members of a group share their prompt, however short. */
 function addSequences(
   tree: TokenTree,
   groups: readonly PromptGroup[],

@@ -31,7 +31,7 @@ export const defaultAdamW: AdamWSettings = {
   maxGradNorm: trainingDefaults.max_grad_norm,
 };
 
-/** What depends on the settings and on the step, such as bias correction: inputs of the graph. */
+/** Inputs of the graph that depend on the settings and the step, such as bias correction. */
 const scalarNames = ['step_size', 'decay', 'clip', 'correction', 'beta1', 'new1', 'beta2', 'new2', 'epsilon'] as const;
 type ScalarName = (typeof scalarNames)[number];
 

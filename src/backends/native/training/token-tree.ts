@@ -1,4 +1,4 @@
-// What texts have in common at their beginnings, as a tree of runs of tokens.
+// The common beginnings of texts, as a tree of runs of tokens.
 import { commonLength } from '../../../common/common-length.ts';
 
 /** A run of tokens, after those of its parent. */
@@ -22,8 +22,8 @@ export class TokenTree {
   }
 
   /**
-   * Adds tokens after those of a node, in a place that others have if that saves enough. Returns the node with the last of them, which it stays, since nodes
-   * are only ever cut at their beginning.
+   * Adds tokens after those of a node, sharing the place of equal tokens if that saves enough. Returns the node with the last of them. This stays valid, since
+   * nodes are only ever split off at their beginning.
    */
   add(tokens: readonly number[], after: TokenNode = this.root): TokenNode {
     const { nodes, count } = deepest(after, tokens);

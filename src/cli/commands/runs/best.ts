@@ -22,10 +22,10 @@ interface BestFlags {
 
 export function makeCommand(cli: Cli): Command {
   return new Command('best')
-    .description('rank runs by the best value that a metric had in them, with its step and checkpoint')
-    .argument('<metric>', 'of evaluations, such as eval/accuracy, or of steps')
+    .description('rank runs by their best value of a metric, with its step and checkpoint')
+    .argument('<metric>', 'a metric of evaluations, such as eval/accuracy, or of steps')
     .option('--root <dir>', 'the directory that contains the runs (default: runs)')
-    .option('--filter <condition>', 'which runs, as for gradus runs list (repeatable)', collect, [])
+    .option('--filter <condition>', 'filters runs, as in gradus runs list (repeatable)', collect, [])
     .option('--least', 'the smallest value is the best')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)

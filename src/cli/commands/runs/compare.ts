@@ -26,7 +26,7 @@ export function makeCommand(cli: Cli): Command {
 
 async function compare({ output }: Cli, names: readonly string[]) {
   if (names.length < 2) {
-    throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two runs' });
+    throw new GradusError('USAGE', 'a single run cannot be compared', { hint: 'name at least two runs' });
   }
   const { findRun } = await import('../../../runs/read-run.ts');
   const { inspectRun } = await import('../../../finished-runs/inspect-run.ts');

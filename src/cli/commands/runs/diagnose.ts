@@ -16,7 +16,7 @@ const EXAMPLES = `Examples:
 
 export function makeCommand(cli: Cli): Command {
   return new Command('diagnose')
-    .description('report what is wrong with a run and what to change; see gradus agent-docs diagnosing')
+    .description('report problems of a run and what to change; see gradus agent-docs diagnosing')
     .argument(...runArgument)
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
@@ -29,7 +29,7 @@ async function diagnose({ output }: Cli, name: string) {
   const { doubtsAmong, preflightWarnings } = await import('../../../training/preflight-warnings.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
-  // What was already wrong before the first step is the likeliest reason why nothing was learnt, or why learning is only apparent.
+  // A fault from before the first step is the likeliest reason why nothing was learnt, or why learning is only apparent.
   const known = preflightWarnings(directory);
   const warnings = verdict.learning === 'improved' ? doubtsAmong(known) : known;
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);

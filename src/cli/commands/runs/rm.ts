@@ -7,7 +7,7 @@ import { size } from '../../download-progress.ts';
 import type { SchemaTools } from '../../schemas.ts';
 
 const EXAMPLES = `Examples:
-  gradus runs rm first second                  says what would be removed; exit code 2
+  gradus runs rm first second                  shows what would be removed; exit code 2
   gradus runs rm first second --yes
   gradus runs rm sweeps/grpo --yes             a sweep, with all of its runs
 `;

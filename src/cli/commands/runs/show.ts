@@ -87,9 +87,9 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
   return undefined;
 }
 
-/** What `gradus eval` found. */
+/** The results of `gradus eval`. */
 function keptLine({ name, status, result }: KeptEvaluation): string {
-  if (!result) return `gradus eval, ${name}: ${status}; the same command goes on with it`;
+  if (!result) return `gradus eval, ${name}: ${status}; the same command continues it`;
   const line = evaluationLine(result.evaluation, result.split === 'train' ? 'trained-on' : 'held-out');
   return `gradus eval, ${name}: ${line}`;
 }
@@ -99,11 +99,11 @@ function bestLine({ step, metric, score, path }: BestCheckpoint): string {
 }
 
 function trackerLine([name, { url, fault }]: [string, TrackedPlaceRecord]): string {
-  return `${name}: ${url}${fault === undefined ? '' : `, which lacks something: ${fault}`}`;
+  return `${name}: ${url}${fault === undefined ? '' : `, which is incomplete: ${fault}`}`;
 }
 
 function statusOf({ status, step, max_steps, stop_reason, ended_by, error }: RunRecord): string {
-  const gone = status === 'interrupted' ? 'its process is gone; train --resume goes on' : undefined;
+  const gone = status === 'interrupted' ? 'its process is gone; train --resume continues it' : undefined;
   const early = ended_by && ended_by.key !== 'max_steps' ? `${ended_by.key}, ${ended_by.reason}` : undefined;
   const why = error?.message ?? stop_reason ?? early ?? gone;
   return `${status} at step ${step} of ${max_steps}${why === undefined ? '' : `: ${why}`}`;

@@ -23,7 +23,7 @@ export async function stopSweep({ output }: Cli, directory: string, timeout: num
         },
       }),
     },
-    `${directory}: ${asked ? status : `was not running: ${status}`}${status === 'completed' ? '' : '; the same gradus sweep with --resume goes on'}`,
+    `${directory}: ${asked ? status : `was not running: ${status}`}${status === 'completed' ? '' : '; the same gradus sweep with --resume continues it'}`,
     isStill ? 6 : 0,
   );
 }

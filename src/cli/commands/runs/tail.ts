@@ -14,7 +14,7 @@ import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
   gradus runs tail latest
-  gradus runs tail small --since 40 --json     the steps after step 40; next_since continues
+  gradus runs tail small --since 40 --json     the steps after step 40; continue with next_since
   gradus runs tail small --follow              until the run is over
   gradus runs tail small --follow --events     the same as one JSON object a line
 `;
@@ -34,7 +34,7 @@ export function makeCommand(cli: Cli): Command {
     .argument(...runArgument)
     .option(
       '--since <step>',
-      `only what came after this step (default: the last ${LATEST_STEPS} steps)`,
+      `only the steps after this one (default: the last ${LATEST_STEPS} steps)`,
       nonNegativeNumber,
     )
     .option('--follow', 'continue until the run is over')

@@ -35,7 +35,7 @@ export async function waitForEvaluation(
     exit_code: 1,
     error: {
       code: 'EVALUATION_INTERRUPTED',
-      message: 'its process ended without a word',
+      message: 'its process ended without a message',
       hint: `see ${evaluation.log}`,
     },
   }) as { readonly exit_code?: number; readonly error?: DescribedError };

@@ -25,7 +25,7 @@ export async function waitForSweep({ output }: Cli, directory: string, timeout: 
     return undefined;
   }
   const isActive = status === 'running';
-  const hint = 'the same gradus sweep with --resume goes on';
+  const hint = 'the same gradus sweep with --resume continues it';
   const { kind = 'failed', ...failure } = record.error ?? {};
   const ended = { code: 'SWEEP_STOPPED', message: `the sweep is ${status}`, hint, ...failure };
   const error: DescribedError = isActive

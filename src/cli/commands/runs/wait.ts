@@ -97,7 +97,7 @@ function failureOf(record: RunRecord, directory: string, hasConfig: boolean): De
   const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
     failed: { code, message, hint: help === undefined ? hint : `${help}; ${hint}` },
     stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint },
-    interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint },
+    interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a message ${where}`, hint },
   };
   return failures[status];
 }
