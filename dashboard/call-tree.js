@@ -1,4 +1,4 @@
-// The calls of an agent as a tree: what each went on from, why it began a branch, and whether it was trained on.
+// The calls of an agent as a tree: what each continued from, why it began a branch, and whether it was trained on.
 import { conversation } from './conversation.js';
 import { h } from './dom.js';
 import { pill } from './parts.js';
@@ -11,7 +11,7 @@ const reasons = {
   other_conversation: 'another conversation',
   rewritten: 'messages before it were rewritten',
   rendered_anew: 'other tools or template variables',
-  forked: 'goes on where another call has, or begins as one',
+  forked: 'continues where another call has, or begins as one',
 };
 
 /** @param {readonly CallPage[]} calls */

@@ -31,7 +31,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 const table = [
-  '| what is trained, 20 steps | a checkpoint every | steps recorded when killed | went on from | against one piece |',
+  '| what is trained, 20 steps | a checkpoint every | steps recorded when killed | continued from | against one piece |',
   '|---|---|---|---|---|',
   ...rows,
 ].join('\n');

@@ -26,7 +26,7 @@ test('pieces cut the same order, also across epochs', () => {
   assert.deepEqual(ids([3, 9, 1, 12, 5]).flat(), ids([30]).flat());
 });
 
-test('a loader that is given the state of another goes on where that is', () => {
+test('a loader that is given the state of another continues where that is', () => {
   const whole = ids(Array(20).fill(3));
   for (const from of [0, 1, 2, 7, 13]) {
     const first = shuffledExamples(rows);

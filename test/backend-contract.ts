@@ -231,7 +231,7 @@ export function backendContract({ backend, config, ignored, untold = [], roundin
       }
     });
 
-    test('saves all that training goes on from: the loaded model is the saved one, and so is its next update', async () => {
+    test('saves all that training continues from: the loaded model is the saved one, and so is its next update', async () => {
       const checkpoint = join(folder, 'checkpoint');
       mkdirSync(checkpoint);
       const [first, second] = [opened, await open()];

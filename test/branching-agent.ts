@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 const library = pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts')).href;
 
-/** Writes an agent that goes on from its first answer, `branches` times; returns its name in a configuration. */
+/** Writes an agent that continues from its first answer, `branches` times; returns its name in a configuration. */
 export function branchingAgent(folder: string, branches: number): string {
   const file = join(folder, `agent-${branches}.ts`);
   writeFileSync(

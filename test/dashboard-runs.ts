@@ -86,7 +86,7 @@ const turns = [
   { role: 'assistant', content: 'It is 5.' },
 ];
 
-/** The calls of an agent: the second goes on from the first, the third was not trained on and begins anew. */
+/** The calls of an agent: the second continues from the first, the third was not trained on and begins anew. */
 const calls = [
   {
     continues: null,

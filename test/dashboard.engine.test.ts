@@ -225,7 +225,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('after a break the page goes on where it was', async () => {
+  test('after a break the page continues where it was', async () => {
     writeRecord(live, { status: 'running', step: 30 });
     await open('#/runs/live/overview');
     await page.locator('.pulse').waitFor();

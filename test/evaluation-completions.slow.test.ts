@@ -136,7 +136,7 @@ describe('gradus eval', () => {
     assert.equal(signal, 'SIGKILL');
   }
 
-  test('killed twice, it goes on where it was: what was scored is not scored again, and the result is the same', async () => {
+  test('killed twice, it continues where it was: what was scored is not scored again, and the result is the same', async () => {
     const started = callCount();
     await killedAt(5);
     assert.ok(!existsSync(place('.jsonl')) && !existsSync(place('.json')));

@@ -16,7 +16,7 @@ type Kept =
 
 interface Conversation {
   readonly messages: Kept[];
-  /** Whether the last answer is in it as it was given, so that the next call goes on from it. */
+  /** Whether the last answer is in it as it was given, so that the next call continues from it. */
   isWhole: boolean;
 }
 
@@ -26,7 +26,7 @@ const thoughts = /^\s*<think>[\s\S]*?<\/think>/;
 export class RandomAgent {
   readonly #random: RandomStream;
   readonly #conversations: Conversation[] = [];
-  /** How many calls went on from an answer, at least: those that were read to their end. */
+  /** How many calls continued from an answer, at least: those that were read to their end. */
   goesOn = 0;
   #words = 0;
 

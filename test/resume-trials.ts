@@ -94,7 +94,7 @@ export interface Trial {
   readonly interval: number;
   /** Steps recorded when it was killed. */
   readonly killedAt: number;
-  /** The step of the checkpoint that it went on from. */
+  /** The step of the checkpoint that it continued from. */
   readonly from: number;
   /** Files that were compared, and those of them that are not what they are without a kill. */
   readonly files: number;

@@ -195,7 +195,7 @@ test('a supervised stage learns what a pattern takes out of a column', async () 
   assert.deepEqual(await losses('extracted', { columns }, '={answer}'), await losses('written', {}, '=2'));
 });
 
-test('a stage may be as long as passes over its data, and goes on where it was stopped', async () => {
+test('a stage may be as long as passes over its data, and continues where it was stopped', async () => {
   const write = (name: string, count: number) => {
     const rows = Array.from({ length: count }, (_, i) => JSON.stringify({ question: `${i}+1=`, answer: `${i + 1}` }));
     writeFileSync(place(name), rows.join('\n'));
@@ -243,7 +243,7 @@ test('a gold answer that does not fit the context is an error that quotes the be
   await quotes('2'.repeat(60), `${'2'.repeat(51)}…`);
 });
 
-test('a run that is stopped while a stage loads ends like any other, and goes on from there', async () => {
+test('a run that is stopped while a stage loads ends like any other, and continues from there', async () => {
   const controller = new AbortController();
   let steps = 0;
   const rows = Array.from({ length: 8 }, (_, i) => ({ question: `${i}+1=`, answer: String(i + 1) }));

@@ -41,7 +41,7 @@ const scenarios: Readonly<Record<string, Agents>> = {
   },
 };
 
-/** The call that each goes on from: every other one begins a branch, which the next ones leave. */
+/** The call that each continues from: every other one begins a branch, which the next ones leave. */
 const parentOf = (call: number) => (call === 0 ? undefined : call % 2 === 0 ? call - 2 : call - 1);
 
 const text = (length: number, seed: number) => {

@@ -1,4 +1,4 @@
-// Checks of the calls that agents made: whether they ask for a model of another name, and whether their conversations go on from what was sampled.
+// Checks of the calls that agents made: whether they ask for a model of another name, and whether their conversations continue from what was sampled.
 import { POLICY_MODEL } from '../agent.ts';
 import type { Trajectory } from '../rl.ts';
 import { type Check, failed, passed, share } from './checks.ts';
@@ -22,7 +22,7 @@ function modelCheck(asked: readonly unknown[]): Check {
   return passed('agent_model', detail);
 }
 
-/** Whether calls go on from earlier ones: an agent that rewrites what stands before pays for it in every call, and learns from shorter pieces. */
+/** Whether calls continue from earlier ones: an agent that rewrites what stands before pays for it in every call, and learns from shorter pieces. */
 function prefixCheck(trajectories: readonly Trajectory[]): Check {
   const id = 'agent_prefix';
   const later = trajectories.flatMap(({ turns }) => turns.slice(1));

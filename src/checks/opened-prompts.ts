@@ -45,7 +45,7 @@ function faultOf(entry: RewardConfig, tag: string | undefined): Fault | undefine
     return { detail, hint: 'leave is_opened_by_prompt out: it is known from the prompts' };
   }
   if (said === false && tag === first) {
-    const detail = `prompts end in ${first}, and ${own} is told that they do not: a completion that goes on from there scores 0`;
+    const detail = `prompts end in ${first}, and ${own} is told that they do not: a completion that continues from there scores 0`;
     return { detail, hint: 'leave is_opened_by_prompt out: it is known from the prompts' };
   }
   if (name === 'regex_match' && tag !== undefined && String(pattern).includes(tag)) {

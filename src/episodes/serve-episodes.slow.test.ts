@@ -46,7 +46,7 @@ const chat = async ({ baseURL, apiKey }, messages) => {
   });
   return (await answer.json()).choices[0].message;
 };
-/** Two answers to one question at once, and then one that goes on from the first: two branches. */
+/** Two answers to one question at once, and then one that continues from the first: two branches. */
 export const branching = agentEnvironment({
   async run(task) {
     const asked = prompt(task.example);

@@ -1,4 +1,4 @@
-// The calls of a rollout as a tree: finds where the messages of a call go on from, and keeps the sampled tokens of what they hold.
+// The calls of a rollout as a tree: finds where the messages of a call continue from, and keeps the sampled tokens of what they hold.
 import type { Message, ToolSpec } from '../message.ts';
 import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import { type BranchReason, compareTokens, goesOn, type State, type TurnTokens } from '../rl.ts';
@@ -15,7 +15,7 @@ export interface AnsweredCall {
 
 /** Where a call begins. */
 export interface Place<C extends AnsweredCall> {
-  /** The call that it goes on from; `null` if it begins a conversation. */
+  /** The call that it continues from; `null` if it begins a conversation. */
   readonly continues: C | null;
   /** Why it begins a conversation, if it does. */
   readonly reason?: BranchReason;
@@ -59,7 +59,7 @@ export class CallTree<C extends AnsweredCall> {
     return { continues: null, reason: 'rendered_anew', messages: placed, prompt };
   }
 
-  /** The call with the longest conversation that the messages go on from. */
+  /** The call with the longest conversation that the messages continue from. */
   #continuedBy(messages: readonly Message[]): C | undefined {
     const candidates = this.#calls.filter(
       ({ state, message }) =>

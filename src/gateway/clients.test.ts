@@ -1,4 +1,4 @@
-// Agents written for the clients that people use, unchanged: their second request goes on from the first, tool calls and all.
+// Agents written for the clients that people use, unchanged: their second request continues from the first, tool calls and all.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';

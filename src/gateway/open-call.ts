@@ -237,7 +237,7 @@ export class OpenCall {
     if (this.#rollout.isOver) return;
     const { tree, counts } = this.#rollout;
     const given = this.#answers.filter((answer) => answer !== undefined);
-    // A client that goes on from an answer has read it.
+    // A client that continues from an answer has read it.
     if (tree.calls.some(({ continues }) => continues && given.includes(continues))) return;
     counts.abandoned++;
     this.#rollout.giveBack(this.#count);

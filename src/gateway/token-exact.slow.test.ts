@@ -23,7 +23,7 @@ describe('random agents train on exactly what was sampled', () => {
         assert.equal(trajectory.error?.message, undefined);
         assertExact(trajectory, recorded);
         const goneOn = trajectory.turns.filter(({ continues }) => continues !== null).length;
-        assert.ok(goneOn >= agent.goesOn, `${goneOn} of ${agent.goesOn} calls go on from another`);
+        assert.ok(goneOn >= agent.goesOn, `${goneOn} of ${agent.goesOn} calls continue from another`);
         seen.turns += trajectory.turns.length;
         seen.continued += goneOn;
         seen.branches += trajectory.metrics!['agent/branches']!;

@@ -44,7 +44,7 @@ test('no row comes twice in a step, whether it is asked for at once or in parts'
   }
 });
 
-test('it goes on where its state was taken, and depends on its seed', () => {
+test('it continues where its state was taken, and depends on its seed', () => {
   const whole = steps(start(), 30);
   const first = start();
   steps(first, 11);

@@ -81,7 +81,7 @@ test('adaptive weights go on in the middle of a window, and are scaled by deviat
   assert.ok(Math.abs(deviation - 0.5) < 0.1 && unscaled.at(20).a !== 1);
 });
 
-test('weights go on where their state was taken, to the last bit', () => {
+test('weights continue where their state was taken, to the last bit', () => {
   const [whole, first, second] = Array.from({ length: 3 }, () => new RewardWeights({ a: 1 }, { adaptive: true }));
   const seen = Array.from({ length: 20 }, (_, i) => reward({ a: Math.sin(i) }));
   whole!.observe(seen);

@@ -87,7 +87,7 @@ test('a conversation gives one sequence either way, and branches are refused whe
   assert.throws(() => trainingSequence(tree, 1), { code: 'TRAJECTORY_BRANCHES' });
 });
 
-test('a turn that does not begin with what it goes on from is an error', () => {
+test('a turn that does not begin with what it continues from is an error', () => {
   const turns = [turn([1], [2]), turn([1], [3], { continues: null }), turn([1, 9, 4], [5], { continues: 0 })];
   assert.throws(() => trainingSequences(of(...turns), 1), { code: 'RENDERING_CHANGED_PREFIX' });
 });

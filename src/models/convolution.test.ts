@@ -73,7 +73,7 @@ for (const length of [2, 3, 4])
   });
 
 for (const length of [2, 3, 4])
-  test(`texts that are read in steps go on from their states, with ${length} weights`, () => {
+  test(`texts that are read in steps continue from their states, with ${length} weights`, () => {
     let next: Tensor | undefined;
     const graph = (batch: number, width: number) => {
       const convolution = decodingConvolution({ convolutionLength: length }, [batch, width], (_, state) => {
@@ -120,7 +120,7 @@ for (const length of [2, 3, 4])
           assert.ok(Math.abs(found[row]![token]![c]! - number) < 1e-9, `row ${row}, token ${token}`);
   });
 
-test('several tokens after others go on from the state, too', () => {
+test('several tokens after others continue from the state, too', () => {
   // Two tokens were read; the step reads three more: positions 2 to 4.
   const { taps, kept } = decodingTaps([4], 3, 4);
   assert.deepEqual(taps, [6, 1, 2, 3, 1, 2, 3, 4, 2, 3, 4, 5]);

@@ -20,7 +20,7 @@ export function trainingConvolution(
 }
 
 /**
- * Convolutions over S tokens of each of B rows, which go on from the states of the layers: graph inputs `taps` int64 [B·S, L] and `kept` int64 [B, L−1].
+ * Convolutions over S tokens of each of B rows, which continue from the states of the layers: graph inputs `taps` int64 [B·S, L] and `kept` int64 [B, L−1].
  * @param next takes the state after these tokens
  */
 export function decodingConvolution(

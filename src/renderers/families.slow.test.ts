@@ -135,7 +135,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
   });
 }
 
-test('Qwen3 leaves out earlier thoughts, but what was sampled goes on from them', () => {
+test('Qwen3 leaves out earlier thoughts, but what was sampled continues from them', () => {
   const { tokenizer, template, renderer, end } = open('qwen3');
   const [question, more]: Message[] = [
     { role: 'user', content: '2+3' },

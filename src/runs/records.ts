@@ -276,13 +276,13 @@ const recordedCall = z.strictObject({
   continues: z
     .int()
     .nullable()
-    .describe('the index of the call that it goes on from; null if it begins a conversation'),
+    .describe('the index of the call that it continues from; null if it begins a conversation'),
   branch: z.enum(branchReasons).optional().describe('why it began a branch; absent if it went on at the end of one'),
   trained: z.boolean(),
   asked: z
     .record(z.string(), z.unknown())
     .describe('what the agent asked of sampling, which the configuration decides'),
-  messages: z.array(message).describe('what the model read, after the call that it goes on from'),
+  messages: z.array(message).describe('what the model read, after the call that it continues from'),
   message,
   token_ids: tokenIds,
   logprobs,

@@ -9,7 +9,7 @@ export interface Rung {
 }
 
 /**
- * The rungs of a sweep: one at the last step, unless it halves. One of `eta` trials goes on from a rung to the next, which has `eta` times its steps, and the last
+ * The rungs of a sweep: one at the last step, unless it halves. One of `eta` trials continues from a rung to the next, which has `eta` times its steps, and the last
  * rung is at the last step: as many rungs as bring one trial there, or as begin at `min_steps`.
  */
 export function rungsOf({ method, eta, min_steps }: SweepSettings, trials: number, maxSteps: number): Rung[] {

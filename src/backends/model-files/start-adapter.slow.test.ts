@@ -46,7 +46,7 @@ test('a model starts from an adapter, which is its reference too, and stays so',
   }
 });
 
-test('a run goes on where another one ended: its directory, or one of its checkpoints, is the adapter', async () => {
+test('a run continues where another one ended: its directory, or one of its checkpoints, is the adapter', async () => {
   const first = join(folder, 'first');
   await train(config, { out: first, ...options });
   const ended = readEvaluations(first).at(-1)!.metrics;

@@ -77,7 +77,7 @@ for (const [family, json] of Object.entries(models)) {
           await assertTrainingAgrees(free, requests, together);
         });
 
-      test('dialogues say the same whether a turn goes on from its state or reads everything again', async () => {
+      test('dialogues say the same whether a turn continues from its state or reads everything again', async () => {
         for (const cacheBudget of [2 ** 30, 60_000, 1]) {
           using model = await open({ memory: { cacheBudget } });
           const policy = model.policy();
@@ -139,7 +139,7 @@ for (const [family, json] of Object.entries(models)) {
   });
 }
 
-/** Up to four turns. Some prompts go on from everything before; others leave out the last tokens that were sampled, as templates that drop thoughts do. */
+/** Up to four turns. Some prompts continue from everything before; others leave out the last tokens that were sampled, as templates that drop thoughts do. */
 async function* talk(index: number): Dialogue<Completion[]> {
   const random = randomStream(index);
   const said: Completion[] = [];

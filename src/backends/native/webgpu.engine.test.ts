@@ -91,7 +91,7 @@ for (const [name, { skip, sequences, setup }] of Object.entries(cases)) {
   });
 }
 
-test('stories260K samples the same completions, and a step on WebGPU goes on from its checkpoint on the CPU', {
+test('stories260K samples the same completions, and a step on WebGPU continues from its checkpoint on the CPU', {
   skip,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-webgpu-'));

@@ -85,7 +85,7 @@ async function logprobs(directory?: string, settings: readonly string[] = []): P
   }
 }
 
-test('split in two, adapters learn what they learn in one process, and go on from a checkpoint', async () => {
+test('split in two, adapters learn what they learn in one process, and continue from a checkpoint', async () => {
   assert.equal((await train('one', ['max_steps=4'])).code, 0);
   const begun = await split('two', 'max_steps=2');
   assert.equal(begun.code, 0, JSON.stringify(begun.answer.error));

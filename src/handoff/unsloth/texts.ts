@@ -65,7 +65,7 @@ Arguments are fields of TRL's \`GRPOConfig\`; TRL refuses those that it does not
     num_iterations > 1 ? `, of which each step has ${num_iterations}` : ''
   }.
 If memory is short, set \`per_device_train_batch_size\` lower and \`gradient_accumulation_steps\` higher by the same factor.
-Run again, it goes on from the last checkpoint in \`checkpoints/\`.
+Run again, it continues from the last checkpoint in \`checkpoints/\`.
 
 A completion whose reward fails has no score: \`reward.py\` says None and logs the error, and TRL gives it the advantage 0 and leaves it out of its group's mean and deviation.
 

@@ -130,7 +130,7 @@ GPUS=8 ./run.sh trainer.total_training_steps=2 trainer.val_before_train=false   
 Arguments are keys of verl's \`ppo_trainer\` configuration, of which the last counts; verl refuses those that it does not know.
 \`GPUS\` (of each node) × \`NODES\` must divide the ${completions} completions of a step. What no configuration of Gradus says, such as
 \`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, is for you to choose.
-Run again, it goes on from the last checkpoint.
+Run again, it continues from the last checkpoint.
 
 On several nodes, start a Ray cluster first, and then \`run.sh\` on one of them:
 

@@ -68,7 +68,7 @@ const chat = async ({ baseURL, apiKey }, messages) => {
   });
   return (await answer.json()).choices[0].message;
 };
-/** Two questions at once, and an answer that goes on from the first: two branches. */
+/** Two questions at once, and an answer that continues from the first: two branches. */
 export const agent = agentEnvironment({
   async run(task) {
     const asked = prompt(task.example);

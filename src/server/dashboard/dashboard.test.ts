@@ -468,7 +468,7 @@ describe('following a run', () => {
     assert.deepEqual([told.at(-1)!.event, told.at(-2)!.event], ['end', 'run']);
   });
 
-  test('a run that was begun anew, or goes on from an earlier step, has to be read again', async () => {
+  test('a run that was begun anew, or continues from an earlier step, has to be read again', async () => {
     writeRecord(directory, { status: 'running', step: 7 });
     const cursor = await cursorOf();
     const afterReset = (from: string) => events(`/api/runs/followed/follow?after=${from}`, () => false);

@@ -67,7 +67,7 @@ test('a task set of a local module plays with its harness, and its rewards are t
   const [wrong] = trajectories;
   assert.deepEqual(wrong!.result, { text: '1', reward: 0.5, rewards: { right: 0, brief: 1 }, metrics: { turns: 2 } });
   assert.deepEqual([wrong!.metrics!['verifiers/right'], wrong!.metrics!['verifiers/turns']], [0, 2]);
-  // The second call goes on from the first.
+  // The second call continues from the first.
   assert.equal(wrong!.turns[1]!.continues, 0);
 });
 

@@ -92,7 +92,7 @@ export class HeldCaches {
 }
 
 /**
- * How many tokens of a cache with the tokens `cached` a row with `tokens` can go on from.
+ * How many tokens of a cache with the tokens `cached` a row with `tokens` can continue from.
  * @param hasStates whether layers have states, which are of all tokens of the cache
  */
 export function usableLength(cached: readonly number[], tokens: readonly number[], hasStates: boolean): number {
