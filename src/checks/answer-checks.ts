@@ -19,7 +19,7 @@ export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly Op
     .map((column) => {
       const id = `answer_empty/${column}`;
       if (comparing.length > 0 && rows.every((row) => isMissing(row[column]))) {
-        return failed(id, 'error', 'no row has a right answer, so that nothing can be scored', 'correct answer_column');
+        return failed(id, 'error', 'no row has a right answer, so nothing can be scored', 'correct answer_column');
       }
       const empty = rows.filter((row) => isBlank(row[column])).length;
       if (empty === 0) return passed(id, 'no right answer is empty');
@@ -43,7 +43,7 @@ function isMissing(value: unknown): boolean {
 /** With at least this fraction of equal answers, a model does well without reading the question. */
 const USUAL_FRACTION = 0.8;
 
-/** Whether nearly all answers are the same, as with labels when one is frequent: always giving that one is nearly always right. */
+/** Whether nearly all answers are the same, as with a very frequent label: always giving that one is nearly always right. */
 export function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
   const decisive = rewards.find(({ judges }) => judges === 'answer');
   if (!decisive) return [];
@@ -53,6 +53,6 @@ export function usualAnswerCheck(rows: readonly Example[], rewards: readonly Ope
   if (counts.length < 2 || count < USUAL_FRACTION * answers.length) return [];
   const detail = `${share(count, answers.length)} right answers are ${JSON.stringify(usual.slice(0, 40))}: always giving it is right as often`;
   return [
-    failed('usual_answer', 'warning', detail, 'take rows with that answer out, or judge accuracy against that share'),
+    failed('usual_answer', 'warning', detail, 'remove rows with that answer, or compare accuracy with that share'),
   ];
 }

@@ -332,7 +332,7 @@ describe('gold answers', () => {
       const changes = { reward: [], reward_fn: `${file}:tagged` };
       const { detail, hint } = await found('gold_answers/tagged', worked, changes);
       assert.equal(detail, 'none of 3 gold answers scores above 0');
-      const pattern = /pattern: '(.*)'\}\} takes the answer out of it/.exec(hint!)?.[1];
+      const pattern = /pattern: '(.*)'\}\} extracts the answer/.exec(hint!)?.[1];
       const columns = { answer: { from: 'answer', pattern: pattern! } };
       const extracted = await found('gold_answers/tagged', worked, { ...changes, columns });
       assert.deepEqual([extracted.level, extracted.detail], ['ok', 'all 3 gold answers score at least 1']);

@@ -25,7 +25,7 @@ export interface EnvironmentCheck {
 
 export type PlayerName = 'gold' | 'empty' | 'random' | 'malformed';
 
-/** Decides what is done in a turn of an episode. */
+/** Decides what to do in a turn of an episode. */
 type Player = (turn: number, state: State) => Action;
 
 interface Played {
@@ -110,7 +110,7 @@ async function playAll(
   return played;
 }
 
-/** What plays the episodes, and the policy that does what the player decides. */
+/** The rollout source, and the policy that does what the player decides. */
 async function opened(
   { environment }: Task,
   example: Example,
@@ -181,7 +181,7 @@ function tally<K>(values: readonly K[]): Map<K, number> {
   return counts;
 }
 
-/** What went wrong in an episode, each in one line. */
+/** The errors of an episode, each in one line. */
 function faults({ trajectory, reward }: Played): string[] {
   const rewardFaults = Object.entries(reward.errors ?? {}).map(([name, message]) => `${name}: ${message}`);
   return [...(trajectory.error ? [trajectory.error.message] : []), ...rewardFaults].map((text) =>
@@ -201,8 +201,8 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   const id = 'gold';
   if (played.length === 0) {
     const hint =
-      'give the environment gold(example), in Python gold(self, **row): the right turns of a problem; or the data an answer column';
-    return failed(id, 'warning', 'no right answer is known: whether it earns its reward was not tried', hint);
+      'add gold(example) to the environment, in Python gold(self, **row), which returns the right turns of a problem; or add an answer column to the data';
+    return failed(id, 'warning', 'no right answer is known, so it was not checked whether right turns earn their reward', hint);
   }
   const wrong = played.find((one) => !isRight(one, task));
   if (!wrong) return passed(id, `the right turns score 1 in all ${played.length} episodes`);
@@ -244,7 +244,7 @@ function worthCheck(player: 'empty' | 'random', played: readonly Played[], task:
   const right = played.filter((one) => isRight(one, task)).length;
   const detail = `${player} answers count as right in ${share(right, played.length)} episodes`;
   if (right <= luck[player] * played.length) return passed(player, detail);
-  return failed(player, 'warning', detail, 'what needs no skill teaches none: make the score stricter');
+  return failed(player, 'warning', detail, 'a score that needs no skill teaches none: make it stricter');
 }
 
 /** Whether the right turns earn more in total than play without skill: the policy learns whatever pays best. */

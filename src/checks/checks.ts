@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const check = z.strictObject({
   id: z.string(),
   ok: z.boolean(),
-  // `info` if the check is ok, or worth knowing only.
+  // `info` if the check is ok, or only worth knowing.
   level: z.enum(['error', 'warning', 'info']).describe('an error stops the run, a warning does not'),
   // What was found, with numbers, in one line.
   detail: z.string(),

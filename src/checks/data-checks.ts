@@ -41,18 +41,18 @@ export function templateCheck(
     return failed(
       id,
       'error',
-      'different prompts become the same text: the model would not see what it is asked',
+      'different prompts become the same text: the model would not see the question',
       hint,
     );
   }
   const marked =
     template === 'applied' && rows.some((row) => opening(row).messages.some(({ content }) => marker.test(content)));
   if (marked) {
-    const hint = 'give the plain text of the prompt: the template is applied here';
-    return failed(id, 'warning', 'prompts hold the markers of a chat template already, which is applied to them', hint);
+    const hint = 'give the plain text of the prompt: Gradus applies the template';
+    return failed(id, 'warning', 'prompts already contain the markers of a chat template, which is applied to them again', hint);
   }
   if (template === 'ignored') {
-    const hint = 'set chat_template: auto, unless the model is to continue plain text';
+    const hint = 'set chat_template: auto, unless the model should continue plain text';
     return failed(id, 'warning', 'the model has a chat template, but prompts are plain text', hint);
   }
   return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
@@ -71,7 +71,7 @@ function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean
   return true;
 }
 
-/** What stands before the answer in worked solutions, and the pattern that finds it: GSM8K's, and that of MATH. */
+/** The marks before the answer in worked solutions of GSM8K and of MATH, with the patterns that find the answer. */
 const answerMarks = [
   { mark: '####', pattern: '#### (.*)' },
   { mark: '\\boxed{', pattern: '\\\\boxed\\{((?:[^{}]|\\{[^{}]*\\})*)\\}' },
@@ -92,7 +92,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
     answer.trim() === ''
       ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
       : marked && column !== ''
-        ? `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} takes the answer out of it`
+        ? `columns: {${column}: {from: ${column}, pattern: '${marked.pattern}'}} extracts the answer`
         : `try wordings with ${call('testRewards')}`;
   const hint = `see ${shown}; ${remedy}`;
   if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers that were tried`, hint);
@@ -159,7 +159,7 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Con
 function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check[] {
   const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant');
   if (answered.length === 0) return [];
-  const detail = `${share(answered.length, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
+  const detail = `${share(answered.length, rows.length)} prompts end with a turn of the assistant: the model sees the answer with the question`;
   return [failed('prompt_answered', 'warning', detail, answeredRemedy(answered, config))];
 }
 
@@ -172,10 +172,10 @@ function answeredRemedy(answered: readonly Example[], { prompt_column, prompt_te
   if (prompt_template !== null || lengths.has(0)) {
     return few_shot.at(-1)?.role === 'assistant'
       ? 'the prompt must follow few_shot: see prompt_column'
-      : 'see that prompts end with what is asked';
+      : 'make sure that prompts end with the question';
   }
   const turn = lengths.size === 1 ? `, answer_column: ${prompt_column}.${length - 1}.content,` : '';
-  return `drop_last_turn: true leaves that turn out of the prompt; where it is the right answer and no column has it alone, name it as the answer${turn} or extract it: columns: {answer: {from: …, pattern: REGEX}}`;
+  return `drop_last_turn: true leaves that turn out of the prompt; if it is the right answer and no other column has it, name it as the answer${turn} or extract it: columns: {answer: {from: …, pattern: REGEX}}`;
 }
 
 /** Groups rows by their prompt; in an environment, whose prompt need not show everything, groups equal rows. */
@@ -199,7 +199,7 @@ function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, config: 
   const count = disputed.reduce((sum, same) => sum + same.length, 0);
   if (count <= TOLERATED_DISPUTES * rows.length) return [];
   const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
-  const hint = 'see that the prompt shows all that is asked: prompt_column, prompt_template';
+  const hint = 'make sure that the prompt shows the whole question: prompt_column, prompt_template';
   return [failed('prompt_disputed', 'warning', detail, hint)];
 }
 
@@ -220,7 +220,7 @@ export function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, 
     id,
     'warning',
     `${repeated} training prompts occur before${disputed === 0 ? '' : `, ${counted(disputed, 'prompt')} with different answers`}`,
-    'take repeated rows out: they count double',
+    'remove repeated rows: they count double',
   );
 }
 
@@ -252,23 +252,23 @@ export function leakageCheck(problems: Problems, prompt: Prompt, config: Config)
   const detail = `${share(leaked, heldOut.length)} ${what} are trained on or shown as examples`;
   // A task set may have too few different problems to hold some of them out.
   if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
-  const apart = 'take them out of one of the two, or give an eval_dataset with others';
+  const apart = 'remove them from one of the two, or give another eval_dataset';
   if (leaked > 0) return failed(id, 'error', detail, apart);
   const alike = taskset === null && environment === null ? leakedIn(withoutPunctuation) : 0;
   if (alike > 0)
-    return failed(id, 'warning', `${share(alike, heldOut.length)} ${what} are nearly those trained on`, apart);
+    return failed(id, 'warning', `${share(alike, heldOut.length)} ${what} are nearly the same as training ones`, apart);
   const note =
     leftOut > 0 ? `, for which ${counted(leftOut, 'row')} ${leftOut === 1 ? 'is' : 'are'} left out of training` : '';
   return passed(id, `none of ${heldOut.length} ${what} is trained on${note}`);
 }
 
-/** Whether evaluations ask enough problems for a verdict; no check if nothing is held out, since the verdict then rests on the training reward. */
+/** Whether evaluations use enough problems for a verdict; no check if nothing is held out, since the verdict then rests on the training reward. */
 export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check[] {
   const id = 'held_out';
   const asked = heldOut.length;
   if (config.eval === null || asked === 0) return [];
-  if (asked >= FEWEST_PROBLEMS) return [passed(id, `evaluations ask ${counted(asked, 'held-out problem')}`)];
-  const detail = `evaluations ask ${counted(asked, 'held-out problem')}: with fewer than ${FEWEST_PROBLEMS} every verdict is inconclusive`;
+  if (asked >= FEWEST_PROBLEMS) return [passed(id, `evaluations use ${counted(asked, 'held-out problem')}`)];
+  const detail = `evaluations use ${counted(asked, 'held-out problem')}: with fewer than ${FEWEST_PROBLEMS} every verdict is inconclusive`;
   const more = config.eval.limit <= asked ? 'raise eval.limit' : 'hold out more: eval_fraction or eval_dataset';
   return [failed(id, 'warning', detail, more)];
 }

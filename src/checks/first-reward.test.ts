@@ -53,7 +53,7 @@ describe('the first reward', () => {
   test('that calls wrong answers right is a warning', async () => {
     const { level, detail, hint } = await check([own('format'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
-    assert.match(detail, /^format is the first reward, .* calls 16 of 16 \(100 %\) wrong answers right$/);
+    assert.match(detail, /^format is the first reward, .* accepts 16 of 16 \(100 %\) wrong answers$/);
     assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
   });
 

@@ -20,24 +20,24 @@ export function firstRewardCheck(
   const verdict = of(first.name);
   const role = `${first.name} is the first reward, which decides what is correct (at least 1)`;
   if (first.judges === 'form' && better) {
-    return [failed(id, 'warning', `${role}, and it compares with no answer`, `put ${better.name} first`)];
+    return [failed(id, 'warning', `${role}, but it does not compare with an answer`, `put ${better.name} first`)];
   }
   if (!verdict || verdict.compares) return [passed(id, role)];
   const { wrong, partial, rows, full, zero, column } = verdict;
-  const untried = zero === rows ? ', unless it wants a wording that was not tried' : '';
+  const untried = zero === rows ? ', unless it requires a wording that was not tried' : '';
   if (partial && partial.count > (1 - MISTAKEN) * wrong.tried) {
     const { count, score, right } = partial;
-    const detail = `${role}, and it gives ${share(count, wrong.tried)} wrong answers at least 1, such as ${threeDigits(score)} where the right one gets ${threeDigits(right)}`;
+    const detail = `${role}, but it gives ${share(count, wrong.tried)} wrong answers at least 1, such as ${threeDigits(score)} where the right one gets ${threeDigits(right)}`;
     const hint = `divide it by ${threeDigits(right)}: accuracy is the fraction of answers that get 1`;
     return [failed(id, 'warning', detail, hint)];
   }
   if (wrong.tried > 0 && wrong.full >= MISTAKEN * wrong.tried) {
-    const detail = `${role}, and it calls ${share(wrong.full, wrong.tried)} wrong answers right`;
-    const hint = `put a reward first that compares with ${column}, unless answers do not matter here`;
+    const detail = `${role}, but it accepts ${share(wrong.full, wrong.tried)} wrong answers`;
+    const hint = `put a reward that compares with ${column} first, unless answers do not matter here`;
     return [failed(id, 'warning', detail, better ? `put ${better.name} first` : hint)];
   }
   if (better && full === 0) {
-    const detail = `${role}, and it gives none of ${rows} right answers 1`;
+    const detail = `${role}, but it gives 1 to none of ${rows} right answers`;
     return [failed(id, 'warning', detail, `put ${better.name} first${untried}`)];
   }
   return [passed(id, role)];

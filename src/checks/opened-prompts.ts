@@ -1,4 +1,4 @@
-// Checks format rewards against prompts that already write the beginning of the answer, such as the `<think>` in templates of reasoning models.
+// Checks format rewards against prompts that already contain the beginning of the answer, such as the `<think>` in templates of reasoning models.
 import { rewardName } from '../config/reward-names.ts';
 import type { Config, RewardConfig } from '../config/schema.ts';
 import type { Renderer } from '../rendering.ts';
@@ -25,7 +25,7 @@ export function openedPromptsCheck(
     return [failed(id, 'warning', detail, hint)];
   }
   if (tag === undefined) return [];
-  const detail = `${share(openings.length, rendered.length)} prompts end in ${tag}: think_format and xml_format count it as written, functions in TypeScript find it in openings`;
+  const detail = `${share(openings.length, rendered.length)} prompts end in ${tag}: think_format and xml_format count it as written, functions in TypeScript see it in openings`;
   return [passed(id, detail)];
 }
 
@@ -34,22 +34,22 @@ interface Fault {
   readonly hint: string;
 }
 
-/** What is wrong with a reward if prompts open this tag. */
+/** The fault of a reward if prompts open this tag. */
 function faultOf(entry: RewardConfig, tag: string | undefined): Fault | undefined {
   const { name, config = {} } = entry;
   const own = rewardName(entry);
   const { is_opened_by_prompt: said, pattern, tags = ['reasoning'] } = config as Readonly<Record<string, unknown>>;
   const first = name === 'xml_format' ? `<${(tags as readonly string[])[0]}>` : '<think>';
   if (said === true && tag !== first) {
-    const detail = `${own} is told that prompts end in ${first}, which they do not: a completion that writes it scores 0`;
+    const detail = `${own} is set to expect prompts that end in ${first}, but they do not: a completion that writes it scores 0`;
     return { detail, hint: 'leave is_opened_by_prompt out: it is known from the prompts' };
   }
   if (said === false && tag === first) {
-    const detail = `prompts end in ${first}, and ${own} is told that they do not: a completion that continues from there scores 0`;
+    const detail = `prompts end in ${first}, but ${own} is set to expect that they do not: a completion that continues from there scores 0`;
     return { detail, hint: 'leave is_opened_by_prompt out: it is known from the prompts' };
   }
   if (name === 'regex_match' && tag !== undefined && String(pattern).includes(tag)) {
-    const detail = `prompts end in ${tag}, and the pattern of ${own} wants it: completions begin behind it`;
+    const detail = `prompts end in ${tag}, but the pattern of ${own} requires it: completions begin after it`;
     return {
       detail,
       hint: `leave ${tag} out of the pattern, or use think_format or xml_format, which know the prompt`,

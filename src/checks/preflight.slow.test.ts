@@ -185,7 +185,7 @@ describe('with a file that is sorted', () => {
     );
     const constant = await sorted('absent.jsonl', rows, own('constant'));
     const { hint } = constant.checks.find(({ id }) => id === 'reward_spread')!;
-    assert.match(hint!, /if it is wrong, the reward gives points to anything/);
+    assert.match(hint!, /if it is wrong, the reward accepts anything/);
   });
 
   test('completions that are all the same are reported: sampling leaves no choice', async () => {
@@ -194,7 +194,7 @@ describe('with a file that is sorted', () => {
       (await sorted('alike.jsonl', rows, { reward: 'exact_match', ...changes })).checks.find(
         ({ id }) => id === 'groups',
       )!;
-    assert.match((await groups({ top_k: 1 })).hint!, /^raise temperature, and see that top_k/);
+    assert.match((await groups({ top_k: 1 })).hint!, /^raise temperature, and make sure that top_k/);
     assert.doesNotMatch((await groups({})).hint!, /temperature/);
   });
 

@@ -49,7 +49,7 @@ const SAMPLES_PER_PROMPT = 4;
 const GOLD_ROWS = 16;
 /** A run is stopped only if at least this many samples earn nothing: with a policy that is right one time in ten, that happens in 1 of 150 runs. */
 const FEWEST_UNEARNED = 48;
-/** The maximum number of training problems whose prompts and answers are looked at. */
+/** The maximum number of training problems whose prompts and answers are checked. */
 const CHECKED_ROWS = 5000;
 
 /** Runs all checks. Returns `undefined` if it was cancelled. */
@@ -106,7 +106,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   };
 }
 
-/** The checks of problems alone, for a stage that samples nothing. */
+/** Only the checks of problems, for a stage that samples nothing. */
 export async function preflightWithoutSamples(setup: Setup): Promise<PreflightReport> {
   return {
     checks: [
@@ -134,10 +134,10 @@ async function memoryCheck({ config }: Setup, promptTokens: number): Promise<Che
   const { prompts_per_step: prompts, num_generations: generations, max_completion_length: completionTokens } = config;
   const parts = description.memory({ prompts, generations, promptTokens: Math.max(1, promptTokens), completionTokens });
   const needed = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  // What this process holds already is part of the estimate.
+  // The estimate includes the memory that this process already holds.
   const available = process.availableMemory() + process.memoryUsage.rss();
   if (needed <= available) return [];
-  const detail = `training needs about ${gibibytes(needed)} and there are ${gibibytes(available)}: it may be ended by the system`;
+  const detail = `training needs about ${gibibytes(needed)}, but only ${gibibytes(available)} are available: the system may kill it`;
   const hint =
     'lower max_completion_length, prompts_per_step or num_generations, set native.memory_budget, or choose preset: memory';
   return [failed('memory', 'warning', detail, hint)];
@@ -223,7 +223,7 @@ async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promis
   return [await goldEpisodes(setup, setup.config, played)];
 }
 
-/** Throws `PREFLIGHT_FAILED`. Lists all failed checks, so that they can be mended at once. */
+/** Throws `PREFLIGHT_FAILED`. Lists all failed checks, so that they can be fixed at once. */
 export function assertPassed({ checks }: PreflightReport): void {
   const wrong = checks.filter(isBlocking);
   if (wrong.length === 0) return;

@@ -37,14 +37,14 @@ function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
   const id = 'reward_spread';
   const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
   if (scores.length === 0) {
-    const hint = 'see that rewards neither fail nor return null for all of them';
+    const hint = 'make sure that rewards neither fail nor return null for all of them';
     return failed(id, 'warning', 'no completion has a score', hint);
   }
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
   if (low < high) return passed(id, `scores from ${threeDigits(low)} to ${threeDigits(high)}`);
   const causes =
     low > 0
-      ? 'if that is right, the problems are too easy; if it is wrong, the reward gives points to anything'
+      ? 'if that is right, the problems are too easy; if it is wrong, the reward accepts anything'
       : 'if that is right, the answers in the data or the reward are at fault; if it is wrong, make the problems easier or reward partial success';
   const hint = `see ${shownAnswer(groups, setup)}: ${causes}`;
   return failed(id, 'warning', `all ${scores.length} completions score ${threeDigits(low)}`, hint);
@@ -85,7 +85,7 @@ function groupsCheck(
   if (fraction('mixed') > 0) return passed(id, detail);
   if (groups.every(saysTheSame)) {
     const hint =
-      'raise temperature, and see that top_k, top_p and min_p leave a choice: groups without differences teach nothing';
+      'raise temperature, and make sure that top_k, top_p and min_p leave a choice: groups without differences teach nothing';
     return failed(id, 'warning', `${detail}: to each prompt, all completions are the same`, hint);
   }
   const supervised =
@@ -119,15 +119,15 @@ function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check[] {
     reversed += ofRight.filter((score) => score <= bestWrong).length;
   }
   if (right === 0) return [];
-  const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
+  const detail = `${share(reversed, right)} right answers score no more than a wrong one in the same group`;
   if (reversed <= TOLERATED_REVERSALS * right) return [passed(id, detail)];
   const heavier = `raise the weight of ${first}${others.length > 0 ? ` against ${others.join(', ')}` : ''}`;
   const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
-  const hint = `${longer}${heavier}: groups teach what scores most`;
+  const hint = `${longer}${heavier}: the policy learns whatever scores most`;
   return [failed(id, 'warning', detail, hint)];
 }
 
-/** For each group, what training compares: scores, or their sums once each reward is normalised. */
+/** For each group, the values that training compares: scores, or their sums once each reward is normalised. */
 function comparedScores(groups: readonly Group[], { config, rewardNames, rewardWeights }: Setup) {
   const scores = groups.map(({ rewards }) => rewards.map(({ score }) => score));
   const objectives = rewardNames.map((name) => ({

@@ -1,4 +1,4 @@
-// A stand-in for a model, with which agents are checked: it says what a player decides, and is called through the gateway as any model is.
+// A stand-in for a model to check agents with: it answers what a player decides, and is called through the gateway like any model.
 import type { Policy } from '../policy.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
@@ -8,7 +8,7 @@ import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 /** The token that ends a turn. */
 const END = 0;
 
-/** @param play decides what is said in a turn, given what was read before it */
+/** @param play decides the answer in a turn, given the text before it */
 export function scriptedModel(play: (turn: number, state: State) => Action): {
   readonly policy: Policy;
   readonly renderer: Renderer;
@@ -42,7 +42,7 @@ export function scriptedModel(play: (turn: number, state: State) => Action): {
   return { policy, renderer, tokenizer };
 }
 
-/** A tokenizer of no vocabulary: every text is one token. */
+/** A tokenizer without a vocabulary: every text is one token. */
 function wholeTexts(): Tokenizer {
   const texts = [''];
   const decode = (ids: readonly number[]) => ids.map((id) => texts[id] ?? '').join('');

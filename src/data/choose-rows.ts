@@ -49,7 +49,7 @@ function withExtracted(row: Example, extractions: readonly [string, Extraction][
 }
 
 /**
- * The first group that took part in the last match, or all of the match if there is none, without spaces around it. Worked solutions and chains of
+ * The first group that matched in the last match, or the whole match if there is none, without surrounding spaces. Worked solutions and chains of
  * thought end with their answer, so the last match is the answer. A missing value, null, stays null.
  */
 function extracted(value: unknown, name: string, { from, pattern }: Extraction, where: string): string | null {
@@ -58,7 +58,7 @@ function extracted(value: unknown, name: string, { from, pattern }: Extraction, 
   if (typeof value !== 'string' && typeof value !== 'number') {
     throw new GradusError(
       'COLUMN_INVALID',
-      `${where}: column ${from} holds ${kindOf(value)}, no text to find ${name} in`,
+      `${where}: column ${from} holds ${kindOf(value)}, not a text in which to find ${name}`,
       {
         hint: 'dots lead into objects and lists: from: COLUMN.KEY, or COLUMN.0',
         path,
@@ -107,13 +107,13 @@ function withColumns(rows: readonly Example[], columns: Sources, path: string): 
   });
 }
 
-/** What holds the value that a dotted name leads to, and its name there. */
+/** The object with the value that a dotted name leads to, and its name there. */
 function parentOf(row: Example, name: string): [unknown, string] {
   const parts = name.split('.');
   return [valueAt(row, parts.slice(0, -1)), parts.at(-1)!];
 }
 
-/** The column of that name, or what its parts lead to from object to object; no entry if there is neither. */
+/** The column of that name, or the value that its parts lead to from object to object; no entry if there is neither. */
 function reach(row: Example, name: string): [string, unknown][] {
   const value = Object.hasOwn(row, name) ? row[name] : valueAt(row, name.split('.'));
   return value === undefined ? [] : [[name, value]];

@@ -36,7 +36,7 @@ function checkedNames(names: readonly string[], path: string): string[] {
       `its names are separated by ${only.includes(';') ? 'semicolons' : 'tabs'}, not by commas`,
     );
   if (trimmed.some((name) => name === ''))
-    throw malformed(path, 'line 1', 'a column has no name (pandas numbers rows in one, but for index=False)');
+    throw malformed(path, 'line 1', 'a column has no name (pandas writes row numbers in one, unless index=False)');
   const seen = new Set<string>();
   const twice = trimmed.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw malformed(path, 'line 1', `two columns are called ${twice}`);
@@ -45,7 +45,7 @@ function checkedNames(names: readonly string[], path: string): string[] {
 
 function malformed(path: string, where: string, fault: string): GradusError {
   return new GradusError('DATASET_MALFORMED', `${where} of ${path} is wrong: ${fault}`, {
-    hint: 'the first line names the columns; values with commas, quotes or line breaks stand in double quotes',
+    hint: 'the first line names the columns; put values with commas, quotes or line breaks in double quotes',
     path,
   });
 }

@@ -208,8 +208,8 @@ test('a table may have very many columns', async () => {
 for (const [name, text, message] of [
   ['torn.jsonl', '{"a":1}\n{"a":', /^line 2 of .*torn\.jsonl/],
   ['text.jsonl', '{"a":1}\n\nhello\n{"a":1}', /^line 3 of /],
-  ['list.jsonl', '[1]', /^item 1 of .*no object/],
-  ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*no object/],
+  ['list.jsonl', '[1]', /^item 1 of .*not an object/],
+  ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*not an object/],
   ['large.jsonl', '{"a":1}\n\n{"a":{"b":[-1e999]}}', /^line 3 of .*too large/],
   ['large.json', '[{"a":1},{"a":1e999}]', /^item 2 of .*too large/],
   ['deep.jsonl', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, /^line 1 of .*200 deep/],
@@ -224,7 +224,7 @@ for (const [name, text, message] of [
   ['semicolons.csv', 'Question;Answer\n"1;1";2\n', /^line 1 of .*separated by semicolons, not by commas/],
   ['tabs.csv', 'question\tanswer\n1\t2\n', /^line 1 of .*separated by tabs/],
   ['nameless.csv', 'a,\n1,2\n', /^line 1 of .*no name/],
-  ['numbers.json', '[{"a":1}, 2]', /^item 2 of .*no object/],
+  ['numbers.json', '[{"a":1}, 2]', /^item 2 of .*not an object/],
 ] as const) {
   test(`${name} is malformed`, async () => {
     await assert.rejects(loadRows(write(name, text)), (error) => {

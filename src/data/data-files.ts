@@ -48,7 +48,7 @@ function isDataFile(path: string): boolean {
   return endingOf(path) in readers;
 }
 
-/** Endings of files that hold no data set we can read. No data set on the hub has such a name. */
+/** Endings of files that we cannot read as data sets. No data set on the hub has such a name. */
 const fileEnding =
   /\.(txt|tsv|xlsx?|ya?ml|md|html|log|arrow|feather|pkl|npz|db|sqlite|py|ts|js|gz|bz2|xz|zst|zip|tar)$/i;
 
@@ -117,7 +117,7 @@ function leftOut(rows: Example[], without: readonly string[], path: string): Exa
 /**
  * Throws `COLUMN_MISSING`, which names all of `columns` that a row lacks; the path of the error is the first.
  * @param path of the data set, for the message
- * @param remedy is added to the hint: what else may be done about a missing column
+ * @param remedy is added to the hint: another way to deal with a missing column
  */
 export function assertColumns(
   rows: readonly Example[],

@@ -58,12 +58,12 @@ test('a file that is neither is an error that says what is wrong, and where', as
   for (const ending of endings) {
     const name = `wrong${ending}`;
     await refused(name, `${lines[0]},\n${lines[1]},\n`, /line 1 .*a comma follows it/);
-    await refused(name, `[${lines.join(', ')}, ]`, /the file .*a comma stands before a closing bracket/);
+    await refused(name, `[${lines.join(', ')}, ]`, /the file .*there is a comma before a closing bracket/);
     await refused(name, `${lines[0]}\n{"answer": NaN}`, /line 2 .*NaN or Infinity, where JSON has null/);
     await refused(name, `{"answer": "NaN, Infinity"}\n{"answer": [1, -Infinity]}`, /line 2 .*NaN or Infinity/);
-    await refused(name, `[${lines[0]}, 7]`, /item 2 .*it is a number, no object/);
-    await refused(name, '[[1, 2], [3]]', /item 1 .*it is an array, no object/);
-    await refused(name, `${lines[0]}\n7\n`, /line 2 .*it is a number, no object/);
+    await refused(name, `[${lines[0]}, 7]`, /item 2 .*it is a number, not an object/);
+    await refused(name, '[[1, 2], [3]]', /item 1 .*it is an array, not an object/);
+    await refused(name, `${lines[0]}\n7\n`, /line 2 .*it is a number, not an object/);
     await refused(name, `${lines[0]}\n{"question": \n`, /line 2/);
   }
   for (const text of ['"text"', '7', 'null', 'question: x']) await refused('wrong.json', text, /the file/);

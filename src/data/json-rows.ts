@@ -112,7 +112,7 @@ function readObjects(objects: readonly string[], path: string): unknown[] {
 
 function parseList(text: string, path: string): unknown[] {
   const rows = parse(text, path, 'the file');
-  if (!Array.isArray(rows)) throw malformed(path, 'the file', `it is ${kindOf(rows)}, no list of objects`);
+  if (!Array.isArray(rows)) throw malformed(path, 'the file', `it is ${kindOf(rows)}, not a list of objects`);
   return rows.map((row, i) => checkedRow(row, path, `item ${i + 1}`));
 }
 
@@ -129,7 +129,7 @@ function commaFault(text: string): string | undefined {
   const end = text.trimEnd();
   if (end.endsWith(',') && isJson(end.slice(0, -1))) return 'a comma follows it, which JSON lines do not have';
   const repaired = text.replaceAll(/,(\s*[\]}])/g, '$1');
-  if (repaired.length < text.length && isJson(repaired)) return 'a comma stands before a closing bracket';
+  if (repaired.length < text.length && isJson(repaired)) return 'there is a comma before a closing bracket';
   return undefined;
 }
 
@@ -153,14 +153,14 @@ interface Fault {
 
 /** Says why a value from JSON is not a row; undefined if it is one. */
 function rowFault(value: unknown): string | undefined {
-  return isObject(value) ? valueFault(value, 0) : `it is ${kindOf(value)}, no object`;
+  return isObject(value) ? valueFault(value, 0) : `it is ${kindOf(value)}, not an object`;
 }
 
 /** Finds values that JSON.parse accepts but JSON.stringify cannot write: `1e999`, which is parsed as infinity, and very deep ones. */
 function valueFault(value: unknown, depth: number): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number in it is too large';
   if (typeof value !== 'object' || value === null) return undefined;
-  if (depth > DEEPEST) return `values in it lie more than ${DEEPEST} deep`;
+  if (depth > DEEPEST) return `its values are nested more than ${DEEPEST} deep`;
   for (const inner of Object.values(value)) {
     const fault = valueFault(inner, depth + 1);
     if (fault !== undefined) return fault;
@@ -180,7 +180,7 @@ function nestedFault(value: unknown): Fault | undefined {
     const names = nested.map((name) => JSON.stringify(name)).join(' and ');
     return {
       what: `its rows are in its ${nested.length === 1 ? 'field' : 'fields'} ${names}`,
-      hint: `write the list alone to a file, in Python: json.dump(json.load(open("FILE"))[${JSON.stringify(first)}], open("rows.json", "w")); it is what load_dataset takes with field=${JSON.stringify(first)}`,
+      hint: `write the list alone to a file, in Python: json.dump(json.load(open("FILE"))[${JSON.stringify(first)}], open("rows.json", "w")); load_dataset reads the same with field=${JSON.stringify(first)}`,
     };
   }
   const lengths = new Set(fields.map(([, field]) => (Array.isArray(field) ? field.length : -1)));

@@ -1,4 +1,4 @@
-// The codecs of Parquet pages that Node has, which stop when a page turns out to be longer than it says. Those of the Parquet library may not.
+// Node's codecs for Parquet pages, which stop if a page turns out longer than it says. Those of the Parquet library may not.
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
 const bounded =

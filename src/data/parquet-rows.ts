@@ -11,10 +11,10 @@ export interface ParquetTask {
   readonly memory: number;
 }
 
-/** Some of the rows, and what is known of their values. */
+/** Some of the rows, and the types of their values. */
 export interface ParquetPart {
   readonly rows: readonly Record<string, unknown>[];
-  /** The object that holds each of these values, their names there, and what they are to Python; for numbers, as JSON has them. */
+  /** The object that holds each of these values, their names there, and their values in Python; for numbers, as JSON has them. */
   readonly holders: readonly object[];
   readonly names: readonly (string | number)[];
   readonly exact: readonly (string | TypedValue)[];
@@ -39,7 +39,7 @@ export interface ParquetLimits {
 /** Megabytes without which a thread cannot start: Node would end the whole process. */
 const LEAST_HEAP = 256;
 
-/** Ten times what files from the hub take on a slow machine. Rows are in memory twice while they are handed over. */
+/** Ten times what files from the hub take on a slow machine. Rows are in memory twice while they are passed on. */
 const limits = (): ParquetLimits => ({
   time: 20_000,
   timeOfMegabyte: 1000,
@@ -47,7 +47,7 @@ const limits = (): ParquetLimits => ({
 });
 
 /**
- * All rows of a file, with what their values are to Python. Throws what `readParquet` throws, and `PARQUET_TOO_LARGE` or `PARQUET_TOO_SLOW` if the thread
+ * All rows of a file, with the Python types of their values. Throws what `readParquet` throws, and `PARQUET_TOO_LARGE` or `PARQUET_TOO_SLOW` if the thread
  * exceeds its limits.
  * @param without the columns that are not read
  */
@@ -90,7 +90,7 @@ export function parquetRows(
     }
   });
   worker.on('error', (error) => reject(endOf(error)));
-  worker.on('exit', () => reject(new FormatError('PARQUET_INVALID', 'what reads it has ended')));
+  worker.on('exit', () => reject(new FormatError('PARQUET_INVALID', 'the thread that reads it has ended')));
   return promise.finally(() => {
     clearTimeout(clock);
     return worker.terminate();

@@ -1,4 +1,4 @@
-// The thread in which a Parquet file is read, with what parquet-rows.ts hands it. It posts rows in parts, then what is known of their values.
+// The thread that reads a Parquet file, with the data from parquet-rows.ts. It posts rows in parts, each with the types of its values.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Exact } from '../common/exact-values.ts';
 import { FormatError } from '../formats/format-error.ts';

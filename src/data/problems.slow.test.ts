@@ -147,7 +147,7 @@ test('turns in ShareGPT form are an error that says which column to name', async
   const list = saveList([{ problem: [{ from: 'human', value: 'Hi' }] }]);
   await assert.rejects(load({ dataset: list }), {
     code: 'COLUMN_INVALID',
-    hint: /; of turns such as these, prompt_column: problem\.0\.value and answer_column: problem\.1\.value name one each$/,
+    hint: /; for turns such as these, prompt_column: problem\.0\.value and answer_column: problem\.1\.value each name one$/,
   });
 });
 
@@ -297,12 +297,12 @@ for (const [what, problem, message] of [
   ['a role that there is not', [{ role: 'human', content: 'a' }], /message 1 has the role "human"/],
   ['content that is a number', [{ role: 'user', content: 5 }], /message 1 has content that is a number, not a text/],
   ['a picture', [{ role: 'user', content: [{ type: 'image_url' }] }], /message 1 has content that is an array/],
-  ['calls that are a number', [{ ...user, toolCalls: 5 }], /message 1 has toolCalls that are no list/],
-  ['calls without names', [{ ...user, toolCalls: [{ id: '1', arguments: {} }] }], /toolCalls that are no list/],
+  ['calls that are a number', [{ ...user, toolCalls: 5 }], /message 1 has toolCalls that are not a list/],
+  ['calls without names', [{ ...user, toolCalls: [{ id: '1', arguments: {} }] }], /toolCalls that are not a list/],
   [
     'calls of OpenAI with arguments that are no JSON',
     [{ ...user, tool_calls: [call] }],
-    /has tool_calls that are no list/,
+    /has tool_calls that are not a list/,
   ],
   ['a call by number', [{ ...user, role: 'tool', toolCallId: 5 }], /message 1 has a toolCallId that is a number/],
 ] as const) {

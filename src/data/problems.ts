@@ -32,9 +32,9 @@ export interface Problems {
 }
 
 export interface ProblemSources {
-  /** An environment, which may bring problems of its own. @default none */
+  /** An environment, which may bring its own problems. @default none */
   readonly environment?: Environment;
-  /** The rows that a program gave. @default none */
+  /** The rows that a program passed. @default none */
   readonly values?: ProgramValues | undefined;
 }
 
@@ -100,7 +100,7 @@ function makeProblems({ rows }: Taskset, config: Config): Problems {
   }, 0);
   const made = Math.max(needed, config.eval?.limit ?? 0);
   if (made > MOST_PROBLEMS) {
-    throw new GradusError('CONFIG_CONFLICT', `${made} problems of a task set, which are all made at the start`, {
+    throw new GradusError('CONFIG_CONFLICT', `${made} problems of a task set, all of which are made at the start`, {
       hint: `set max_steps, prompts_per_step or eval.limit so that they are at most ${MOST_PROBLEMS}`,
       path: needed > MOST_PROBLEMS ? 'max_steps' : 'eval.limit',
     });
@@ -121,7 +121,7 @@ async function problemsOfEnvironment(environment: Environment | undefined, confi
   }
   const { train, eval: heldOut } = await environment.buildDataset({ seed: config.seed });
   if (!Array.isArray(train)) {
-    throw new GradusError('ENVIRONMENT_FAILED', 'buildDataset: its train is not a list of problems', {
+    throw new GradusError('ENVIRONMENT_FAILED', 'buildDataset: train is not a list of problems', {
       hint: 'return { train: rows }, or { train: rows, eval: rows }',
       path: 'environment',
     });
@@ -230,10 +230,10 @@ function solvedFraction({ rewards }: Group, decisive: string): number | null {
   return correct.length > 0 ? mean(correct) : null;
 }
 
-/** What is wrong with steps that need more prompts than there are; undefined if there are enough. */
+/** A warning about steps that need more prompts than there are; undefined if there are enough. */
 export function moreThanRows(rows: number, prompts_per_step: number): string | undefined {
   if (rows >= prompts_per_step) return undefined;
-  return `a step asks ${counted(prompts_per_step, 'prompt')} and there ${rows === 1 ? 'is' : 'are'} ${counted(rows, 'problem')} to train on: each is asked several times a step`;
+  return `a step has ${counted(prompts_per_step, 'prompt')}, but there ${rows === 1 ? 'is' : 'are'} ${counted(rows, 'problem')} to train on: each is asked several times a step`;
 }
 
 /** The number of steps of a run: `max_steps`, or as many as its epochs over the training problems take. */

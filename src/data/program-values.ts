@@ -14,7 +14,7 @@ type Entry = Omit<Rewards, 'name'> & { readonly name: string | RewardFunction; r
 type Reward = string | RewardFunction | Entry;
 type ProgramEnvironment = Environment | Configurable<Environment>;
 
-/** A program in any language that plays by itself: `{ command: ['python3', 'agent.py'] }`. */
+/** A program in any language that plays episodes by itself: `{ command: ['python3', 'agent.py'] }`. */
 export interface PlayingProgram {
   readonly command: readonly string[];
   /** The names of the scores that it reports. @default none */
@@ -29,7 +29,7 @@ export interface PlayingProgram {
   readonly at_once?: number;
 }
 
-/** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
+/** The keys whose values may be something other than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
 export interface GivenParts {
   /** A name as in a file, or rows: plain data that JSON can represent. */
   readonly dataset?: string | readonly object[] | null | undefined;
@@ -39,7 +39,7 @@ export interface GivenParts {
   readonly reward?: Reward | readonly Reward[] | undefined;
   /** One more reward, with weight 1. */
   readonly reward_fn?: string | RewardFunction | null | undefined;
-  /** What plays the problems, in place of a prompt and its answer; or several by name, of which a column of the row says one. */
+  /** The environment that plays the problems, instead of a prompt and its answer; or several by name, one of which a column of the row names. */
   readonly environment?:
     | string
     | ProgramEnvironment
@@ -115,16 +115,16 @@ function isNearlyRows(value: unknown): value is object {
 
 function notRows(value: object, key: string): GradusError {
   const isPromise = 'then' in value;
-  const got = isPromise ? 'a Promise' : 'something to go through';
+  const got = isPromise ? 'a Promise' : 'an iterable';
   return new GradusError('CONFIG_INVALID', `configuration: ${key}: expected a list of rows or a name, got ${got}`, {
-    hint: isPromise ? 'await it' : 'give a list, [...rows], or what saveRows(path, rows) returns',
+    hint: isPromise ? 'await it' : 'give a list, [...rows], or the result of saveRows(path, rows)',
     path: key,
   });
 }
 
 function notEnvironment(name: string): GradusError {
   return new GradusError('CONFIG_INVALID', `configuration: ${name}: expected an object with build(), got a function`, {
-    hint: 'give what the function returns, or an instance of the class; singleTurn, multiTurn and toolEnvironment make environments',
+    hint: 'give the function’s result, or an instance of the class; singleTurn, multiTurn and toolEnvironment make environments',
     path: name,
   });
 }

@@ -60,7 +60,7 @@ export function fitPrompts(
   return { problems, renderer };
 }
 
-/** What would let longer prompts fit: the limit is the configuration's own, or what the context leaves beside a completion. */
+/** The change that would let longer prompts fit. The limit is the configuration's own, or the rest of the context besides a completion. */
 export function moreRoom({ max_prompt_tokens }: Config, limit: number): string {
   return limit === max_prompt_tokens ? 'raise max_prompt_tokens' : 'lower max_completion_length';
 }

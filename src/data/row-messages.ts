@@ -14,10 +14,10 @@ export function rowMessages(value: object, column: string, where = 'a row'): rea
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   const turns =
     isObject(first) && 'value' in first
-      ? `; of turns such as these, prompt_column: ${column}.0.value and answer_column: ${column}.1.value name one each`
+      ? `; for turns such as these, prompt_column: ${column}.0.value and answer_column: ${column}.1.value each name one`
       : '';
   const invalid = (fault: string) =>
-    new GradusError('COLUMN_INVALID', `${where}: column ${column} holds no conversation: ${fault}`, {
+    new GradusError('COLUMN_INVALID', `${where}: column ${column} does not hold a conversation: ${fault}`, {
       hint: `a message is {"role": system|user|assistant|tool, "content": text}; prompt_template makes text of other values${turns}`,
       path: 'prompt_column',
     });
@@ -46,8 +46,8 @@ export function messageIn(item: unknown): Message | string {
   if (content === undefined) return `has content that is ${kindOf(item.content)}, not a text`;
   if (toolCalls !== null && !isToolCalls(toolCalls)) {
     return ours === null
-      ? 'has tool_calls that are no list of {id, function: {name, arguments}}'
-      : 'has toolCalls that are no list of {id, name, arguments}';
+      ? 'has tool_calls that are not a list of {id, function: {name, arguments}}'
+      : 'has toolCalls that are not a list of {id, name, arguments}';
   }
   if (toolCallId !== null && typeof toolCallId !== 'string') return `has a toolCallId that is ${kindOf(toolCallId)}`;
   if (name !== null && typeof name !== 'string') return `has a name that is ${kindOf(name)}`;

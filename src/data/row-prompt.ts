@@ -40,9 +40,9 @@ export function conversationIn(
   if (asked.length > 0) return asked;
   throw new GradusError(
     'COLUMN_INVALID',
-    `${where ?? 'a row'}: column ${prompt_column} holds turns of the assistant alone`,
+    `${where ?? 'a row'}: column ${prompt_column} holds only turns of the assistant`,
     {
-      hint: 'drop_last_turn leaves them out, and nothing is asked: leave such rows out with filter, or correct the data',
+      hint: 'drop_last_turn leaves them out, so that no question remains: leave such rows out with filter, or correct the data',
       path: 'prompt_column',
     },
   );

@@ -1,4 +1,4 @@
-// Says where a file of the user's is looked for, and where it lies if its path was meant from the working folder.
+// Says where a user's file is looked for, and where it is if its path was meant to be relative to the working folder.
 import { existsSync } from 'node:fs';
 import { resolve, sep } from 'node:path';
 import { option } from '../common/words.ts';

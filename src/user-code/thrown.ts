@@ -25,7 +25,7 @@ export function describeThrown(error: unknown): Thrown {
   return { ...thrown, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
 }
 
-/** Whether a message from a process, where user code may send some of its own, holds what `describeThrown` makes. */
+/** Whether a message from a process holds a result of `describeThrown`; user code may send messages of its own. */
 export function isThrown(value: unknown): value is Thrown {
   if (!isObject(value) || typeof value.message !== 'string') return false;
   const { name, stack, code, details } = value;

@@ -29,7 +29,7 @@ export function hashUserFiles(config: Config, values: ProgramValues = new Map())
   return Object.fromEntries([...read, ...weighed, ...given]);
 }
 
-/** A value as text, to be hashed: rows as JSON, functions as their source, other objects as their functions. What functions refer to is not included. */
+/** A value as text, to be hashed: rows as JSON, functions as their source, other objects as their functions. Values that functions refer to are not included. */
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return JSON.stringify(value);
   return typeof value === 'function'
@@ -39,7 +39,7 @@ function textOf(value: unknown): string {
         .join('\n');
 }
 
-/** The file at a path, or those of a folder that count, by default the ones with rows; none if it comes from the hub. */
+/** The file at a path, or the relevant files of a folder, by default those with rows; none if it comes from the hub. */
 function filesOf(path: string | null, namesIn: (folder: string) => readonly string[] = dataFilesIn): string[] {
   const found = path === null ? undefined : statSync(path, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [path!] : [];

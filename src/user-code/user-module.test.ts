@@ -32,7 +32,7 @@ for (const [written, meant] of [
   test(`an import of ${written} is told to be ${meant}`, async () => {
     const code = `import { help } from '${written}';\nexport const score = () => help;\n`;
     const hint = await hintFor(`imports-${written.replaceAll(/\W/g, '')}.ts`, code);
-    assert.ok(hint.startsWith(`an import has the ending of its file: write "${meant}"; `), hint);
+    assert.ok(hint.startsWith(`an import needs the ending of its file: write "${meant}"; `), hint);
   });
 }
 

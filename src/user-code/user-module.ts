@@ -41,7 +41,7 @@ export async function loadExport(reference: string, wanted: UserExport, folder =
     // In Python, modules are named with dots.
     const module = `${path.replace(/[^/]*$/, (last) => last.replaceAll('.', '/'))}.py`;
     const meant = existsSync(resolve(folder, module)) ? `${module}:${asked ?? 'name'}` : `${wanted.what}s/mine.ts:name`;
-    throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${meant}`);
+    throw loadFailed(file, wanted, 'it is not a .ts or .js file', `write it as ${meant}`);
   }
   if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', placeHint(file, folder));
   const exported = await importFile(file, wanted);
@@ -76,7 +76,7 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
   }
 }
 
-/** What to write where Node runs TypeScript otherwise than a compiler: imports need their endings, and what is not a type cannot be stripped. */
+/** What to write if Node runs TypeScript differently from a compiler: imports need their endings, and only types can be stripped. */
 function strippedRemedy(error: unknown): string[] {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
@@ -91,10 +91,10 @@ function strippedRemedy(error: unknown): string[] {
   const found = meant.find((path) => path !== missing && existsSync(path));
   if (found === undefined) return [];
   const path = relative(dirname(importer), found).replaceAll(sep, '/');
-  return [`an import has the ending of its file: write ${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}`];
+  return [`an import needs the ending of its file: write ${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}`];
 }
 
-/** What an import without an ending may mean. */
+/** The files that an import without an ending may mean. */
 const endings: readonly string[] = ['.ts', '.js', '.mts', '.mjs', '.tsx', '/index.ts', '/index.js'];
 
 /** Says from where to import a name that the package exports elsewhere. */
@@ -104,7 +104,7 @@ async function otherEntry(message: string): Promise<string[]> {
   return entries.length > 0 ? [`import ${name} from ${entries.join(' or ')}`] : [];
 }
 
-/** Where the code of this package is, in stacks. */
+/** The location of this package's code, as in stacks. */
 const ownFolder = new URL('../', import.meta.url).href;
 
 /** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code, which is in no package. */

@@ -19,12 +19,12 @@ interface Episode {
   readonly messages: SharedMessages;
 }
 
-/** What the other process says without asking for an answer. */
+/** Messages of the other process that need no answer. */
 type Notice = { readonly release: number } | { readonly abort: number } | { readonly ping: number };
 
 const environments = new Map<number, Environment>();
 const episodes = new Map<number, Episode>();
-/** Stops the agents that run, by their owners. */
+/** Stops running agents, by their owners. */
 const stops = new Map<number, AbortController>();
 /** The owners of calls under way. */
 const calling = new Set<number>();

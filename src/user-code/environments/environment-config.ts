@@ -6,7 +6,7 @@ import { namesNoFile } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 
-/** What `gradus env check` and `gradus env serve` are given. */
+/** The arguments of `gradus env check` and `gradus env serve`. */
 export interface EnvironmentArguments {
   /** `FILE:NAME`. @default the environment of the configuration */
   readonly reference?: string;
@@ -28,7 +28,7 @@ export function environmentConfig({ reference, config, settings = [], dataset }:
     const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
     const loaded = loadConfigFile(config, [...settings, ...changes]).config;
     if (loaded.environment !== null) return loaded;
-    throw new GradusError('USAGE', `${config} names no environment`, {
+    throw new GradusError('USAGE', `${config} does not name an environment`, {
       hint: 'give one as FILE:NAME',
     });
   }

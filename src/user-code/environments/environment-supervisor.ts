@@ -18,7 +18,7 @@ export type Method =
   | keyof EnvAnswers
   | `agent.${AgentMethod}`;
 
-/** What an agent does; all but the first are optional. */
+/** The methods of an agent; all but the first are optional. */
 export type AgentMethod = 'run' | 'trains' | 'score' | 'metrics';
 
 /** A call of an environment or of one of its episodes. */
@@ -49,7 +49,7 @@ export type Report =
   /** The process is exiting because code of this owner asked for it, or of an unknown owner. */
   | { readonly exits: number | undefined };
 
-/** What the supervisor learns about an environment when it is opened. */
+/** What the child reports about an environment when it is opened. */
 export interface OpenedEnvironment {
   readonly scores: readonly string[];
   readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold' | 'agentPlays')[];
@@ -94,10 +94,10 @@ export class ProcessLost extends Error {
 /** Milliseconds that starting a process and loading a file may take. */
 const LOAD_LIMIT = 60_000;
 
-/** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
+/** The child enforces time limits itself. If it has not done so after this many additional milliseconds, user code must be blocking it. */
 const GRACE = 1000;
 
-/** How often it is asked whether a process with agents is blocked, in milliseconds. */
+/** How often a process with agents is checked for being blocked, in milliseconds. */
 const PING = 1000;
 
 /** Ignores errors when sending to a process that has ended, since its end is handled elsewhere. */

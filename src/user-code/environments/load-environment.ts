@@ -29,7 +29,7 @@ export async function loadEnvironment(named: NamedEnvironment): Promise<Environm
 }
 
 /**
- * The environment that a value is, or that it makes of the settings. Throws like `loadEnvironment`.
+ * The value itself if it is an environment, or the environment that it makes from the settings. Throws like `loadEnvironment`.
  * @param file where it comes from
  */
 export function createEnvironment(
@@ -52,11 +52,11 @@ const SHAPE = 'export { build(example) { return { start, step } } }, or configur
 function checked(file: string, value: unknown): Environment {
   if (!isObject(value) || typeof value.build !== 'function') {
     const found = typeof value === 'function' ? 'a function' : 'something else';
-    throw loadFailed(file, wanted, `it is no environment but ${found}`, SHAPE);
+    throw loadFailed(file, wanted, `it is not an environment but ${found}`, SHAPE);
   }
   const { scores = [] } = value;
   if (Array.isArray(scores) && scores.every((name) => typeof name === 'string')) return value as unknown as Environment;
-  throw loadFailed(file, wanted, 'its scores are no list of names', "write scores: ['correct'], the names alone");
+  throw loadFailed(file, wanted, 'its scores are not a list of names', "write only the names, scores: ['correct']");
 }
 
 function isConfigurable(value: unknown): value is Configurable<unknown> {

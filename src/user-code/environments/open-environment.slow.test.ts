@@ -124,7 +124,7 @@ for (const [reference, message] of Object.entries({
   'game.ts:gaem': /does not export gaem/,
   'game.ts:number': /it is no environment but something else/,
   'game.ts:factory': /it is no environment but a function/,
-  'game.ts:list': /its scores are no list of names/,
+  'game.ts:list': /its scores are not a list of names/,
   'rows.jsonl:game': /it is no \.ts or \.js file/,
 })) {
   test(`${reference} is ENVIRONMENT_LOAD_FAILED`, () =>

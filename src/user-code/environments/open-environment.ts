@@ -10,9 +10,9 @@ import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
 
 export interface EnvironmentSources {
-  /** The calls that environments in Python may make. @default none works */
+  /** The calls that environments in Python may make. @default none */
   readonly calls?: PolicyCalls;
-  /** The environments that a program gave. @default none */
+  /** The environments that a program passed. @default none */
   readonly values?: ProgramValues | undefined;
 }
 

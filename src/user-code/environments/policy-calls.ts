@@ -30,7 +30,7 @@ const generate = z.strictObject({
 });
 
 export class PolicyCalls {
-  /** The policy in its present state; undefined until there is a model. */
+  /** The policy in its current state; undefined until there is a model. */
   policy: (() => Policy) | undefined;
   readonly handlers: Readonly<Record<string, CallHandler>>;
   readonly #config: Config;

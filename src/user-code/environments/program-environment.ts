@@ -1,4 +1,4 @@
-// An environment whose episodes a program plays, in whatever language: it calls the model over HTTP, and says on stdout what came of it.
+// An environment whose episodes a program in any language plays: it calls the model over HTTP, and reports the result on stdout.
 import { z } from 'zod';
 import { configurable } from '../../common/configurable.ts';
 import { agentEnvironment } from '../../envs/agent-environment.ts';
@@ -39,9 +39,9 @@ function reported(result: unknown, name: string): number | null {
   if (score === null || typeof score === 'number') return score;
   const fault =
     score === undefined
-      ? `the program reported no score ${name}`
-      : `the score ${name} that the program reported is no number: ${shortened(JSON.stringify(score), 60)}`;
+      ? `the program did not report the score ${name}`
+      : `the score ${name} that the program reported is not a number: ${shortened(JSON.stringify(score), 60)}`;
   throw new GradusError('ENVIRONMENT_WRONG_ANSWER', fault, {
-    hint: 'let the last line of its stdout be {"text": …, "scores": {NAME: NUMBER}}',
+    hint: 'the last line of its stdout must be {"text": …, "scores": {NAME: NUMBER}}',
   });
 }

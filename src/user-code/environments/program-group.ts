@@ -1,4 +1,4 @@
-// What the processes of programs take and leave behind, as Linux shows it in /proc. Elsewhere memory is not limited, and only groups are ended.
+// The memory of programs' processes, and processes that they leave behind, from Linux's /proc. Elsewhere memory is not limited, and only groups are ended.
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Milliseconds between two looks at the memory of programs. */
@@ -12,7 +12,7 @@ interface Watched {
 const watched = new Map<number, Watched>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** Calls `exceeded` once the processes of a group take more bytes than `limit` together. Returns what ends the watch. */
+/** Calls `exceeded` once the processes of a group take more bytes than `limit` together. Returns a function that ends the watch. */
 export function watchGroup(group: number | undefined, limit: number, exceeded: () => void): () => void {
   if (group === undefined || process.platform !== 'linux') return () => {};
   watched.set(group, { limit, exceeded });
@@ -61,7 +61,7 @@ function stateOf(pid: number): readonly [group: number, bytes: number] | undefin
   return group === undefined ? undefined : [Number(group), Number(kilobytes) * 1024];
 }
 
-/** `undefined` if the process has ended in the meantime, or is not ours to see. */
+/** `undefined` if the process has ended in the meantime, or is not visible to us. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();

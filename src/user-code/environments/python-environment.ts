@@ -52,8 +52,8 @@ type MakeEpisode = (row: Example, ask: Ask) => Env | Promise<Env>;
  * One process plays all episodes, one call at a time. If a call hangs or ends it, the episodes under way break off and the next ones begin in another.
  * Throws `ENVIRONMENT_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
  * @param reference `path/to/file.py:Class`
- * @param config what its constructor is given
- * @param handlers what it may ask of the model and the tokenizer
+ * @param config the arguments of its constructor
+ * @param handlers its calls to the model and the tokenizer
  */
 export async function loadPythonEnvironment(
   reference: string,
@@ -135,7 +135,7 @@ function turnOf(turn: unknown, i: number): string | Message {
   if (typeof turn === 'string') return turn;
   const message = messageIn(turn);
   if (typeof message === 'string') throw goldFailed(`turn ${i + 1} ${message}`);
-  if (message.role !== 'assistant') throw goldFailed(`turn ${i + 1} is of the ${message.role}, not of the assistant`);
+  if (message.role !== 'assistant') throw goldFailed(`turn ${i + 1} belongs to the ${message.role}, not to the assistant`);
   return message;
 }
 

@@ -9,7 +9,7 @@ import {
   ProcessLost,
 } from './environment-supervisor.ts';
 
-/** Milliseconds for what an agent's environment is asked about its calls and episodes. */
+/** Milliseconds for questions to an agent's environment about its calls and episodes. */
 const LIMIT = 10_000;
 
 export function remoteAgent(

@@ -209,7 +209,7 @@ test('an episode that a new process cannot repeat is an error, not another episo
     trajectories.map(({ stopReason }) => stopReason),
     ['error', 'timeout', 'error', 'error'],
   );
-  assert.match(trajectories[0]!.error!.message, /^start: .* it answers differently$/);
+  assert.match(trajectories[0]!.error!.message, /^start: .* it answered differently$/);
 });
 
 test('problems, right turns and scores of groups come from the child process', async () => {

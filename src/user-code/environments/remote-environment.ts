@@ -97,7 +97,7 @@ class RemoteEpisode implements RemoteEnv {
     this.#host.release(this.#owner);
   }
 
-  /** Repeats all calls in a process that takes the place of another, which must answer the same. */
+  /** Repeats all calls in a process that replaces another; the answers must be the same. */
   readonly #catchUp: CatchUp = async (process, make) => {
     if (this.#process === process) return;
     for (const { call, answer } of this.#past) {
@@ -105,9 +105,9 @@ class RemoteEpisode implements RemoteEnv {
       if (isDeepStrictEqual(again.answer, answer)) continue;
       throw new GradusError(
         'ENVIRONMENT_NOT_REPEATABLE',
-        `${call.method}: another episode ended its process, and played again it answers differently`,
+        `${call.method}: another episode ended its process, and when played again it answered differently`,
         {
-          hint: 'let what an environment answers depend on its row and the actions alone',
+          hint: 'let the answers of an environment depend only on its row and the actions',
         },
       );
     }

@@ -8,7 +8,7 @@ import { GradusError } from '../../errors.ts';
 import { PYTHON, pythonFolder } from '../../workers/python-folder.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 
-/** A task, as it is named in the process. */
+/** A task, under its name in the process. */
 interface TaskRow extends Readonly<Record<string, unknown>> {
   readonly index: number;
 }
@@ -34,7 +34,7 @@ const LOAD_LIMIT = 600_000;
 /**
  * Opens an environment by the name of its task set: an installed package, or a module in `folder`. Throws `WORKER_MISSING`, `VERIFIERS_MISSING`,
  * `VERIFIERS_VERSION` or `ENVIRONMENT_LOAD_FAILED`.
- * @param settings what verifiers reads under `[env]`, and `folder`
+ * @param settings the keys that verifiers reads under `[env]`, and `folder`
  */
 export async function openVerifiersEnvironment(
   name: string,
@@ -65,7 +65,7 @@ class VerifiersProcess {
     this.#open = open;
   }
 
-  /** What the process says of the environment. */
+  /** The process's description of the environment. */
   async opened(): Promise<unknown> {
     return (await this.#process()).answer;
   }
@@ -98,7 +98,7 @@ class VerifiersProcess {
       command: process.env.GRADUS_PYTHON ?? PYTHON,
       args: ['-m', 'gradus_worker.verifiers_worker'],
       environment: { PYTHONPATH: [pythonFolder, process.env.PYTHONPATH ?? []].flat().join(delimiter) },
-      fix: 'environments of verifiers need Python 3.11 or later with verifiers 0.4: GRADUS_PYTHON names it',
+      fix: 'environments of verifiers need Python 3.11 or later with verifiers 0.4: set GRADUS_PYTHON to it',
     });
     try {
       return { worker, answer: await worker.call('open', this.#open, { timeout: LOAD_LIMIT }) };

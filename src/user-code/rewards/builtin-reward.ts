@@ -16,9 +16,9 @@ import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 const matching = ['regex_match', 'style', 'json_schema'];
 
 export interface BuiltinRewardOptions {
-  /** Where the reward runs if it may never end. @default in this process */
+  /** Where a reward that may never end runs. @default in this process */
   readonly processes?: RewardProcessPool | undefined;
-  /** Names that might have been meant besides those of rewards that ship. @default none */
+  /** Further names for suggestions, besides those of built-in rewards. @default none */
   readonly known?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Errors of Python rewards that take completions given as texts for messages, or the reverse, or have another idea of what they are given and return.
+// Errors of Python rewards that mistake texts for messages or the reverse, or that expect other arguments or results.
 import { columnsGiven } from '../../rewards/reward-call.ts';
 import type { RewardData } from '../../scoring.ts';
 
@@ -24,5 +24,5 @@ export function explained(message: string, conversational: boolean, columns: Rew
     return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
   }
   if (!/TypeError|^it returned /.test(message) || /it takes /.test(message)) return message;
-  return `${message}; a reward is def NAME(prompts, completions, completion_ids, **columns) -> one float or None a completion, ${columnsGiven(columns)}`;
+  return `${message}; a reward is def NAME(prompts, completions, completion_ids, **columns) -> one float or None per completion, ${columnsGiven(columns)}`;
 }

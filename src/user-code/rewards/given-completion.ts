@@ -5,7 +5,7 @@ import type { Trajectory } from '../../rl.ts';
 export interface GivenTurn {
   /** Its tokens, where they are known: rewards may count them. @default none */
   readonly completionIds?: readonly number[];
-  /** The part of it that the rendered prompt had already written. @default nothing */
+  /** The part that the rendered prompt already contained. @default nothing */
   readonly opening?: string | undefined;
 }
 

@@ -16,5 +16,5 @@ export async function loadRewardFunction(reference: string, folder = process.cwd
   const { file, name, value } = await loadExport(reference, wanted, folder);
   if (typeof value === 'function') return value as RewardFunction;
   const found = value === null ? 'null' : typeof value;
-  throw loadFailed(file, wanted, `its export ${name} is no function but ${found}`, SHAPE);
+  throw loadFailed(file, wanted, `its export ${name} is not a function but ${found}`, SHAPE);
 }

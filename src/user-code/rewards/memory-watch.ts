@@ -32,7 +32,7 @@ function startWatcher(): Worker {
   worker.on('message', (pid: number) => exceeded.get(pid)?.());
   const ended = () => {
     if (watcher === worker) watcher = undefined;
-    // A sandbox that nobody watches must not go on.
+    // A sandbox without a watch must not continue.
     for (const stop of exceeded.values()) stop();
   };
   worker.on('error', ended).on('exit', ended);

@@ -15,7 +15,7 @@ export interface NamespaceMemory {
  * Pages that several processes share are counted once as soon as it matters, which is above `limit`: telling them apart takes long. A file in memory
  * that is also mapped may be counted twice. Pages in files of tmpfs that are neither mapped nor without a name are not counted: mounts limit them.
  * @param limit in bytes
- * @param heldBytes what a file may hold that was sent to a socket and is open nowhere
+ * @param heldBytes the size to assume for a file that was sent to a socket and is open nowhere
  */
 export function namespaceMemory(root: number, limit: number, heldBytes: number): NamespaceMemory {
   const own = attempt(() => readlinkSync(`/proc/${root}/ns/user`));

@@ -1,8 +1,8 @@
-// A reward that is ready to score, and what checks need to know of it.
+// A reward that is ready to score, with what checks need to know about it.
 import type { NamedReward } from '../../scoring.ts';
 
 export interface OpenReward extends NamedReward {
-  /** What decides the score: the right answer of the row, the form of the completion alone, or something unknown, as with tests and user functions. */
+  /** What decides the score: the row's right answer, only the form of the completion, or something unknown, as with tests and user functions. */
   readonly judges: 'answer' | 'form' | 'unknown';
   /** The column with the right answer. */
   readonly answerColumn: string;

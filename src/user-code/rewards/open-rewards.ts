@@ -22,7 +22,7 @@ export interface OpenRewards {
 export interface RewardSources {
   /** The names of the scores that the environment gives itself, for which the configuration only has weights. @default none */
   readonly scores?: readonly string[];
-  /** The functions that a program gave. @default none */
+  /** The functions that a program passed. @default none */
   readonly values?: ProgramValues | undefined;
 }
 
@@ -66,8 +66,8 @@ export async function openRewards(config: Config, { scores = [], values }: Rewar
 }
 
 function keepsItsName(score: string, path: string): GradusError {
-  return new GradusError('CONFIG_INVALID', `${path}: ${score} is a score of the environment, which names it`, {
-    hint: 'leave as out',
+  return new GradusError('CONFIG_INVALID', `${path}: ${score} is a score of the environment, which has already named it`, {
+    hint: 'leave `as` out',
     path,
   });
 }
@@ -77,7 +77,7 @@ function assertNoSettings({ config }: Config['reward'][number], path: string): v
   if (Object.keys(config).length === 0) return;
   throw new GradusError(
     'CONFIG_INVALID',
-    `${path}: settings are for built-in rewards, and this is a function of yours`,
+    `${path}: settings are for built-in rewards, but this is your own function`,
     {
       hint: 'leave config out; a function can read what it needs from columns, or from its file',
       path,
@@ -115,7 +115,7 @@ function rewardsOfTaskset(config: Config): readonly OpenReward[] {
 
 async function nothingScores({ taskset, environment }: Config): Promise<GradusError> {
   const { shippedRewards } = await import('./shipped-rewards.ts');
-  const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment names no scores';
+  const silent = environment === null ? `${taskset} has no reward of its own` : 'the environment names no scores';
   const add = `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`;
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
     hint:

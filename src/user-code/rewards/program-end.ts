@@ -1,4 +1,4 @@
-// Feeds a started program, and waits for its end or ends it: never longer than its limits, and never for processes that it has started.
+// Writes a started program's input, and waits for its end or ends it: never longer than its limits, and never for processes that it has started.
 import type { ChildProcess } from 'node:child_process';
 import { GradusError, messageOf } from '../../errors.ts';
 import { STARTED } from '../../rewards/code-harness.ts';

@@ -10,8 +10,8 @@ import { userReward } from './user-reward.ts';
 
 /**
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID` and `REWARD_LOAD_FAILED`.
- * @param name of a reward that ships, or `FILE:NAME` of a function of the user's
- * @param config settings of one that ships
+ * @param name of a built-in reward, or `FILE:NAME` of a user's function
+ * @param config settings of a built-in reward
  * @param options.conversational whether a function in Python gets messages, or else texts
  */
 export async function rewardByName(
@@ -32,7 +32,7 @@ export async function rewardByName(
   if (Object.keys(config).length > 0) {
     throw new GradusError(
       'USAGE',
-      `${option('rewardConfig')} is for built-in rewards, and this is a function of yours`,
+      `${option('rewardConfig')} is for built-in rewards, but this is your own function`,
       {
         hint: `leave ${option('rewardConfig')} out`,
         path: option('rewardConfig'),

@@ -15,7 +15,7 @@ interface Interpreter {
   readonly command: readonly string[];
   /** Folders that the interpreter reads, besides those of the system. */
   readonly folders: readonly string[];
-  /** Megabytes that the interpreter takes before it runs anything: of writable addresses, and of memory. */
+  /** Megabytes that the interpreter takes before it runs anything: writable addresses, and memory. */
   readonly overheadMb: number;
   readonly residentMb: number;
 }
@@ -41,7 +41,7 @@ export async function assertSandboxed(language: CodeLanguage): Promise<void> {
 }
 
 function unavailable(): GradusError {
-  return new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept from files and network on this system', {
+  return new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept away from files and network on this system', {
     hint: 'run on Linux with unshare, setpriv and user namespaces, or set allow_unsandboxed: true if it does not matter what the code does',
     path: 'allow_unsandboxed',
     kind: 'not_ready',
@@ -164,7 +164,7 @@ function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // Its contents belong to the program.
+    // Its contents may belong to the program.
   }
 }
 

@@ -19,7 +19,7 @@ const question = z.strictObject({
   completion: z.string(),
   /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
-  /** The part of the completion that the rendered prompt had already written, such as `<think>\n`. */
+  /** The part of the completion that the rendered prompt already contained, such as `<think>\n`. */
   opening: z.string().exactOptional(),
 });
 
@@ -102,7 +102,7 @@ export async function answerLines(
 
 function parseQuestion(line: string): RewardQuestion {
   const invalid = (fault: string) =>
-    new GradusError('QUESTION_INVALID', `a line is not a question: ${fault}`, {
+    new GradusError('QUESTION_INVALID', `a line is not a request: ${fault}`, {
       hint: 'each line is {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}',
     });
   let value: unknown;

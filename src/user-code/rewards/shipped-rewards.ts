@@ -9,7 +9,7 @@ import type { RewardFunction } from '../../scoring.ts';
 
 export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {
   ...builtinRewards,
-  code_tests: configurable('1 where the code passes its tests', codeTestsConfig, (config) =>
+  code_tests: configurable('1 if the code passes its tests', codeTestsConfig, (config) =>
     codeTests(config, async (program) => {
       const { runProgram } = await import('./run-program.ts');
       return runProgram(program);

@@ -20,7 +20,7 @@ export interface TestRewardOptions {
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
   /** A JSON Lines file: `completion` (a text or messages), optionally `expected` and `prompt`, and any columns. */
   readonly input: string;
-  /** The part of the completions that rendered prompts have already written, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
+  /** The part of the completions that rendered prompts already contained, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
   readonly opening?: string | undefined;
 }
 
@@ -34,12 +34,12 @@ export interface RewardTest {
   readonly metrics: Readonly<Record<string, number>>;
   /** Present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template. */
   readonly as_messages?: true;
-  /** Present if a case says what it expects. */
+  /** Present if a case has an expected score. */
   readonly agreement?: Agreement;
 }
 
 export interface Agreement {
-  /** Cases that say what they expect, and how many of them got it. */
+  /** Cases with an expected score, and how many of them got it. */
   readonly expected: number;
   readonly agreed: number;
   /** agreed / expected */
@@ -132,7 +132,7 @@ function parseCase(row: Example, index: number, { input: file, opening: given }:
   };
 }
 
-/** What the policy said: the last message, which must be the assistant's. */
+/** The policy's text: the last message, which must be the assistant's. */
 function lastMessage(completion: unknown): Message | undefined {
   if (typeof completion === 'string') return { role: 'assistant', content: completion };
   const last = isMessages(completion) ? completion.at(-1) : undefined;

@@ -1,4 +1,4 @@
-// Opens a reward function of the user's: one of a program, in TypeScript or in Python.
+// Opens a user's reward function: one passed by a program, or one in TypeScript or Python.
 import { isProgramReference, isPython } from '../../config/references.ts';
 import { functionName } from '../../config/reward-names.ts';
 import { type ProgramValues, programValue } from '../../data/program-values.ts';
@@ -13,11 +13,11 @@ interface UserRewardOptions {
   readonly conversational?: boolean;
   /** Processes for a function in Python. @default 1 */
   readonly workers?: number;
-  /** The functions that a program gave. @default none */
+  /** The functions that a program passed. @default none */
   readonly values?: ProgramValues | undefined;
 }
 
-/** Opens a function of the user's, which has the name of its export or else of its file. */
+/** Opens a user's function, named after its export or else its file. */
 export async function userReward(
   reference: string,
   answerColumn: string,
