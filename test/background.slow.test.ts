@@ -265,7 +265,7 @@ describe('in the background', () => {
     const started = gradus('train slow.yaml --name early --detach --set reward_fn=held.ts:score');
     await until(() => existsSync(loading));
     process.kill(readRun(join('runs', 'early')).pid, 'SIGKILL');
-    assert.match((await started).answer.error!.message, /did not begin: its process ended without a word/);
+    assert.match((await started).answer.error!.message, /did not begin: its process ended without a message/);
     const waited = await gradus('runs wait early --timeout 30');
     assert.deepEqual([waited.code, waited.answer.run.status], [1, 'interrupted']);
     assert.equal(waited.answer.error!.hint, 'it had not begun: start it again');

@@ -1,4 +1,4 @@
-// Answers the problems of an evaluation in batches, and scores the completions one problem after another. A log keeps them, also for a later attempt.
+// Answers the problems of an evaluation in batches, and scores the completions one problem after another. A log keeps them, so that a later attempt can continue.
 import { unlessAborted } from '../common/cancellation.ts';
 import { streamSeed } from '../common/random.ts';
 import { sampledTokens } from '../grpo/metrics.ts';

@@ -1,7 +1,7 @@
 // Compares evaluations by the metric that chooses the best checkpoint.
 import type { EvaluationRecord } from '../runs/records.ts';
 
-/** The metric that decides if `save.best` is equal: accuracy stays 0 if a graded reward never reaches 1, however much the policy learns. */
+/** The metric that breaks ties of `save.best`: accuracy stays 0 if a graded reward never reaches 1, however much the policy learns. */
 const TIE_BREAKER = 'eval/sampled_reward';
 
 /**

@@ -17,13 +17,13 @@ import type { EvaluationOptions } from './evaluation-options.ts';
  * - `eval/accuracy`, `eval/reward`: of the greedy answers
  * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/num_turns/mean`, `eval/completions/…`: of
  *   the samples
- * - `eval/frac_same_answer`: the fraction of different problems that get the most frequent greedy answer; absent where there are fewer than 10
+ * - `eval/frac_same_answer`: the fraction of different problems that get the most frequent greedy answer; absent if there are fewer than 10
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
- * - `constant`: what always giving the same answer would get; absent where it is right for all problems
+ * - `constant`: the accuracy of always giving the same answer; absent if that is right for all problems
  * - `eval/<name>`: metrics that rewards and environments log for the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
- * A completion that the first reward could not judge is not correct: accuracy and pass@k count all that were asked, and `judged` how many could be
- * judged. Rewards are means of those that have one, and `eval/unscored` is the fraction of the samples that have none. If nothing at all could be
+ * A completion that the first reward could not judge is not correct: accuracy and pass@k count all problems that were asked, and `judged` says how many could be
+ * judged. Rewards are means over completions that have one, and `eval/unscored` is the fraction of the samples that have none. If nothing at all could be
  * judged, accuracy and pass@k are not measured.
  */
 export async function evaluatePolicy(
@@ -59,7 +59,7 @@ export async function evaluatePolicy(
     ),
   };
   const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
-  // Rewards and environments log under names of their choice, which must not replace an estimate.
+  // Rewards and environments choose the names that they log under, which must not replace an estimate.
   const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
   const sameAnswer = sameAnswerFraction(problems, greedy);
   const completions = greedy.map((group, i) => [...group, ...sampled[i]!]);
@@ -84,7 +84,7 @@ export async function evaluatePolicy(
   };
 }
 
-/** Near 1, the policy says the same whatever it is asked. Equal problems count once: their greedy answers cannot differ. */
+/** Near 1, the policy gives the same answer whatever it is asked. Equal problems count once: their greedy answers cannot differ. */
 function sameAnswerFraction(
   problems: readonly Example[],
   greedy: readonly (readonly EvaluatedCompletion[])[],
@@ -95,7 +95,7 @@ function sameAnswerFraction(
   return Math.max(...alike.values().map(({ length }) => length)) / said.size;
 }
 
-/** The policy's own words, without the answers to them and without surrounding spaces. */
+/** The policy's own turns, without the replies to them and without surrounding spaces. */
 function saidIn({ text, messages = [{ role: 'assistant', content: text }] }: EvaluatedCompletion): string {
   const turns = messages.filter(({ role }) => role === 'assistant');
   return JSON.stringify(
@@ -116,7 +116,7 @@ function sampleMetrics(samples: readonly EvaluatedCompletion[]): Record<string, 
   };
 }
 
-/** The metrics of rollouts that evaluations have too. */
+/** The metrics of rollouts that evaluations have, too. */
 function lengthMetrics(acted: readonly EvaluatedCompletion[]): Record<string, number> {
   if (acted.length === 0) return {};
   const terminated = acted.filter(({ stop_reason }) => !isTruncated({ stopReason: stop_reason }));

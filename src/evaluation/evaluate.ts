@@ -37,7 +37,7 @@ export interface EvaluateOptions {
   readonly problems?: number;
   /** The values of k for pass@k. @default `eval.k` of the configuration */
   readonly k?: readonly number[];
-  /** Whether to use held-out problems, or those that were trained on. @default 'eval' */
+  /** Whether to use held-out problems, or problems that were trained on. @default 'eval' */
   readonly split?: 'eval' | 'train';
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
@@ -47,9 +47,9 @@ export interface EvaluateOptions {
   readonly config?: ProgramConfig;
   /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
   readonly settings?: readonly string[];
-  /** Conditions on what is measured, such as `eval/accuracy>=0.9`. If one is not met, the result has `ok: false`. */
+  /** Conditions on the measured metrics, such as `eval/accuracy>=0.9`. If one is not met, the result has `ok: false`. */
   readonly require?: readonly string[];
-  /** Called with how many problems have been answered. */
+  /** Called with the number of answered problems. */
   readonly onProgress?: (progress: EvaluationProgress) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -63,7 +63,7 @@ export interface EvaluateResult {
   readonly adapter?: string;
   /** The file with all completions; absent if a configuration was evaluated, or a run whose directory cannot be written. */
   readonly completions?: string;
-  /** The number of completions that were taken over from an evaluation that was interrupted; absent if there was none. */
+  /** The number of completions that were taken over from an interrupted evaluation; absent if there was none. */
   readonly continued?: number;
   readonly split: 'eval' | 'train';
   /** Files of rewards, environments, data and models that have changed since training; absent if none has. */
@@ -74,7 +74,7 @@ export interface EvaluateResult {
   /** Absent without a baseline, and for problems that were trained on, which show nothing about others. */
   readonly verdict?: Verdict;
   readonly requirements?: readonly CheckedRequirement[];
-  /** Which requirement is not met. */
+  /** The requirement that is not met. */
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
@@ -152,7 +152,7 @@ export async function evaluate(
 
 type Found = Omit<EvaluateResult, 'ok' | 'requirements' | 'error'>;
 
-/** The result with what was required of it, by the names of evaluations and by those of runs. */
+/** The result with its requirements, under the names of evaluations and of runs. */
 function withRequirements(found: Found, requirements: readonly Requirement[]): EvaluateResult {
   if (requirements.length === 0) return { ok: true, ...found };
   const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
@@ -168,7 +168,7 @@ function withRequirements(found: Found, requirements: readonly Requirement[]): E
   return { ok: error === undefined, ...found, requirements: checked, ...(error && { error }) };
 }
 
-/** What the file beside the completions holds, which is what the command prints where nothing is required. */
+/** The content of the file beside the completions. The command prints the same if nothing is required. */
 export function storedEvaluation(result: Found & { readonly ok?: boolean }) {
   return storedResult('eval.result/1', 'eval', result);
 }
@@ -183,7 +183,7 @@ async function measure(
   const { log, signal } = measuring;
   const record = await evaluateSetup(setup, asked, step, measuring);
   if (record) return record;
-  throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command goes on with it' : 'run it again');
+  throw cancelled(signal!, 'the evaluation was stopped', log ? 'the same command continues it' : 'run it again');
 }
 
 /**
@@ -207,8 +207,8 @@ function openLog(directory: string, step: number, setup: Setup, decisive: object
 function evaluationSettings({ eval: configured }: Config, options: EvaluateOptions): NonNullable<Config['eval']> {
   const { problems, k, split } = options;
   if (configured === null && split !== 'train') {
-    throw new GradusError('NOTHING_HELD_OUT', 'the configuration holds nothing out: eval is null', {
-      hint: `${option('split', 'train')} asks what was trained on; ${call('evaluate', 'CONFIG', { settings: ['eval={}', 'eval_dataset=FILE', 'adapter=RUN'] })} asks other problems of a run with adapters`,
+    throw new GradusError('NOTHING_HELD_OUT', 'the configuration has no held-out problems: eval is null', {
+      hint: `${option('split', 'train')} uses the problems that were trained on; ${call('evaluate', 'CONFIG', { settings: ['eval={}', 'eval_dataset=FILE', 'adapter=RUN'] })} uses other problems, for a run with adapters`,
       path: 'eval',
     });
   }

@@ -1,4 +1,4 @@
-// How problems are evaluated, and what keeps the completions.
+// How problems are evaluated, and the log that keeps the completions.
 
 import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
@@ -9,7 +9,7 @@ import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 
 /** Keeps the completions of an evaluation. */
 export interface EvaluationLog {
-  /** The completions of a problem from an interrupted evaluation, so that it need not be asked again; undefined unless there are `count`. */
+  /** The completions of a problem from an interrupted evaluation, so that they need not be sampled again; undefined unless there are `count`. */
   completions(
     head: Pick<EvaluatedPart, 'step' | 'problem' | 'id'>,
     pass: EvaluationPass,
@@ -19,13 +19,13 @@ export interface EvaluationLog {
   add(part: EvaluatedPart): void;
 }
 
-/** How far an evaluation is. */
+/** The progress of an evaluation. */
 export interface EvaluationProgress {
   /** The step of the policy. */
   readonly step: number;
   /** Whether problems are answered greedily, or by samples. */
   readonly pass: EvaluationPass;
-  /** How many problems have been answered, of how many. */
+  /** The number of answered problems, and of all problems. */
   readonly done: number;
   readonly of: number;
 }
@@ -47,7 +47,7 @@ export interface EvaluationOptions {
   readonly answer?: (example: Example) => string | undefined;
   /** The first reward, for the accuracy of always giving the same answer. @default unknown */
   readonly decisive?: OpenReward | undefined;
-  /** Receives all completions as they are scored, and has those of an evaluation that was interrupted. @default none are kept */
+  /** Receives all completions as they are scored, and has those of an interrupted evaluation. @default none are kept */
   readonly log?: EvaluationLog;
   /** Called as problems are answered. */
   readonly onProgress?: ((progress: EvaluationProgress) => void) | undefined;

@@ -16,7 +16,7 @@ export function modelAlone(subject: unknown): { readonly config: Config } | unde
 }
 
 /**
- * Opens the model of a configuration, and tells whether it takes messages. A model without a run may be a base model, which only continues texts:
+ * Opens the model of a configuration, and says whether it takes messages. A model without a run may be a base model, which only continues texts:
  * without a chat template, there is no format for messages.
  */
 export async function openModel(

@@ -61,9 +61,9 @@ export function findSubject(
   if (typeof subject === 'string' && modelAlone(subject)) {
     throw new GradusError(
       'RUN_NOT_FOUND',
-      `${subject} is a model without problems, neither a run nor a configuration`,
+      `${subject} is only a model, without problems: neither a run nor a configuration`,
       {
-        hint: `${call('sample', subject, { prompt: 'TEXT' })} asks it, ${call('evaluate', 'CONFIG', { settings: [`model=${subject}`] })} evaluates it`,
+        hint: `${call('sample', subject, { prompt: 'TEXT' })} samples from it, ${call('evaluate', 'CONFIG', { settings: [`model=${subject}`] })} evaluates it`,
         path: subject,
       },
     );
@@ -92,8 +92,8 @@ export function findSubject(
 const ADAPTER_SETTINGS = 'adapter_config.json';
 
 function adapterAlone(folder: string): GradusError {
-  return new GradusError('RUN_NOT_FOUND', `${folder} is an adapter of PEFT, neither a model nor a run`, {
-    hint: `give the run that trained it, or what ${call('export', 'RUN', { merged: true })} writes, a model with its adapter; a configuration may have model: BASE and adapter: ${folder}`,
+  return new GradusError('RUN_NOT_FOUND', `${folder} is a PEFT adapter, neither a model nor a run`, {
+    hint: `give the run that trained it, or the merged model that ${call('export', 'RUN', { merged: true })} writes; a configuration may have model: BASE and adapter: ${folder}`,
     path: folder,
   });
 }

@@ -50,7 +50,7 @@ export interface SampleResult {
   readonly samples: readonly SampleRecord[];
 }
 
-/** A prompt that does not come from a data set has no answer to compare completions with. */
+/** A prompt that is not from a data set has no answer to compare completions with. */
 const noRewards: RewardModel = {
   score: async (_, trajectories) => trajectories.map(() => ({ score: null, parts: {} })),
 };
@@ -80,7 +80,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
   assertValid(optionSchema, options);
   const { n = 4, seed = 0, prompt, signal } = options;
   if (options.system !== undefined && prompt === undefined) {
-    throw new GradusError('OPTION_INVALID', 'system: it goes with a prompt of your own, and there is none', {
+    throw new GradusError('OPTION_INVALID', 'system: it is only for your own prompt, and there is none', {
       hint: 'give prompt too, or set system_prompt in the configuration',
       path: 'system',
     });
@@ -114,7 +114,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
   }
 }
 
-/** An open model, and what to sample from it. */
+/** An open model, and the prompts to sample for. */
 interface Opened extends FoundSubject {
   readonly model: TrainableModel;
   /** The rows to sample, and the remaining options of `samplePolicy`. */
@@ -150,7 +150,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
   };
 }
 
-/** A prompt of the caller's, which needs neither data nor rewards. */
+/** The caller's own prompt, which needs neither data nor rewards. */
 async function openPrompt(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
   const { prompt, system, checkpoint, signal } = options;
   const alone = modelAlone(subject);

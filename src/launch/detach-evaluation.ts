@@ -27,7 +27,7 @@ export interface DetachedEvaluation extends BackgroundEvaluation {
   readonly directory: string;
 }
 
-/** Returns at once. A run that is not there, a checkpoint that is missing and requirements that cannot be met are thrown here; `USAGE` for a configuration, which has no folder to keep a result in. */
+/** Returns at once. Missing runs, missing checkpoints and impossible requirements are errors here; so is a configuration (`USAGE`), which has no folder for the result. */
 export function detachEvaluation(
   subject: string,
   { checkpoint, k, require = [], argv }: DetachEvaluationOptions,
@@ -35,7 +35,7 @@ export function detachEvaluation(
   const requirements = require.map(parseRequirement);
   const { directory, config } = findSubject(subject, { checkpoint });
   if (directory === undefined) {
-    throw new GradusError('USAGE', `${subject} is a configuration, whose evaluation is kept nowhere`, {
+    throw new GradusError('USAGE', `${subject} is a configuration, which has no place to keep an evaluation`, {
       hint: 'evaluate a run in the background, or wait for this one',
       path: subject,
     });

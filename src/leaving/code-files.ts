@@ -1,4 +1,4 @@
-// The files that leave this machine with the user's code: what lies beside it, without what is hidden, ignored or installed. Secrets are refused.
+// The files that leave this machine with the user's code: its folder, without hidden, ignored and installed files. Secrets are refused.
 import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { counted } from '../common/counted.ts';
@@ -12,13 +12,13 @@ import { secretIn } from './secret-files.ts';
 const made = new Set(['node_modules', '__pycache__', 'runs', 'site-packages', 'wandb', 'mlruns']);
 const MOST_FILES = 2000;
 const MOST_BYTES = 100 * 2 ** 20;
-/** Secrets whose names an error tells. */
+/** The most secrets that an error names. */
 const MOST_NAMED = 5;
 
 /**
- * What leaves with a folder of code, since code imports what lies beside it. Throws `CODE_FOLDER_REFUSED` for a home folder and the like,
- * `CODE_FOLDER_TOO_LARGE`, and `SECRET_FOUND` for a file that looks like a secret, unless a line of `.gradusignore` leaves it out or, with `!`, takes it.
- * @param named the paths of files that the configuration names, which go even if they are ignored
+ * The files that leave with a folder of code, since code imports neighbouring files. Throws `CODE_FOLDER_REFUSED` for a home folder and the like,
+ * `CODE_FOLDER_TOO_LARGE`, and `SECRET_FOUND` for a file that looks like a secret, unless a line of `.gradusignore` excludes it or, with `!`, includes it.
+ * @param named the paths of files that the configuration names, which leave even if they are ignored
  * @param without a folder that is not part of it, such as the hand-off that is written
  */
 export function codeFiles(folder: string, named: readonly string[], without?: string): LeavingFolder {
@@ -64,7 +64,7 @@ class Walk {
     this.#limited = limited;
   }
 
-  /** @param taken whether a line of .gradusignore takes the folder along, whatever git says */
+  /** @param taken whether a line of .gradusignore includes the folder, whatever git says */
   enter(folder: string, rules: IgnoreRules, taken: boolean): void {
     const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) this.#meet(join(folder, entry.name), entry, rules, taken);
@@ -109,7 +109,7 @@ class Walk {
     return isRun || existsSync(join(path, 'gradus.json'));
   }
 
-  /** Whether a link leads to a file of the folder, or to any file if it is taken along by name. A model's files in the hub's cache are links. */
+  /** Whether a link leads to a file of the folder, or to any file if it is included by name. A model's files in the hub's cache are links. */
   #leadsInside(path: string, entry: Dirent, taken: boolean): boolean {
     if (!entry.isSymbolicLink()) return false;
     const target = existing(path);
@@ -123,7 +123,7 @@ class Walk {
     this.#bytes += bytes;
     if (this.#limited && (this.#files.length > MOST_FILES || this.#bytes > MOST_BYTES)) throw this.#tooLarge();
     if (trusted) return;
-    // What a link leads to has a name as well.
+    // The target of a link has a name as well.
     const what = secretIn(path, bytes) ?? (existing(path) === path ? undefined : secretIn(existing(path), bytes));
     if (what !== undefined) this.#secrets.push({ path, what });
   }
@@ -132,7 +132,7 @@ class Walk {
     const largest = this.#files.toSorted((a, b) => b.bytes - a.bytes)[0]!;
     const most = `${MOST_FILES} files or ${MOST_BYTES / 2 ** 20} MiB`;
     return new GradusError('CODE_FOLDER_TOO_LARGE', `${this.#root} holds more than ${most}, too much for code`, {
-      hint: `exclude what does not belong to it in ${join(this.#root, OWN_FILE)}, which has the form of .gitignore (${largest.path} is the largest), or put the code into a folder of its own`,
+      hint: `exclude files that do not belong to it in ${join(this.#root, OWN_FILE)}, which has the form of .gitignore (${largest.path} is the largest), or put the code into its own folder`,
       path: this.#root,
     });
   }
@@ -146,11 +146,11 @@ function secretFound(secrets: readonly { path: string; what: string }[], folder:
   const [first] = secrets;
   const hint =
     folder === undefined
-      ? 'the configuration names it: take the secret out, or name another file'
-      : `move it elsewhere, or add a line to ${join(folder, OWN_FILE)}, which has the form of .gitignore: ${lineFor(first!.path, folder)} leaves it out, !${lineFor(first!.path, folder)} sends it all the same`;
+      ? 'the configuration names it: remove the secret, or name another file'
+      : `move it elsewhere, or add a line to ${join(folder, OWN_FILE)}, which has the form of .gitignore: ${lineFor(first!.path, folder)} excludes it, !${lineFor(first!.path, folder)} sends it anyway`;
   return new GradusError(
     'SECRET_FOUND',
-    `what would leave this machine looks like a secret: ${named.join(', ')}${more}`,
+    `a file that would leave this machine looks like a secret: ${named.join(', ')}${more}`,
     {
       hint,
       path: first!.path,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
 
-/** Lines as in .gitignore: what a folder of code leaves out besides, and after `!` what it takes along all the same. */
+/** Lines as in .gitignore: further files that a folder of code excludes, and after `!` files that it includes anyway. */
 export const OWN_FILE = '.gradusignore';
 
 interface Rules {
@@ -11,7 +11,7 @@ interface Rules {
   readonly matcher: Ignore;
 }
 
-/** What is said of a path: `left`, `taken` by a line with `!`, or nothing. */
+/** The rule for a path: `left`, `taken` by a line with `!`, or none. */
 export type Said = 'left' | 'taken' | undefined;
 
 export class IgnoreRules {
@@ -24,7 +24,7 @@ export class IgnoreRules {
     this.#own = own;
   }
 
-  /** The rules for what lies in a folder: its own, and of git also those of the folders around it, up to the repository's. */
+  /** The rules for the contents of a folder: its own, and git's rules of its parent folders, up to the repository's. */
   static of(folder: string): IgnoreRules {
     const git: Rules[] = [];
     const root = repositoryOf(folder);
@@ -39,19 +39,19 @@ export class IgnoreRules {
     return new IgnoreRules(git, []).within(folder);
   }
 
-  /** With the rules of a folder inside. */
+  /** Adds the rules of a subfolder. */
   within(folder: string): IgnoreRules {
     const git = rulesIn(folder, join(folder, '.gitignore'));
     const own = rulesIn(folder, join(folder, OWN_FILE));
     return git.length + own.length === 0 ? this : new IgnoreRules([...this.#git, ...git], [...this.#own, ...own]);
   }
 
-  /** What .gradusignore says. The innermost file and its last line win. */
+  /** The rule in .gradusignore. The innermost file and its last line win. */
   own(path: string, isFolder: boolean): Said {
     return saidBy(this.#own, path, isFolder);
   }
 
-  /** What git's files say. */
+  /** The rule in git's files. */
   git(path: string, isFolder: boolean): Said {
     return saidBy(this.#git, path, isFolder);
   }
@@ -74,7 +74,7 @@ function rulesIn(folder: string, file: string): Rules[] {
   return [{ folder, matcher: matcher.add(readFileSync(file, 'utf8').replace(/^\uFEFF/, '')) }];
 }
 
-/** The folder around that is a repository of git's. */
+/** The parent folder that is a git repository. */
 function repositoryOf(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at;

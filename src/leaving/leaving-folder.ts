@@ -14,9 +14,9 @@ export const leavingFolder = z.strictObject({
       hidden: count.describe('names that begin with a dot'),
       ignored: count.describe('by .gitignore, .git/info/exclude or .gradusignore'),
       made: count.describe('installed packages, caches, runs, hand-offs'),
-      links: count.describe('links that lead out of the folder, and what is no file'),
+      links: count.describe('links that lead out of the folder, and anything that is not a file'),
     })
-    .describe('how many files and folders stay, by why'),
+    .describe('how many files and folders stay, by reason'),
 });
 
 /** The files are sorted by path, with `/`. */

@@ -1,4 +1,4 @@
-// Refuses folders that hold much more than code, such as a home folder, as folders whose files leave this machine.
+// Refuses to send folders that hold much more than code, such as a home folder.
 import { realpathSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
@@ -17,8 +17,8 @@ export function assertCodeFolder(folder: string): void {
   const real = realpathSync(folder);
   const kind = kindOf(real);
   if (kind === undefined) return;
-  throw new GradusError('CODE_FOLDER_REFUSED', `${folder} is ${kind}: what lies beside your code would leave with it`, {
-    hint: 'put the code into a folder of its own, with what it imports',
+  throw new GradusError('CODE_FOLDER_REFUSED', `${folder} is ${kind}: everything beside your code would leave with it`, {
+    hint: 'put the code into its own folder, with the files that it imports',
     path: folder,
   });
 }

@@ -1,4 +1,4 @@
-// Recognises files that look like secrets, by their names or by what they hold: they must not leave this machine unnoticed.
+// Recognises files that look like secrets, by name or content: they must not leave this machine unnoticed.
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { redacted } from '../common/redaction.ts';
@@ -26,7 +26,7 @@ const keyFile = /\.(pem|key|asc)$/;
 interface Shape {
   readonly what: string;
   readonly pattern: RegExp;
-  /** Whether what was found is a key. @default unless it is a placeholder */
+  /** Whether a match is a key. @default unless it is a placeholder */
   readonly holds?: (found: string) => boolean;
 }
 
@@ -87,7 +87,7 @@ const shapes: readonly Shape[] = [
 
 /** Larger files are data. */
 const MOST_SCANNED = 16 * 2 ** 20;
-/** What a file looks like, for example `an SSH key`; undefined if it looks like no secret. Reads it, unless `size` says that it is data. */
+/** The kind of secret that a file looks like, for example `an SSH key`; undefined if it does not look like one. Reads it, unless `size` says that it is data. */
 export function secretIn(path: string, size: number): string | undefined {
   const name = basename(path).toLowerCase();
   const named = secretNames.find(([pattern]) => pattern.test(name))?.[1];
@@ -100,7 +100,7 @@ export function secretIn(path: string, size: number): string | undefined {
   return secretWithin(text);
 }
 
-/** What a text holds. */
+/** The kind of secret in a text. */
 function secretWithin(text: string): string | undefined {
   for (const { what, pattern, holds = isNoExample } of shapes) {
     for (const [found] of text.matchAll(pattern)) if (holds(found)) return `it holds ${what}`;
@@ -108,7 +108,7 @@ function secretWithin(text: string): string | undefined {
   return redacted(text) === text ? undefined : 'it holds a key of this environment';
 }
 
-/** Whether a key is none of the placeholders and examples that documents have. */
+/** Whether a key is not one of the placeholders and examples in documentation. */
 function isNoExample(found: string): boolean {
   return !/example|placeholder|your[-_]|x{6}|0{10}/i.test(found);
 }

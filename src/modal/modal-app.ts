@@ -15,7 +15,7 @@ import { pricePerHour } from '../machine/gpu-cost.ts';
 import { packageRoot } from '../package/package-root.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 
-/** A user's file or folder, here and on the rented machine, and which of its files leave. */
+/** A user's file or folder, its path on the rented machine, and the files of it that leave. */
 export interface Upload {
   /** Ends with a slash for a folder. */
   readonly here: string;
@@ -126,7 +126,7 @@ function codeOf({ reward, reward_fn, environment }: Config): string[] {
 }
 
 function staysHere(reference: string): GradusError {
-  return new GradusError('CONFIG_INVALID', `environment: ${reference} runs on this machine, and is on no rented one`, {
+  return new GradusError('CONFIG_INVALID', `environment: ${reference} runs only on this machine, not on a rented one`, {
     hint: 'set compute: local, or name an environment in a file',
     path: 'environment',
   });

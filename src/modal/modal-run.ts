@@ -129,7 +129,7 @@ async function runApp(
     detached: true, // so that Ctrl-C reaches this process only
     windowsHide: true,
   });
-  // Signals the whole process group: uvx and the client that it has started. Windows can only end uvx, and what was started at Modal goes on.
+  // Signals the whole process group: uvx and the client that it has started. Windows can only end uvx, and the run at Modal continues.
   const cancel = () => {
     if (process.platform === 'win32') child.kill();
     else if (child.exitCode === null) process.kill(-child.pid!, 'SIGINT');
@@ -151,7 +151,7 @@ async function runApp(
     const [[code]] = await Promise.all([once(child, 'exit'), read(child.stdout), read(child.stderr)]);
     if (reported.exit_code !== undefined || reported.error !== undefined || reported.stopped) return reported;
     throw new GradusError('MODAL_FAILED', `modal run ended with code ${code}: ${last}`, {
-      hint: `its log is ${logFile}${reported.call ? `; what it started may go on there, and costs: ${option('resume', true)} finds it` : ''}`,
+      hint: `its log is ${logFile}${reported.call ? `; the run may continue there and cost money: ${option('resume', true)} finds it` : ''}`,
       kind: 'failed',
     });
   } finally {

@@ -1,4 +1,4 @@
-// What a run would rent at Modal: a schema, from which its type is inferred.
+// The machine that a run would rent at Modal: a schema, from which its type is inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { leavingFolder } from '../leaving/leaving-folder.ts';

@@ -20,7 +20,7 @@ export interface RentalWork {
 /** The longest that Modal lets a container run. */
 const LONGEST = 24 * 3600; // s
 
-/** What a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable` and `codeFiles`. */
+/** The machine that a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable` and `codeFiles`. */
 export function rentalOf(config: Config, run: string, work: RentalWork): Rental | undefined {
   if (config.compute !== 'modal') return undefined;
   assertRentable(config);
@@ -56,7 +56,7 @@ export function assertConfirmed({ config, values }: LoadedTraining, yes: boolean
     'CONFIRMATION_REQUIRED',
     `renting a ${modal.gpu} at Modal for up to ${modal.timeout} costs money`,
     {
-      hint: `look at the plan, and add ${option('yes', true)} to spend what it says`,
+      hint: `read the plan, and add ${option('yes', true)} to accept its cost`,
       path: 'compute',
     },
   );
@@ -66,7 +66,7 @@ export function assertConfirmed({ config, values }: LoadedTraining, yes: boolean
 function assertNamesOnly(values: LoadedTraining['values'] = new Map()): void {
   const [name] = values.keys();
   if (name === undefined) return;
-  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine has no values of this program`, {
+  throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine does not have the values of this program`, {
     hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
     path: 'compute',
   });
@@ -76,14 +76,14 @@ function assertNamesOnly(values: LoadedTraining['values'] = new Map()): void {
 export function assertRentable({ modal, trl }: Config): void {
   const { name, count } = splitGpu(modal.gpu);
   if (!rentedGpus.includes(name)) {
-    throw new GradusError('CONFIG_INVALID', `modal.gpu: no price is known of a GPU ${name}`, {
+    throw new GradusError('CONFIG_INVALID', `modal.gpu: there is no known price for a GPU ${name}`, {
       hint: existingNames(name, rentedGpus),
       path: 'modal.gpu',
     });
   }
   if (milliseconds(modal.timeout) / 1000 > LONGEST) {
     throw new GradusError('CONFIG_INVALID', `modal.timeout: ${modal.timeout} is more than the 24h that Modal allows`, {
-      hint: `set 24h or less; ${call('train', undefined, { resume: true })} goes on afterwards`,
+      hint: `set 24h or less; ${call('train', undefined, { resume: true })} continues afterwards`,
       path: 'modal.timeout',
     });
   }

@@ -1,10 +1,10 @@
-// Ranks the trials of a sweep by what their runs measured, and says how sure the differences are.
+// Ranks the trials of a sweep by the metrics of their runs, and computes intervals of the differences.
 import { type Interval, meanInterval, pairedInterval } from '../common/intervals.ts';
 import { mean } from '../common/statistics.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
 import type { Measured } from './train-run.ts';
 
-/** A trial at a rung: what each of its seeds measured; undefined for runs that failed. */
+/** A trial at a rung: the measurements of each seed; undefined for runs that failed. */
 export interface TrialAtRung {
   readonly number: number;
   readonly runs: readonly (Measured | undefined)[];
@@ -13,7 +13,7 @@ export interface TrialAtRung {
 /** A mean over seeds, with its 95 % interval. */
 export interface Score {
   readonly value: number;
-  /** Of the mean over seeds, by Student’s t, if there are three; else of these runs, over problems. Absent if neither is known. */
+  /** Of the mean over seeds, by Student’s t, if there are at least three; else of these runs, over problems. Absent if neither is known. */
   readonly interval?: Interval;
   readonly over?: 'seeds' | 'problems';
 }
@@ -23,10 +23,10 @@ export interface Difference extends Score {
   readonly paired: boolean;
 }
 
-/** So many seeds tell how much runs vary. */
+/** The fewest seeds that show how much runs vary. */
 const FEWEST_SEEDS = 3;
 
-/** Decides where the metric is equal: accuracy stays 0 where a graded reward never reaches 1, however much the policy learns. */
+/** Breaks ties of the metric: accuracy stays 0 if a graded reward never reaches 1, however much the policy learns. */
 const TIE_BREAKER = 'eval/sampled_reward';
 
 /** The trials in order: those with more finished runs first, then the larger mean, then the larger reward, then the one that came first. */
@@ -90,7 +90,7 @@ function problemDifferences(run: Measured, against: Measured, metric: string): n
   return differences.length > 0 ? differences : undefined;
 }
 
-/** What each problem scored, for the metrics that are means of it. */
+/** The score of each problem, for metrics that are means of these. */
 function problemsOf(evaluation: EvaluationRecord, metric: string): readonly (number | null)[] | undefined {
   if (metric === 'eval/sampled_accuracy') return evaluation.per_problem;
   return metric === 'eval/sampled_reward' ? evaluation.per_problem_reward : undefined;

@@ -1,4 +1,4 @@
-// Synchronous successive halving: after how many steps trials are compared, and how many go on (Jamieson and Talwalkar 2016, arXiv:1502.07943; Li et al. 2018, arXiv:1603.06560).
+// Synchronous successive halving: after how many steps trials are compared, and how many continue (Jamieson and Talwalkar 2016, arXiv:1502.07943; Li et al. 2018, arXiv:1603.06560).
 import type { SweepSettings } from './search-space.ts';
 
 export interface Rung {
@@ -9,7 +9,7 @@ export interface Rung {
 }
 
 /**
- * The rungs of a sweep: one at the last step, unless it halves. One of `eta` trials continues from a rung to the next, which has `eta` times its steps, and the last
+ * The rungs of a sweep: one at the last step, unless it halves. One of `eta` trials continues to the next rung, which has `eta` times as many steps, and the last
  * rung is at the last step: as many rungs as bring one trial there, or as begin at `min_steps`.
  */
 export function rungsOf({ method, eta, min_steps }: SweepSettings, trials: number, maxSteps: number): Rung[] {

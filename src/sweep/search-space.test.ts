@@ -73,7 +73,7 @@ for (const [sweep, code, said] of [
   [{ over: { learning_rate: [1, -1] } }, 'CONFIG_INVALID', /learning_rate/],
   [{ over: { learning_rate: [1, 1] } }, 'SWEEP_INVALID', /twice/],
   [{ over: { seed: [1, 2] } }, 'SWEEP_INVALID', /seeds says/],
-  [{ over: { 'eval.limit': [1, 2] } }, 'SWEEP_INVALID', /measured alike/],
+  [{ over: { 'eval.limit': [1, 2] } }, 'SWEEP_INVALID', /measured in the same way/],
   [{ over: { taskset: ['digit-sum'] } }, 'SWEEP_INVALID', /held-out/],
   [{ over: { max_steps: [10, 20] }, method: 'halving' }, 'SWEEP_INVALID', /equal steps/],
   [{ over: { learning_rate: { min: 0.1, max: 1 } } }, 'SWEEP_INVALID', /range/],
@@ -116,5 +116,5 @@ test('a sweep’s name is that of a folder, as a run’s is', () => {
 });
 
 test('a sweep of flags is resumed with the same flags, as the hint says', () => {
-  assert.throws(() => planSweep(file, { resume: true }), { code: 'SWEEP_INVALID', hint: /^give over .*began with/ });
+  assert.throws(() => planSweep(file, { resume: true }), { code: 'SWEEP_INVALID', hint: /^repeat over .*the sweep began/ });
 });

@@ -1,4 +1,4 @@
-// What a sweep tries: combinations of values, all of them or some that a seed draws. Each is loaded once, so that mistakes show before anything is trained.
+// The trials of a sweep: all combinations of values, or some that a seed draws. Each is loaded once, so that mistakes show before anything is trained.
 import { isDeepStrictEqual } from 'node:util';
 import { randomStream, shuffled, streamSeed } from '../common/random.ts';
 import { option } from '../common/words.ts';
@@ -19,12 +19,12 @@ export interface Trial {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** A trial, and the configuration that it makes of the given one. */
+/** A trial, and its configuration. */
 export interface LoadedTrial extends Trial {
   readonly loaded: LoadedConfig;
 }
 
-/** More runs than these, of all seeds together, are a slip: nobody waits for them. */
+/** More runs than this, over all seeds, must be a mistake: nobody would wait for them. */
 const MOST_RUNS = 10_000;
 
 /** Draws after which no new combination is expected. */
@@ -35,8 +35,8 @@ const fixed: Readonly<Record<string, string>> = {
   seed: 'seeds says how many there are',
   sweep: 'a sweep tries settings of runs',
   compute: 'its runs share one machine',
-  eval: 'the trials would not be measured alike',
-  save: 'it decides nothing that is learnt',
+  eval: 'the trials would not be measured in the same way',
+  save: 'it does not affect what is learnt',
   dataset: 'the held-out problems would not be the same',
   eval_dataset: 'the held-out problems would not be the same',
   eval_split: 'the held-out problems would not be the same',
@@ -76,7 +76,7 @@ function assertMeasuredAlike(trials: readonly LoadedTrial[], metric: string): vo
   };
   if (trials.every((trial) => isDeepStrictEqual(decisive(trial), decisive(trials[0]!)))) return;
   throw invalid(
-    `the trials differ in the rewards that ${metric} is made of`,
+    `the trials differ in the rewards on which ${metric} depends`,
     'keep the first reward, and let metric be eval/sampled_accuracy',
     'over',
   );
@@ -101,8 +101,8 @@ function assertVariable({ over, method, trials }: SweepSettings): void {
     if (!Array.isArray(values)) {
       if (trials !== null) continue;
       throw invalid(
-        `${key} is a range, of which values must be drawn`,
-        `say how many: ${option('trials', '20')}, with ${option('method', 'random')} or halving`,
+        `${key} is a range, from which values must be drawn`,
+        `set how many: ${option('trials', '20')}, with ${option('method', 'random')} or halving`,
         key,
       );
     }
@@ -156,7 +156,7 @@ function drawnFrom(sweep: SweepSettings, trials: number, seed: number): Trial['s
 
 type Range = Exclude<SweepSettings['over'][string], unknown[]>;
 
-/** Three digits are enough of a hyper-parameter, and can be read. */
+/** Three digits are enough for a hyper-parameter, and are easy to read. */
 function between(key: string, { min, max, scale, integer: asked }: Range, position: number): number {
   const integer = asked ?? (Number.isInteger(min) && Number.isInteger(max) && !takesFractions(key));
   if (integer && scale === 'linear') return min + Math.floor(position * (max - min + 1));
@@ -171,7 +171,7 @@ function tooManyTrials(count: number): GradusError {
 
 function tooMany(count: number, what: string, fewer: string, path: string): GradusError {
   return invalid(
-    `${count} ${what} are more than the ${MOST_RUNS} that a sweep has at most`,
+    `${count} ${what} are too many: a sweep may have at most ${MOST_RUNS}`,
     `ask for fewer: ${fewer}`,
     path,
   );

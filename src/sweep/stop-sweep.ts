@@ -7,7 +7,7 @@ import { waitForSweep } from './wait-sweep.ts';
 
 export interface StoppedSweep {
   readonly record: SweepRecord;
-  /** Whether there was a process to ask. */
+  /** Whether there was a running process. */
   readonly asked: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The time and the money that a sweep may take, all its processes together.
+// The limits of a sweep on time and money, over all of its processes.
 import { setInterval } from 'node:timers';
 import { limitReached, priceOfHour } from '../goals/stopping.ts';
 import type { EndedBy } from '../runs/records.ts';

@@ -1,7 +1,7 @@
-// The folder of a sweep: what it is to do, its runs, and what it found.
+// The folder of a sweep: its plan, its runs, and its results.
 //
 //   sweep.json        what it tries and how, its process and its status. Replaced atomically
-//   result.json       what the command printed
+//   result.json       the output of the command
 //   best.yaml         the configuration with the best settings
 //   t01-s42/          a run: the first trial with seed 42
 import { existsSync, readdirSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ export const sweepFiles = {
 
 const rung = z.strictObject({ step: z.int(), trials: z.int() });
 
-/** What decides which runs there are. */
+/** The settings that decide which runs there are. */
 export const sweepPlan = z.strictObject({
   method: z.enum(['grid', 'random', 'halving']),
   metric: z.string(),
@@ -50,7 +50,7 @@ export const sweepRecord = z.strictObject({
   pid_start: z.string().exactOptional(),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
-  elapsed: z.number().exactOptional().describe('the seconds that processes have worked on it, all resumes together'),
+  elapsed: z.number().exactOptional().describe('the seconds of work on it, over all resumes'),
   ended_by: endedBy.exactOptional().describe('the limit that ended it; absent if none did'),
   error: runRecord.shape.error,
 });
@@ -62,7 +62,7 @@ export function readSweep(directory: string): SweepRecord | undefined {
   if (!existsSync(path)) return undefined;
   const parsed = sweepRecord.safeParse(readSweepFile(path, `sweep into another folder: ${option('out')}`));
   if (!parsed.success) {
-    throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it describes no sweep`, {
+    throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it does not describe a sweep`, {
       hint: `sweep into another folder: ${option('out')}`,
       path,
     });
@@ -72,7 +72,7 @@ export function readSweep(directory: string): SweepRecord | undefined {
   return isGone ? { ...record, status: 'interrupted' } : record;
 }
 
-/** A file of a sweep. Throws `SWEEP_DAMAGED`: what the error of a run's file suggests helps no sweep. */
+/** A file of a sweep. Throws `SWEEP_DAMAGED`, since the hints for files of runs do not help with a sweep. */
 export function readSweepFile<T>(path: string, hint: string): T {
   try {
     return readJson<T>(path);
@@ -88,7 +88,7 @@ interface SweepPlace {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** What is to become of a sweep that is there already: it goes on, or is removed. By default it is in the way. */
+/** What to do with an existing sweep: continue it, or remove it. By default it is an error. */
 export interface Before {
   readonly resume?: boolean;
   readonly overwrite?: boolean;
@@ -103,13 +103,13 @@ function assertSweepable({ directory, plan, config }: SweepPlace, { resume, over
       path: directory,
     });
   }
-  // It was reserved for this process by the one that started it.
+  // The process that started this one reserved it.
   if (before?.status === 'running') return;
   if (overwrite && isSweep(directory)) return;
   if (!resume) {
     if (contentsOf(directory).length === 0) return;
     const others = before ? `, or give ${option('resume', true)} or ${option('overwrite', true)}` : '';
-    throw new GradusError('SWEEP_EXISTS', `${directory} ${before ? 'holds a sweep already' : 'is not empty'}`, {
+    throw new GradusError('SWEEP_EXISTS', `${directory} ${before ? 'already holds a sweep' : 'is not empty'}`, {
       hint: `choose another ${option('out')} or ${option('name')}${others}`,
       path: directory,
     });
@@ -125,7 +125,7 @@ function assertSweepable({ directory, plan, config }: SweepPlace, { resume, over
     ...Object.keys(sweepPlan.shape).filter(
       (key) => !isSame(before[key as keyof SweepPlan], plan[key as keyof SweepPlan]),
     ),
-    // Runs that are there were trained with the configuration as it was.
+    // Existing runs were trained with the earlier configuration.
     ...leafPaths(config)
       .filter((path) => !isSame(valueAt(before.config, path), valueAt(config, path)))
       .map(dotted),
@@ -141,7 +141,7 @@ export function isSweep(directory: string): boolean {
   return existsSync(join(directory, sweepFiles.record));
 }
 
-/** Undefined also of a sweep that is damaged, which can be removed all the same. */
+/** Undefined also for a damaged sweep, which can still be removed. */
 export function undamagedSweep(directory: string): SweepRecord | undefined {
   try {
     return readSweep(directory);
@@ -151,7 +151,7 @@ export function undamagedSweep(directory: string): SweepRecord | undefined {
   }
 }
 
-/** What is in the folder of a sweep, apart from what two processes that begin there need. */
+/** The contents of a sweep's folder, except the files that keep processes apart. */
 function contentsOf(directory: string): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory).filter((name) => name !== sweepFiles.log && !name.startsWith(sweepFiles.claim));
@@ -159,7 +159,7 @@ function contentsOf(directory: string): string[] {
 
 /**
  * Makes the folder and keeps other processes from sweeping into it. Throws the errors of `assertSweepable`.
- * @returns what ends the claim; sweep.json, which names the process, then keeps others away
+ * @returns a function that ends the claim; then sweep.json, which names the process, keeps others away
  */
 export function claimSweep(place: SweepPlace & { readonly reference: string }, before: Before): () => void {
   const { directory, reference } = place;
@@ -174,7 +174,7 @@ export function claimSweep(place: SweepPlace & { readonly reference: string }, b
   try {
     // Another process may have begun meanwhile.
     assertSweepable(place, before);
-    // What this process has been given already, it does not remove.
+    // Keep the files that this process already has.
     if (before.overwrite && undamagedSweep(directory)?.status !== 'running')
       for (const name of contentsOf(directory)) rmSync(join(directory, name), { recursive: true });
   } catch (error) {

@@ -1,4 +1,4 @@
-// What a sweep results in: schemas, from which its types are inferred.
+// The result of a sweep: schemas, from which its types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { endedBy, interval } from '../runs/records.ts';
@@ -11,7 +11,7 @@ const score = {
     .enum(['seeds', 'problems'])
     .exactOptional()
     .describe(
-      'seeds: where the mean of further seeds would be (Student’s t); problems: of these runs, asked other problems',
+      'seeds: over further seeds (Student’s t); problems: of these runs, over other problems',
     ),
 };
 
@@ -20,7 +20,7 @@ const settings = z.record(z.string(), z.unknown());
 const sweptRun = z.strictObject({
   seed: z.int(),
   dir: z.string(),
-  step: z.int().describe('the steps that it has made'),
+  step: z.int().describe('the number of steps made'),
   value: z.number().exactOptional().describe('the metric at that step; absent if it failed'),
   error: z.strictObject({ code: z.string(), message: z.string() }).exactOptional(),
 });
@@ -29,19 +29,19 @@ const rankedTrial = z.strictObject({
   rank: z.int(),
   trial: z.int(),
   settings,
-  step: z.int().describe('the step of the rung at which it was compared last'),
+  step: z.int().describe('the step of the last rung at which it was compared'),
   score: z.strictObject(score).exactOptional().describe('the mean of its seeds; absent if all failed'),
   difference: z
     .strictObject({ ...score, paired: z.boolean().describe('whether runs were compared problem by problem') })
     .exactOptional()
-    .describe('from the best trial at the same step; absent of the best itself'),
+    .describe('from the best trial at the same step; absent for the best itself'),
   runs: z.array(sweptRun),
 });
 export type RankedTrial = Recorded<typeof rankedTrial>;
 
 export const sweepSteps = z.strictObject({
-  made: z.int().describe('of all runs together'),
-  grid: z.int().describe('what all trials would have made to the end'),
+  made: z.int().describe('the steps of all runs together'),
+  grid: z.int().describe('the steps that a full grid would have made'),
 });
 
 export const sweepResultFields = {

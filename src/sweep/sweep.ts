@@ -42,11 +42,11 @@ export interface SweepOptions {
   readonly name?: string;
   /** @default 'sweeps' */
   readonly root?: string;
-  /** Go on with the sweep in the folder. @default false */
+  /** Continue the sweep in the folder. @default false */
   readonly resume?: boolean;
   /** Remove the sweep in the folder, with its runs. @default false */
   readonly overwrite?: boolean;
-  /** How many runs are trained at a time, which changes no result. @default 1 */
+  /** How many runs are trained at a time, which does not change the result. @default 1 */
   readonly jobs?: number;
   /** Whether each run is checked before it is trained. @default true */
   readonly preflight?: boolean;
@@ -78,16 +78,16 @@ export interface PlannedSweep {
   readonly config: Config;
 }
 
-/** What a sweep would do. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for a name that is none. */
+/** The plan of a sweep. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for an invalid name. */
 export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
   const loaded = openConfigFile(file, options.settings);
   const { config } = loaded;
   const { sweep } = config;
   if (sweep === null) {
     throw invalid(
-      'the configuration says nothing to try',
+      'the configuration has no settings to try',
       options.resume
-        ? `give ${option('over')} and what else the sweep began with, which is not read from its folder`
+        ? `repeat ${option('over')} and the other options with which the sweep began: they are not read from its folder`
         : `give ${option('over', 'learning_rate=1e-5,5e-5')}, or a section sweep`,
       'sweep',
     );
@@ -97,8 +97,8 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   if (options.name !== undefined) assertFolderName(options.name, root);
   if (options.resume && options.overwrite) {
-    throw new GradusError('USAGE', `${option('resume', true)} goes on with what ${option('overwrite', true)} removes`, {
-      hint: 'give one of them',
+    throw new GradusError('USAGE', `${option('resume', true)} would continue what ${option('overwrite', true)} removes`, {
+      hint: 'give only one of them',
     });
   }
   new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
@@ -136,8 +136,8 @@ export function stepsOfGrid({ trials, plan }: PlannedSweep): number {
 }
 
 /**
- * Trains the runs of a sweep, one rung after another, and ranks its trials. What has been trained before is not trained again, so that a sweep that ended early is
- * resumed by the same call. The result does not depend on `jobs`. Throws the errors of `planSweep`, those about the folder, `SWEEP_FAILED` if no run was trained, `CANCELLED`.
+ * Trains the runs of a sweep, one rung after another, and ranks its trials. Nothing is trained twice, so that the same call resumes a sweep that
+ * ended early. The result does not depend on `jobs`. Throws the errors of `planSweep`, those about the folder, `SWEEP_FAILED` if no run was trained, `CANCELLED`.
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
   const planned = planSweep(file, options);
@@ -171,12 +171,12 @@ export async function sweep(file: string, options: SweepOptions = {}): Promise<S
   }
 }
 
-/** What result.json holds, which is what the command prints. */
+/** The content of result.json, which the command also prints. */
 export function storedSweep(result: SweepResult) {
   return storedResult('sweep.result/1', 'sweep', result);
 }
 
-/** What went wrong with runs, by their folders. */
+/** The errors of runs, by their folders. */
 type Errors = Map<string, { readonly code: string; readonly message: string }>;
 
 type Ranked = TrialAtRung & { readonly trial: LoadedTrial; readonly step: number };
@@ -208,7 +208,7 @@ async function search(
       runs: measuredRuns(planned, trial, step, errors),
     }));
     const rungOrder = ranked(atRung);
-    // Those that stay behind keep the place at which they were compared last.
+    // Trials that stop keep the place of their last comparison.
     const behind = order.filter(({ number }) => !reached.some((trial) => trial.number === number));
     order = [...rungOrder, ...behind];
     if (isStopped) {
@@ -252,7 +252,7 @@ function neverCompared(
   return left.map((trial) => {
     for (const seed of plan.seeds) {
       const dir = runFolder(directory, plan, trial.number, seed);
-      errors.set(dir, { code: 'NOT_COMPARED', message: `the sweep ended before, by ${key}: ${reason}` });
+      errors.set(dir, { code: 'NOT_COMPARED', message: `the sweep ended earlier, by ${key}: ${reason}` });
     }
     return { trial, number: trial.number, step, runs: plan.seeds.map(() => undefined) };
   });
@@ -271,7 +271,7 @@ function trainRung(
   let done = 0;
   return inOrder(runs, jobs, async ({ trial, seed }) => {
     const dir = runFolder(directory, plan, trial.number, seed);
-    // What failed is not tried again until the sweep is resumed.
+    // Failed runs are not retried until the sweep is resumed.
     if (errors.has(dir)) return { status: 'trained', step };
     const own = [...settings, ...settingTexts(trial.settings), 'sweep=null', `seed=${seed}`];
     const outcome = await trainTo(
@@ -331,7 +331,7 @@ function rowOf(
     runs: plan.seeds.map((seed, i) => {
       const dir = runFolder(directory, plan, number, seed);
       const value = runs[i]?.value;
-      const unmeasured = { code: 'METRIC_UNKNOWN', message: `it measured no ${plan.metric} by step ${step}` };
+      const unmeasured = { code: 'METRIC_UNKNOWN', message: `it had not measured ${plan.metric} by step ${step}` };
       const error = errors.get(dir) ?? (value === undefined ? unmeasured : undefined);
       return {
         seed,
@@ -348,7 +348,7 @@ function stepsMade(table: readonly RankedTrial[]): number {
   return table.flatMap(({ runs }) => runs).reduce((sum, { step }) => sum + step, 0);
 }
 
-/** The configuration of a trial: what it does not leave to defaults, with absolute paths, so that it may be anywhere. */
+/** The configuration of a trial, without defaults and with absolute paths, so that the file may be anywhere. */
 function bestConfig({ loaded, settings }: LoadedTrial, { metric }: SweepPlan, { score }: RankedTrial): string {
   const chosen = Object.entries(settings).map(([key, value]) => `${key} ${JSON.stringify(value)}`);
   const head = `# The best of a sweep: ${chosen.join(', ')}, of which ${metric} was ${score?.value.toFixed(3)}.\n`;
@@ -364,12 +364,12 @@ function givenValues({ config, origins }: LoadedConfig): object {
 }
 
 function stopped(signal: AbortSignal | undefined, reference: string): GradusError {
-  const hint = `the same call with ${option('resume', true)} goes on with ${reference}`;
+  const hint = `the same call with ${option('resume', true)} continues ${reference}`;
   if (signal?.aborted) return cancelled(signal, 'the sweep was stopped', hint);
   return new GradusError('CANCELLED', 'a run of the sweep was stopped', { hint, kind: 'failed' });
 }
 
-/** A sweep has no option that starts one of its runs over. */
+/** A sweep has no option that restarts one of its runs. */
 function damagedRun(error: unknown): GradusError {
   const { path } = error as { path?: string };
   return new GradusError('RUN_DAMAGED', messageOf(error), {

@@ -1,4 +1,4 @@
-// Waits for a sweep that another process makes.
+// Waits for a sweep in another process.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { option } from '../common/words.ts';
@@ -18,7 +18,7 @@ export async function waitForSweep(directory: string, options: WaitOptions = {})
   );
 }
 
-/** What the sweep printed; undefined if it has not completed. Throws `SWEEP_DAMAGED`. */
+/** The output of the sweep; undefined if it has not completed. Throws `SWEEP_DAMAGED`. */
 export function readSweepResult(directory: string): (SweepResult & { readonly ok: true }) | undefined {
   const path = join(directory, sweepFiles.result);
   if (!existsSync(path)) return undefined;
