@@ -1,4 +1,4 @@
-// Digits that add up to a target, in text: one turn, and a score for how near the answer is.
+// Digits that add up to a target: one turn, and a score for how close the answer is.
 //
 //   node examples/digit-sum.ts --eval-on-start
 //   gradus env check examples/digit-sum.ts:digitSum
@@ -6,7 +6,7 @@ import { randomStream, singleTurn, streamSeed } from '../src/index.ts';
 import { trainExample } from './shared/train-example.ts';
 
 const digits = 4;
-/** How far from the target a sum still earns 1/e. */
+/** The distance from the target at which a sum still earns 1/e. */
 const scale = 4;
 
 /** All sums of four digits except 0; a fifth of them is held out. */
@@ -16,7 +16,7 @@ const isHeldOut = ({ target }: { target: number }) => randomStream(streamSeed(0,
 export const digitSum = singleTurn<{ target: number }>({
   prompt: ({ target }) => [{ role: 'user', content: `Write ${digits} digits, with spaces between, of sum ${target}.` }],
   scores: {
-    /** exp(−|sum − target| / scale): 1 exactly where the sum is the target; 0 for what is not four digits. */
+    /** exp(−|sum − target| / scale): 1 only if the sum is the target; 0 for anything but four digits. */
     digit_sum({ example, turns }) {
       const written = turns[0]!.trim().split(/\s+/);
       if (written.length !== digits || !written.every((word) => /^\d$/.test(word))) return 0;

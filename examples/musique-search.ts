@@ -74,7 +74,7 @@ function searchTool({ paragraphs }: Question, results: number) {
   });
 }
 
-/** How well the answer matches the most similar of the right ones; 0 for an episode that ended in a call. */
+/** How well the answer matches the most similar right answer; 0 for an episode that ended in a call. */
 function bestMatch(
   { example, messages }: ToolEpisode<Question>,
   match: (said: string, right: string) => number,

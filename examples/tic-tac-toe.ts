@@ -27,7 +27,7 @@ interface Opening extends Example {
 const squares = [...'123456789'];
 const lines = ['123', '456', '789', '147', '258', '369', '159', '357'];
 
-/** The points of X once the game is over; undefined before. A move to a square that is not free loses. */
+/** The points of X once the game is over; undefined before that. A move to an occupied square loses. */
 function points(moves: string): number | undefined {
   const [before, last] = [moves.slice(0, -1), moves.at(-1)!];
   const mover = moves.length % 2 === 1 ? 1 : -1;
@@ -37,7 +37,7 @@ function points(moves: string): number | undefined {
   return moves.length === squares.length ? 0 : undefined;
 }
 
-/** The move that an answer makes, the first square that it names; 0 is none. */
+/** The move of an answer: the first square that it names; 0 if it names none. */
 const moveIn = (text: string) => /[1-9]/.exec(text)?.[0] ?? '0';
 
 /** The question to the side to move: the whole game at first, then the other side's last move. */
@@ -78,7 +78,7 @@ function selfPlay(renderer: Renderer, maxTokens: number): RolloutSource<Opening>
           const tokens = { promptIds: requests[i]!.promptIds, completionIds: ids, logprobs };
           turns.push({ state: { messages: [...messages] }, action, tokens });
           messages.push(action.message);
-          // A turn that was cut off is no move, as in evaluations.
+          // A turn that was cut off is not a move, as in evaluations.
           game.moves += finishReason === 'stop' ? moveIn(action.message.content) : '0';
         }
       }
@@ -103,7 +103,7 @@ const againstChance = multiTurn<Opening>({
     const moves = movesOf(episode);
     return points(moves) === undefined ? question(moves, episode.messages).content : null;
   },
-  // A game that did not come to its end is lost.
+  // A game that was not played to its end is lost.
   scores: { won: (episode) => points(movesOf(episode)) ?? -1 },
   buildDataset({ seed }) {
     const openings = squares.flatMap((x) => squares.filter((o) => o !== x).map((o) => x + o));

@@ -17,14 +17,14 @@ const introduction = `# What the command prints under \`--json\`
 
 <!-- Made by scripts/json-output.ts from the schemas of the commands in src/cli/commands. -->
 
-With \`--json\` stdout holds exactly one JSON object on one line, whether the command succeeds or fails; everything for people is
+With \`--json\` stdout holds exactly one JSON object on one line, whether the command succeeds or fails; all output for people is
 on stderr. \`ok\` says whether the command did what was asked, \`command\` names it, and
 \`schema\` names the object's schema: \`gradus schema NAME\` prints it as JSON Schema. A failure has \`ok: false\`, an
 \`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. If a configuration is wrong,
-\`error.problems\` lists all that is wrong with it, with \`path\`, \`line\`, \`hint\` and \`rename_to\`, the key that was meant. Later versions may add keys. A version that
+\`error.problems\` lists everything that is wrong with it, with \`path\`, \`line\`, \`hint\` and \`rename_to\`, the key that was meant. Later versions may add keys. A version that
 removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`.
 
-[\`--brief\`](#in-brief) prints a part of it that fits into a context. With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.
+[\`--brief\`](#in-brief) prints a short form for agents. With \`train --events\` stdout holds one object per line as training proceeds, each a \`train.event/2\`.
 
 ## Exit codes
 
@@ -36,19 +36,19 @@ ${exitCodes.map(({ code, meaning }) => `| ${code} | ${meaning} |`).join('\n')}
 const briefly = `
 ## In brief
 
-Whoever pays for every byte that is read adds \`--brief\` to any command, in place of \`--json\`: it keeps what is acted on next (the verdict, errors, what is wrong, paths, the best checkpoint,
-\`next\`, key numbers) and nothing that a poll has told before. An object in brief is a part of the whole one, with a schema of its own, such as
-\`train.result.brief/1\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path: nothing is cut without a word.
-Errors, and objects that are short anyway, stay as they are; an error whose only problem is itself has no \`problems\`.
+Use \`--brief\` instead of \`--json\` with any command if every byte costs: it keeps only what you act on next (the verdict, errors, paths, the best checkpoint,
+\`next\`, key numbers). An object in brief is a part of the whole one, with its own schema, such as
+\`train.result.brief/1\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path, so nothing is cut silently.
+Errors, and objects that are short anyway, stay unchanged; an error whose only problem is itself has no \`problems\`.
 
-\`--fields\` keeps what it names, whole and exact, as a \`fields/1\`; \`of\` names the schema of the whole object. A field that no object of the command can have is an error before anything is run.
+\`--fields\` keeps the fields it names, complete and exact, as a \`fields/1\`; \`of\` names the schema of the whole object. A field that no object of the command can have is an error before anything runs.
 
 | field | keeps |
 |---|---|
 | \`run.status\`, \`run{id,status}\` | keys of an object, or of every object in a list |
 | \`metrics.eval/*\` | the keys that match; \`*\` alone stands for everything |
 | \`evals[-1:]\`, \`table[:3]\` | the last or the first items of a list, characters of a text |
-| \`checks[?!ok]\`, \`alerts[?resolved_step]\` | items in which a key is not, or is, there and true |
+| \`checks[?!ok]\`, \`alerts[?resolved_step]\` | items in which a key is false or absent, or is present and true |
 
 \`\`\`sh
 gradus runs wait first --timeout 300 --brief

@@ -1,4 +1,4 @@
-// What the agents of this folder share: a task, sums of three-digit numbers for a model that cannot add but has a calculator, and how they are trained.
+// Shared by the agents in this folder: the task (sums of three-digit numbers for a model that cannot add but has a calculator) and the training.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { arithmetic } from '../../src/entries/environments.ts';

@@ -1,4 +1,4 @@
-// An agent of the Vercel AI SDK, trained as it is: `generateText` with a tool. It knows nothing of training but its model's address.
+// An agent of the Vercel AI SDK, trained unchanged: `generateText` with a tool. All it knows about training is its model's address.
 //
 //   node examples/agents/ai-sdk.ts
 import { createOpenAI } from '@ai-sdk/openai';

@@ -1,4 +1,4 @@
-// An agent around Anthropic's client: messages, with tools. Trained as it is.
+// An agent around Anthropic's client: messages, with tools. Trained unchanged.
 //
 //   node examples/agents/anthropic.ts
 import Anthropic from '@anthropic-ai/sdk';
@@ -8,7 +8,7 @@ import { add, addition, type Sum, trainAgent } from './addition.ts';
 const input_schema = z.toJSONSchema(add.parameters) as Anthropic.Tool.InputSchema;
 const tools: Anthropic.Tool[] = [{ name: 'add', description: add.description, input_schema }];
 
-/** What the model is told of a call: the sum, or what was wrong. */
+/** The result of a call for the model: the sum, or the error. */
 function answer({ id, input }: Anthropic.ToolUseBlock): Anthropic.ToolResultBlockParam {
   const { data, error } = add.parameters.safeParse(input);
   const content = data ? String(add.execute(data)) : error.issues[0]!.message;

@@ -1,4 +1,4 @@
-// An agent of LangGraph.js: a graph of a model and its tools. Trained as it is.
+// An agent of LangGraph.js: a graph of a model and its tools. Trained unchanged.
 //
 //   node examples/agents/langgraph.ts
 import { tool } from '@langchain/core/tools';

@@ -1,4 +1,4 @@
-// An agent of Mastra. Trained as it is. Mastra is large, and so no dependency of this repository: scripts/fetch-mastra.sh installs it beside this file.
+// An agent of Mastra. Trained unchanged. Mastra is large and so not a dependency of this repository: scripts/fetch-mastra.sh installs it beside this file.
 //
 //   scripts/fetch-mastra.sh && node examples/agents/mastra.ts
 import { Agent } from '@mastra/core/agent';

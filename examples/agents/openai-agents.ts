@@ -1,4 +1,4 @@
-// An agent of the OpenAI Agents SDK, which speaks the Responses API. Trained as it is.
+// An agent of the OpenAI Agents SDK, which speaks the Responses API. Trained unchanged.
 //
 //   node examples/agents/openai-agents.ts
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';

@@ -1,4 +1,4 @@
-// Forty lines around OpenAI's client: chat completions, with tools. Trained as it is.
+// Forty lines around OpenAI's client: chat completions, with tools. Trained unchanged.
 //
 //   node examples/agents/openai.ts
 import OpenAI from 'openai';
@@ -12,7 +12,7 @@ const tools: OpenAI.ChatCompletionFunctionTool[] = [
   },
 ];
 
-/** What the model is told of a call: the sum, or what was wrong. */
+/** The result of a call for the model: the sum, or the error. */
 function answer(given: string): string {
   const { data, error } = add.parameters.safeParse(JSON.parse(given));
   return data ? String(add.execute(data)) : `error: ${error.issues[0]!.message}`;

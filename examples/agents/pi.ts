@@ -1,4 +1,4 @@
-// A coding agent as it comes from npm (pi, https://pi.dev): this program starts it once for each rollout, in a home of its own whose only model is the policy.
+// A coding agent as it comes from npm (pi, https://pi.dev): this program starts it once for each rollout, with its own home folder, in which the policy is the only model.
 //
 //   npm install -g @mariozechner/pi-coding-agent
 //   gradus train examples/agents/pi.yaml

@@ -1,4 +1,4 @@
-// The reward: 1 for the right number of minutes, less the further off it is, nothing for no number.
+// The reward: 1 for the right number of minutes, less the further off it is, 0 without a number.
 import type { RewardFunction } from '../../src/index.ts';
 
 /** Values of CSV files are texts. The mean error is logged beside the reward, as `minutes_off`. */

@@ -1,4 +1,4 @@
-// What the examples share: errors are printed as the command prints them, in one line with a hint; with GRADUS_DEBUG=1 in full.
+// Shared by the examples: errors are printed as the command prints them, in one line with a hint; with GRADUS_DEBUG=1 in full.
 
 export function printErrorsInOneLine(): void {
   process.on('uncaughtException', (error: Error & { readonly hint?: string }) => {

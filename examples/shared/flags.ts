@@ -1,7 +1,7 @@
-// What the examples share: the flags of their command lines.
+// Shared by the examples: the flags of their command lines.
 import { parseArgs } from 'node:util';
 
-/** The flags that the command line gives, and the defaults of others. A flag is a number, a switch or a text, as its default is. */
+/** The flags of the command line, and the defaults of the others. A flag is a number, a switch or a text, like its default. */
 export function parseFlags<Flags extends Readonly<Record<string, string | number | boolean>>>(defaults: Flags): Flags {
   const options = Object.fromEntries(
     Object.entries(defaults).map(([name, value]) => {

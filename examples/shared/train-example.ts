@@ -1,4 +1,4 @@
-// What the examples share: the loop that trains on an environment, evaluates and saves.
+// Shared by the examples: the loop that trains on an environment, evaluates and saves.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { environmentScores, weightedRewards } from '../../src/entries/rewards.ts';

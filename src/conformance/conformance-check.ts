@@ -1,4 +1,4 @@
-// What is said of one vector that was recomputed.
+// The report on one recomputed vector.
 import { z } from 'zod';
 
 export const conformanceCheck = z.strictObject({

@@ -1,4 +1,4 @@
-// gradus/environments: what makes environments, their problems and their tools.
+// gradus/environments: functions that make environments, their problems and their tools.
 
 export type { Agent, AgentCall, AgentConnection, AgentEpisode, AgentTask, AnsweredAgentCall } from '../agent.ts';
 export { type Configurable, configurable } from '../common/configurable.ts';

@@ -1,4 +1,4 @@
-// gradus/formats: file formats, bytes in and values out. What is not of the format is a `FormatError`.
+// gradus/formats: file formats, bytes in and values out. Invalid files are a `FormatError`.
 
 export { type ByteSource, bytesSource } from '../formats/byte-source.ts';
 export { bfloat16, float16, float32, type WritableElementType } from '../formats/element-types.ts';

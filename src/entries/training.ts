@@ -1,4 +1,4 @@
-// gradus/training: training from parts. The protocols, what makes rollouts, the trainers, models, trackers, and statistics of results.
+// gradus/training: training from parts. The protocols, rollouts, trainers, models, trackers, and statistics of results.
 
 export type { LoadOptions, TrainableModel } from '../backends/backend.ts';
 export { findModel, type ObtainModelOptions } from '../backends/model-files/find-model.ts';

@@ -1,4 +1,4 @@
-// Functions that import what they need when they are called, so that a program which imports the package loads little of it.
+// Functions that import what they need when they are called, so that importing the package loads little of it.
 import type { Agent } from '../agent.ts';
 import type { ObtainModelOptions } from '../backends/model-files/find-model.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
@@ -57,7 +57,7 @@ export async function evaluate(
 }
 
 /**
- * Tries the settings of a sweep against one another, each in runs of its own, and ranks them. The result does not depend on `jobs`. Throws `SWEEP_INVALID`, `SWEEP_EXISTS`.
+ * Compares the settings of a sweep, each in its own runs, and ranks them. The result does not depend on `jobs`. Throws `SWEEP_INVALID`, `SWEEP_EXISTS`.
  * @param file the path of a config file, which may have a section `sweep`
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
@@ -139,7 +139,7 @@ export async function openModelText(
 
 /**
  * The rollouts of an agent, as `GrpoTrainer` takes them. `maxTurns` limits its calls, `maxTokens` each answer, `maxEpisodeTokens` each conversation, `episodeTimeout` the
- * time that it runs while no call waits for the model, and `stepTimeout` what it may still do once a limit has refused a call.
+ * time that it runs while no call waits for the model, and `stepTimeout` how long it may continue after a limit has refused a call.
  */
 export function agentRollouts<E extends Example = Example>(
   agent: Agent<E>,

@@ -1,18 +1,18 @@
-// Makes an environment of an agent that there is already: a program that calls a model over HTTP, and is trained as it is.
+// Makes an environment of an existing agent: a program that calls a model over HTTP, and is trained unchanged.
 import type { AgentCall, AgentEpisode, AgentTask } from '../agent.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
 import type { EpisodeScore, Example } from '../rl.ts';
 import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
-/** What most agents return: the text of their answer. */
+/** The result of most agents: the text of their answer. */
 export interface AgentAnswer {
   readonly text: string;
 }
 
 export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentAnswer>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
-  /** Runs the agent for one example. What it returns, which must be JSON, is what scores and rewards see beside the recorded calls. */
+  /** Runs the agent for one example. Scores and rewards see its result, which must be JSON, besides the recorded calls. */
   readonly run: (task: AgentTask<E>) => R | Promise<R>;
   /** How many episodes are played at a time. @default 64, the most */
   readonly atOnce?: number;

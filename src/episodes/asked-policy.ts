@@ -1,4 +1,4 @@
-// A policy at the other end of a connection: each completion is asked for by a line, and may be answered in any order.
+// A policy at the other end of a connection: each completion is requested by a line, and answers may come in any order.
 import { endedCompletion } from '../backends/ended-completion.ts';
 import { GradusError } from '../errors.ts';
 import type { Completion, ConverseOptions, Dialogue, Policy, SampleRequest, SamplingOptions } from '../policy.ts';

@@ -1,4 +1,4 @@
-// What is said over the stdin and stdout of `gradus episodes serve`: which lines a client may write, and what it is told.
+// The lines of `gradus episodes serve`: those that a client may write to stdin, and those that it reads from stdout.
 import { z } from 'zod';
 import { parseExact, withExactOf } from '../common/exact-values.ts';
 import { schemaFault } from '../common/schema-check.ts';
@@ -8,7 +8,7 @@ import { type StopReason, stopReasons } from '../rl.ts';
 
 const id = z.union([z.int(), z.string()]);
 
-/** How an episode is sampled where it differs from the configuration: in evaluations. */
+/** Sampling settings that differ from the configuration, as in evaluations. */
 const sampling = z.strictObject({
   temperature: z.number().nonnegative().exactOptional(),
   top_p: z.number().gt(0).max(1).exactOptional(),
@@ -47,7 +47,7 @@ export type PlayLine = z.output<typeof play>;
 /** A request for one completion. */
 export const requestLine = z.strictObject({
   schema: z.literal('episodes.request/1'),
-  id: id.nullable().describe('the episode; null for what an environment in Python samples on its own'),
+  id: id.nullable().describe('the episode; null for samples that an environment in Python requests on its own'),
   request: z.int().describe('numbers the requests of the process'),
   prompt_ids: z.array(z.int()),
   max_tokens: z.int(),
@@ -74,18 +74,18 @@ export const episodeLine = z.strictObject({
   reward_errors: z.record(z.string(), z.string()).exactOptional().describe('why rewards failed, by their names'),
   turns: z.int().describe('of the policy'),
   sampled_tokens: z.int().describe('in all of its turns'),
-  retries: z.int().exactOptional().describe('how many failed attempts came before, where failures are retried'),
-  metrics: z.record(z.string(), z.number()).describe('what its environment and its rewards log'),
+  retries: z.int().exactOptional().describe('how many failed attempts came before, if failures are retried'),
+  metrics: z.record(z.string(), z.number()).describe('metrics that its environment and its rewards log'),
   sequences: z
     .array(
       z.strictObject({
         prompt_ids: z.array(z.int()),
-        completion_ids: z.array(z.int()).describe('what was sampled, and what lies between'),
+        completion_ids: z.array(z.int()).describe('sampled tokens, and the tokens between them'),
         mask: z.array(z.int()).describe('1 for tokens that are trained on, else 0'),
         logprobs: z.array(z.number()).describe('those of the sampler; 0 for tokens that it did not sample'),
       }),
     )
-    .describe('what is trained on, one for each branch; none if it was not played to its end'),
+    .describe('the sequences to train on, one for each branch; none if it was not played to its end'),
 });
 
 export type RequestLine = z.output<typeof requestLine>;

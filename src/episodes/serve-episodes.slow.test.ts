@@ -323,7 +323,7 @@ test('an id that is being played is refused, and the episode ends', { timeout: 2
   lines.write(play);
   lines.write(play);
   const ended = server.answer(lines, (line) => told.push(line));
-  await assert.rejects(ended, { code: 'QUESTION_INVALID', message: /"a" is being played already/ });
+  await assert.rejects(ended, { code: 'QUESTION_INVALID', message: /"a" is already being played/ });
   assert.deepEqual(
     told.flatMap((line) => (line.schema === 'episodes.episode/1' ? [[line.id, line.stop_reason]] : [])),
     [['a', 'cancelled']],

@@ -14,7 +14,7 @@ import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
 import { Requests } from './asked-policy.ts';
 import { type EpisodeLine, type PlayLine, parseLine, type ServerLine } from './lines.ts';
 
-/** Agents at once: each may hold memory and connections of its own. */
+/** The most agents at a time, since each may hold memory and connections. */
 const MOST_AGENTS = 64;
 
 export interface EpisodeServer {
@@ -44,7 +44,7 @@ export async function serveEpisodes(config: Config): Promise<EpisodeServer> {
   const task = await openPlay(config, { calls });
   if (task.environment.scoreGroup) {
     throw new GradusError('CONFIG_UNSUPPORTED', 'its environment compares the episodes of a group', {
-      hint: 'each episode is scored alone: give it scores of its own',
+      hint: 'each episode is scored alone: give the environment scores of single episodes',
       path: 'environment',
     });
   }
@@ -124,11 +124,11 @@ class Playing {
     this.#most = most;
   }
 
-  /** Throws `QUESTION_INVALID` for an id that is being played: neither episode could be told from the other, or cancelled. */
+  /** Throws `QUESTION_INVALID` for an id that is already being played: the two episodes could not be distinguished or cancelled. */
   begin(id: PlayLine['id'], play: (signal: AbortSignal) => Promise<void>): void {
     if (this.#aborts.has(id)) {
-      throw new GradusError('QUESTION_INVALID', `episode ${JSON.stringify(id)} is being played already`, {
-        hint: 'give each episode an id of its own',
+      throw new GradusError('QUESTION_INVALID', `episode ${JSON.stringify(id)} is already being played`, {
+        hint: 'give each episode its own id',
       });
     }
     const abort = new AbortController();
@@ -144,9 +144,9 @@ class Playing {
     this.#aborts.get(id)?.abort(new Error('its client cancelled it'));
   }
 
-  /** Cancels what is still being played. */
+  /** Cancels all running episodes. */
   async end(): Promise<void> {
-    for (const abort of this.#aborts.values()) abort.abort(new Error('its client has gone'));
+    for (const abort of this.#aborts.values()) abort.abort(new Error('its client has disconnected'));
     await Promise.all(this.#begun);
   }
 

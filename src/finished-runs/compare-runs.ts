@@ -62,7 +62,7 @@ function areJudgedAlike(a: InspectedRun, b: InspectedRun): boolean {
   return isDeepStrictEqual(decisiveReward(a), decisiveReward(b)) && otherPopulation(a, b) === undefined;
 }
 
-/** How the model of a run is evaluated as another run is; undefined if it has no model of its own. */
+/** How to evaluate the model of a run like another run; undefined if it has no model of its own. */
 function rejudgingOf(run: InspectedRun, judge: InspectedRun): Rejudging | undefined {
   const [ours, theirs] = [run.config, judge.config];
   if (!ours || !theirs || ours.model === null || theirs.model === null) return undefined;
@@ -184,7 +184,7 @@ function conclusionOf({
   return low >= -ACCURACY_MARGIN && high <= ACCURACY_MARGIN ? 'same' : 'inconclusive';
 }
 
-/** What decides which completions are correct: the first reward, without its weight, which has no effect on that, and the environment. */
+/** The settings that decide which completions are correct: the first reward, without its irrelevant weight, and the environment. */
 function decisiveReward(run: InspectedRun): unknown {
   const { reward = [], reward_fn = null, environment = null, environment_config } = run.config ?? {};
   const { weight: _, as: __, ...first } = reward[0] ?? { name: reward_fn };
@@ -192,7 +192,7 @@ function decisiveReward(run: InspectedRun): unknown {
 }
 
 /**
- * What a value of the configuration stood for. A reference to a user's file becomes the file's hash, so that a file that was changed between
+ * The meaning of a value of the configuration. A reference to a user's file becomes the file's hash, so that a file that was changed between
  * two runs differs, and a copy in another folder does not.
  */
 function contentOf(run: InspectedRun, value: unknown): unknown {
@@ -213,7 +213,7 @@ function otherPopulation(a: InspectedRun, b: InspectedRun): string | undefined {
   const differing = [...keys].filter(
     (key) => !isDeepStrictEqual(contentOf(a, a.config![key]), contentOf(b, b.config![key])),
   );
-  return differing.length === 0 ? undefined : `the held-out problems are not of one kind: ${differing.join(', ')}`;
+  return differing.length === 0 ? undefined : `the held-out problems come from different sources: ${differing.join(', ')}`;
 }
 
 /** The caveat for a run whose last weights were not evaluated, because it was stopped, failed, or still trains. */
@@ -229,12 +229,12 @@ function whyUnpaired(
   if (!a.config || !b.config) return 'a run has no configuration';
   const [source, other] = [heldOutSource(a, a.config), heldOutSource(b, b.config)];
   const differing = Object.keys(source).filter((key) => !isDeepStrictEqual(source[key], other[key]));
-  if (differing.length > 0) return `not the same problems were held out and asked: ${differing.join(', ')} differ`;
+  if (differing.length > 0) return `different problems were held out and asked: ${differing.join(', ')} differ`;
   const [count, otherCount] = [ours.per_problem.length, theirs.per_problem.length];
   return count === otherCount ? undefined : `${count} and ${otherCount} problems were asked`;
 }
 
-/** What decides which problems are held out and evaluated, by key. */
+/** The settings that decide which problems are held out and evaluated, by key. */
 function heldOutSource(run: InspectedRun, config: Config): Readonly<Record<string, unknown>> {
   const isReference = (key: keyof Config) => references.some((other) => other === key);
   return {

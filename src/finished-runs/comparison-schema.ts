@@ -1,4 +1,4 @@
-// What lists and comparisons say of runs: schemas, from which their types are inferred.
+// The results of lists and comparisons of runs: schemas, from which their types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { labels } from '../runs/labels.ts';
@@ -46,7 +46,7 @@ const comparedRun = runSummary.extend({
   best_accuracy: accuracy
     .exactOptional()
     .describe(
-      'the same of the best checkpoint, which was chosen by these problems and so looks a little better than it is',
+      'the same for the best checkpoint, which was chosen by these problems and so looks a little better than it is',
     ),
 });
 export type ComparedRun = Recorded<typeof comparedRun>;
@@ -67,7 +67,7 @@ const difference = {
     .string()
     .exactOptional()
     .describe(
-      'why the difference says nothing of the runs: one was last evaluated before its last step, or their rewards, environments or held-out data differ, such as a file that was changed between them',
+      'why the difference says nothing about the runs: one was last evaluated before its last step, or their rewards, environments or held-out data differ, for example because a file changed in between',
     ),
   paired: z
     .boolean()
@@ -110,7 +110,7 @@ export const removedRun = z.strictObject({
   dir: z.string(),
   id: z.string(),
   step: z.int().describe('the steps that it had made; those of all runs of a sweep'),
-  runs: z.int().exactOptional().describe('how many runs a sweep had; absent of a run'),
+  runs: z.int().exactOptional().describe('how many runs a sweep had; absent for a single run'),
   bytes: z.int(),
 });
 export type RemovedRun = Recorded<typeof removedRun>;
@@ -144,7 +144,7 @@ export const comparison = z.strictObject({
   rejudging: z
     .array(rejudging)
     .exactOptional()
-    .describe('how runs that were judged otherwise are judged like the first; absent if all were judged alike'),
+    .describe('how to judge the other runs like the first; absent if all were judged in the same way'),
 });
 /** How runs differ, and their results. */
 export type Comparison = Recorded<typeof comparison>;

@@ -308,7 +308,7 @@ test('the error for a run that cannot be exported says why', async () => {
   const resolved = join(at('elsewhere'), 'config.resolved.json');
   const config = { ...JSON.parse(readFileSync(resolved, 'utf8')), backend: 'tinker', lora: { r: 4 } };
   writeFileSync(resolved, JSON.stringify(config));
-  await assert.rejects(exportRun(at('elsewhere'), { out }), { code: 'EXPORT_IMPOSSIBLE', message: /at its server/ });
+  await assert.rejects(exportRun(at('elsewhere'), { out }), { code: 'EXPORT_IMPOSSIBLE', message: /on its server/ });
   mkdirSync(at('taken'));
   writeFileSync(join(at('taken'), 'a.txt'), '');
   await assert.rejects(exportRun(full, { out: at('taken') }), { code: 'EXPORT_EXISTS' });

@@ -87,8 +87,8 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     throw impossible(`a run of backend ${config.backend} has no language model`, 'export one of backend native or trl');
   }
   if (config.backend === 'tinker') {
-    const weights = 'the weights of a run of backend tinker are at its server: its checkpoints have their addresses';
-    throw impossible(weights, 'get them there, by the address in tinker.json');
+    const weights = 'the weights of a run of backend tinker are on its server: checkpoints have only their addresses';
+    throw impossible(weights, 'download them from there, with the address in tinker.json');
   }
   if (format === 'peft' && !config.lora) {
     throw impossible(
@@ -237,7 +237,7 @@ function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknow
 }
 
 /**
- * Makes transformers read the tokenizer.json as it is. For the class of a family, such as GPT2Tokenizer, version 5 rebuilds the tokenizer, without
+ * Makes transformers read the tokenizer.json unchanged. For the class of a family, such as GPT2Tokenizer, version 5 rebuilds the tokenizer, without
  * what the model changed: SmolLM2 cuts numbers into digits. A class that comes with the model's own code stays.
  */
 function keepTokenizer(folder: string): void {

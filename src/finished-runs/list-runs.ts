@@ -16,7 +16,7 @@ import { type InspectedRun, inspectRun, summarizeRun } from './inspect-run.ts';
 export interface ListOptions {
   /** @default 'runs' */
   readonly root?: string;
-  /** What a run must be, such as `status=completed`, `tag=lr`, `best>=0.8`, `learning_rate=1e-4`: all of them. @default all runs */
+  /** Conditions that runs must meet, such as `status=completed`, `tag=lr`, `best>=0.8`, `learning_rate=1e-4`. @default all runs */
   readonly filter?: readonly string[];
   /** A field by which the list is sorted, numbers from the largest. @default the run that was started last comes first */
   readonly sort?: string;
@@ -49,7 +49,7 @@ const fields: Readonly<Record<string, (row: Row) => unknown>> = {
   tokens: ({ summary }) => summary.tokens,
 };
 
-/** Throws `RUNS_NOT_FOUND` for a folder that is not there, `FILTER_INVALID` for a filter or an order that is none, `METRIC_UNKNOWN` if runs have been trained and none measured the metric. */
+/** Throws `RUNS_NOT_FOUND` for a missing folder, `FILTER_INVALID` for an invalid filter or order, `METRIC_UNKNOWN` if there are trained runs but none measured the metric. */
 export function listRunSummaries(options: ListOptions = {}): RunList {
   const { rows, damaged } = listedRows(options);
   const { metric } = options;
@@ -116,7 +116,7 @@ function listedRows({ root, filter = [], metric }: ListOptions): {
   const conditions = filter.map(parseFilter);
   if (root !== undefined && !existsSync(root)) {
     throw new GradusError('RUNS_NOT_FOUND', `there is no folder ${root}`, {
-      hint: 'runs lie in runs/ unless they were put elsewhere, those of a sweep in sweeps/NAME',
+      hint: 'runs are in runs/ unless they were put elsewhere, those of a sweep in sweeps/NAME',
       path: root,
     });
   }
@@ -187,7 +187,7 @@ function sorted(rows: readonly Row[], sort: string | undefined): readonly Row[] 
   return [...rows].sort((a, b) => order(fieldOf(sort, a), fieldOf(sort, b)));
 }
 
-/** Numbers from the largest, times from the latest, texts by the alphabet; what is not known last. */
+/** Numbers from the largest, times from the latest, texts alphabetically; unknown values last. */
 function order(a: unknown, b: unknown): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (typeof a === 'number' && typeof b === 'number') return b - a;

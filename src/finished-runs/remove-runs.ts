@@ -1,4 +1,4 @@
-// Removes runs and sweeps, which cannot be undone: only those that nothing writes, and only if whoever asks agrees.
+// Removes runs and sweeps, which cannot be undone: only those that no process writes to, and only if the caller agrees.
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
@@ -17,9 +17,9 @@ export function removeRuns(
     const bytes = found.reduce((sum, run) => sum + run.bytes, 0);
     throw new GradusError(
       'CONFIRMATION_REQUIRED',
-      `${directories.join(', ')}: ${(bytes / 2 ** 20).toFixed(1)} MiB would be removed for good`,
+      `${directories.join(', ')}: ${(bytes / 2 ** 20).toFixed(1)} MiB would be removed permanently`,
       {
-        hint: `add ${option('yes', true)} to remove what it says`,
+        hint: `add ${option('yes', true)} to remove them`,
         path: directories[0]!,
       },
     );

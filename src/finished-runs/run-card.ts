@@ -137,7 +137,7 @@ function results({ evaluations, metrics, verdict }: InspectedRun): string {
 }
 
 function health({ alerts }: InspectedRun): string {
-  if (alerts.length === 0) return 'No rule of run health found anything.';
+  if (alerts.length === 0) return 'No rule of run health fired.';
   return markdownTable(
     ['step', 'level', 'rule', 'what was seen'],
     alerts.map(({ step, resolved_step, level, rule, text }) => [
@@ -152,13 +152,13 @@ function health({ alerts }: InspectedRun): string {
 function limits({ record, evaluations, config }: InspectedRun): string {
   const sampled = evaluations.at(-1);
   return bullets([
-    `One run with one seed${config ? ` (${config.seed})` : ''}: how much another seed would differ is not known.`,
+    `One run with one seed${config ? ` (${config.seed})` : ''}: it is not known how much another seed would differ.`,
     ...(record.status === 'completed' ? [] : [`The run is ${record.status}: these are not its final results.`]),
     ...(sampled
       ? [
-          `Intervals are over ${sampled.problems} problems like those trained on; nothing is said of other tasks, or of what the model could do before.`,
+          `Intervals are over ${sampled.problems} problems like those trained on; they say nothing about other tasks, or about the model's other abilities.`,
         ]
-      : ['Without held-out problems a rise of the reward may be memory, or a gap in the reward.']),
+      : ['Without held-out problems, a higher reward may be due to memorisation or to a gap in the reward.']),
   ]);
 }
 

@@ -1,4 +1,4 @@
-// The error class of the file formats. This folder imports nothing else of Gradus, so that any program could use it alone.
+// The error class of the file formats. This folder imports nothing else from Gradus, so that any program could use it alone.
 
 /** A file that is not what it claims to be, or that uses a feature we do not support. */
 export class FormatError extends Error {

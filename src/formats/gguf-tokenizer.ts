@@ -130,10 +130,10 @@ const BESIDE = "put the model's tokenizer.json beside the file";
 function bytePairs(metadata: Metadata, tokens: readonly string[]): object {
   const pre = metadata['tokenizer.ggml.pre'];
   const rules = typeof pre === 'string' ? wordRules.get(pre) : undefined;
-  if (!rules) throw unsupported(`it cuts text into words by rules called ${JSON.stringify(pre) ?? 'nothing'}`);
+  if (!rules) throw unsupported(`it splits text into words by rules called ${JSON.stringify(pre) ?? 'nothing'}`);
   const { ignore_merges = false, normalizer = null, pre_tokenizer } = rules;
   const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
-  if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge is not of two tokens');
+  if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge does not join two tokens');
   return {
     normalizer,
     pre_tokenizer,
@@ -228,13 +228,13 @@ function beginWith(token: string, id: number): object {
 
 function strings(value: unknown, name: string): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
-  throw invalid(`${name} are missing or no texts`);
+  throw invalid(`${name} are missing or not texts`);
 }
 
 function numbers(value: unknown, length: number, name: string): ArrayLike<number> {
   const isNumbers = value instanceof Int32Array || value instanceof Float32Array || value instanceof Uint32Array;
   if (isNumbers && value.length === length) return value;
-  throw invalid(`${name} are missing, no numbers, or not as many as there are tokens`);
+  throw invalid(`${name} are missing, not numbers, or not as many as there are tokens`);
 }
 
 function unsupported(why: string): FormatError {

@@ -51,7 +51,7 @@ export function writeNpz(arrays: Readonly<Record<string, NumpyArray>>): Uint8Arr
 export function readNpz(bytes: Uint8Array): Map<string, NumpyArray> {
   return new Map(
     zipEntries(bytes).map(({ name, content }) => {
-      if (!name.endsWith('.npy')) throw invalid(`holds ${quoted(name)}, which is no .npy file`);
+      if (!name.endsWith('.npy')) throw invalid(`holds ${quoted(name)}, which is not a .npy file`);
       return [name.slice(0, -'.npy'.length), readNpy(name, content)];
     }),
   );
@@ -66,7 +66,7 @@ interface ZipEntry {
 function zipEntries(bytes: Uint8Array): ZipEntry[] {
   const view = dataView(bytes);
   const end = bytes.length - sizes.end;
-  if (end < 0 || view.getUint32(end, true) !== signatures.end) throw invalid('is no zip archive, or is cut off');
+  if (end < 0 || view.getUint32(end, true) !== signatures.end) throw invalid('is not a zip archive, or is cut off');
   const count = view.getUint16(end + 10, true);
   const entries: ZipEntry[] = [];
   let at = view.getUint32(end + 16, true);
@@ -126,7 +126,7 @@ function readNpy(name: string, bytes: Uint8Array): NumpyArray {
   const prefix = NUMPY_MAGIC.length + 4;
   const magic = String.fromCharCode(...bytes.subarray(0, NUMPY_MAGIC.length));
   if (magic !== NUMPY_MAGIC || bytes.length < prefix || bytes[6] !== 1)
-    throw invalid(`has a ${quoted(name)} that is no array`);
+    throw invalid(`has a ${quoted(name)} that is not an array`);
   const start = prefix + view.getUint16(8, true);
   const header = String.fromCharCode(...bytes.subarray(prefix, start));
   const match = /^\{'descr': '([^']*)', 'fortran_order': (False|True), 'shape': \(([\d, ]*)\), \}\s*$/.exec(header);
@@ -183,5 +183,5 @@ function latin1(text: string): Uint8Array {
 }
 
 function invalid(fault: string): FormatError {
-  return new FormatError('NPZ_INVALID', `the file ${fault}`, 'is this an .npz file, and whole?');
+  return new FormatError('NPZ_INVALID', `the file ${fault}`, 'is this a complete .npz file?');
 }

@@ -42,7 +42,7 @@ export function assertBounds(
       while (reader.offset < pages.length - 1 && !(isFlat && values >= inGroup)) {
         const page = parquetHeader(reader);
         const size = page.compressed_page_size;
-        if (!(size >= 0)) throw new Error(`a page of column ${name} does not tell its size`);
+        if (!(size >= 0)) throw new Error(`a page of column ${name} does not state its size`);
         if (size > pages.length - reader.offset) throw new Error(`a page of column ${name} is longer than its column`);
         reader.offset += size;
         const data = page.data_page_header ?? page.data_page_header_v2;
@@ -61,7 +61,7 @@ export function assertBounds(
   }
 }
 
-/** @param what names the part that has it */
+/** @param what names the part with the data */
 export function tooLarge(what: string, memory: number): FormatError {
   return new FormatError(
     'PARQUET_TOO_LARGE',

@@ -61,7 +61,7 @@ export async function readParquet(
     const metadata = await parquetMetadataAsync(file);
     const names = columnNames(metadata);
     const unknown = without.find((name) => !names.includes(name));
-    if (unknown !== undefined) throw new ColumnRefused(unknown, `is not there; there are: ${names.join(', ')}`);
+    if (unknown !== undefined) throw new ColumnRefused(unknown, `does not exist; there are: ${names.join(', ')}`);
     const columns = names.filter((name) => !without.includes(name));
     assertBounds(bytes, metadata, { columns, memory });
     let made = 0;

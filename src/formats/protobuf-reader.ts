@@ -5,7 +5,7 @@ import { joinBytes } from './join-bytes.ts';
 /** Integers as they were written, in 64 bits; everything else as bytes. */
 type Raw = bigint | Uint8Array;
 
-/** How many bytes a value of this wire type has; undefined for those that say it themselves, or that nobody writes any more. */
+/** How many bytes a value of this wire type has; undefined for types that state it themselves, or that nobody writes any more. */
 const fixed: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -88,7 +88,7 @@ export class ProtobufFields {
 
   /** @default a message without fields */
   message(field: number): ProtobufFields {
-    // Several values of one message are merged, which is what their bytes one after the other say.
+    // Several values of one message are merged: their concatenated bytes mean the same.
     return new ProtobufFields(joinBytes(this.#all(field, 'object')));
   }
 

@@ -18,7 +18,7 @@ export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string>
   const shards = new Map<string, string>();
   for (const [tensor, shard] of Object.entries(map)) {
     if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
-      throw invalid(`places ${quoted(tensor)} in ${quoted(String(shard))}, which is no safetensors file beside it`);
+      throw invalid(`places ${quoted(tensor)} in ${quoted(String(shard))}, which is not a safetensors file beside it`);
     }
     shards.set(tensor, shard);
   }

@@ -57,7 +57,7 @@ export async function downloadFile(download: FileDownload): Promise<void> {
     return;
   }
   throw new GradusError('HUB_CHECKSUM_WRONG', `${file.path} of ${subject.name} arrived damaged, twice`, {
-    hint: 'something between here and the hub changes what it sends: a proxy, or a mirror in HF_ENDPOINT',
+    hint: 'something between this machine and the hub changes the data: a proxy, or a mirror in HF_ENDPOINT',
     path: keyOf(subject),
     kind: 'not_ready',
   });
@@ -83,7 +83,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
   }
 }
 
-/** How much of a file there is. */
+/** The downloaded part of a file. */
 interface Held {
   /** The number of bytes downloaded so far. */
   readonly position: number;

@@ -23,7 +23,7 @@ export async function fetchAdapter(settings: HubSettings, id: HubId, signal?: Ab
   const files = repo.files.filter(({ path }) => adapterFiles.some((name) => name === path));
   if (files.length === adapterFiles.length) return fetchFiles(settings, repo, files, signal);
   if (repo.files.some(({ path }) => path === PICKLED_WEIGHTS)) throw pickledAdapter(described(subject));
-  throw notFound(subject, 'is no LoRA adapter', `it needs ${adapterFiles.join(' and ')}`);
+  throw notFound(subject, 'is not a LoRA adapter', `it needs ${adapterFiles.join(' and ')}`);
 }
 
 function notFound(subject: HubSubject, what: string, hint: string): GradusError {

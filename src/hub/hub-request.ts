@@ -8,7 +8,7 @@ import type { HubSettings } from './hub-settings.ts';
 /** What a request is about, for error messages. */
 export interface HubSubject extends HubId {
   readonly type: HubRepoType;
-  /** What the configuration calls it. @default the type */
+  /** Its key in the configuration. @default the type */
   readonly key?: HubRepoType | 'adapter';
 }
 
@@ -60,7 +60,7 @@ export async function hubRequest(
   return await repeatedly(attempt, attemptsOf(settings, signal));
 }
 
-/** How often the hub is asked, and for how long it is left alone between. */
+/** How often the hub is asked, with the pauses in between. */
 export function attemptsOf({ firstWait }: HubSettings, signal: AbortSignal | undefined): Pauses {
   return { first: firstWait, attempts: ATTEMPTS, signal };
 }
@@ -87,7 +87,7 @@ function isUnknownHost(error: unknown): boolean {
 /** Throws `CANCELLED`. */
 export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
-  throw cancelled(signal, 'the download was stopped; what came is kept', 'the same command goes on with it');
+  throw cancelled(signal, 'the download was stopped; the downloaded part is kept', 'the same command continues it');
 }
 
 /** Names a repository in messages: `model org/name`, with the revision unless it is `main`. */
@@ -139,7 +139,7 @@ function meaningOf(response: Response, { endpoint, token }: HubSettings, subject
   if (reason === 'GatedRepo') {
     return {
       code: 'HUB_GATED',
-      message: `${what} is gated: its owners want terms accepted`,
+      message: `${what} is gated: its owners require you to accept terms`,
       hint: `accept them at ${page}, ${token ? 'with the account of your HF_TOKEN' : `then ${logIn}`}`,
       kind: 'credentials',
     };
@@ -164,14 +164,14 @@ function meaningOf(response: Response, { endpoint, token }: HubSettings, subject
   if (status === 429) {
     return {
       code: 'HUB_BUSY',
-      message: `the hub has had too many requests to give ${what}`,
+      message: `the hub has had too many requests and refuses ${what} for now`,
       hint: `try again in ${Math.ceil(retryAfter(headers) / 1000) || 60} seconds`,
       kind: 'not_ready',
     };
   }
   return {
     code: 'HUB_FAILED',
-    message: `the hub fails to give ${what}: ${said}`,
+    message: `the hub failed to send ${what}: ${said}`,
     hint: 'try again later',
     kind: 'not_ready',
   };

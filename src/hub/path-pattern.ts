@@ -15,7 +15,7 @@ export function fitsPattern(path: string, pattern: string): boolean {
   return fits.at(-1)!;
 }
 
-/** What fits with one more part of the pattern, given what fits without. */
+/** The prefixes that fit with one more part of the pattern, given those that fit without. */
 type Step = (fits: readonly boolean[], characters: readonly string[]) => boolean[];
 
 const one =

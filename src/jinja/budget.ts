@@ -56,7 +56,7 @@ export function spendItems(length: number): void {
 
 /** Throws `TooCostly` for a text or list that is too long. */
 export function assertLength(length: number): void {
-  if (!(length <= LONGEST)) throw new TooCostly(`it makes a value of length ${length}, of at most ${LONGEST}`);
+  if (!(length <= LONGEST)) throw new TooCostly(`it makes a value of length ${length}, more than ${LONGEST}`);
 }
 
 /** Calls a macro or a recursive loop, unless calls are nested too deeply. */

@@ -20,7 +20,7 @@ export type Value =
   | Callable
   | Loop;
 
-/** What Python raises for a value of the wrong type or size, or a template that does not make sense. */
+/** The errors that Python raises for a value of the wrong type or size, or for a template that makes no sense. */
 export class JinjaError extends Error {}
 
 /** A part of Jinja that is not available here. */

@@ -81,7 +81,7 @@ async function load(): Promise<Dialects> {
   for (const [draft, parts] of Object.entries(drafts)) {
     for (const address of [draft, ...parts]) {
       const schema = toSchema(await getSchema(address), { includeDialect: 'never' }) as MetaSchema;
-      // Repeated values, which early revisions of a draft forbade, do no harm.
+      // Repeated values, which early revisions of a draft forbade, are harmless.
       if (schema.properties?.enum) schema.properties.enum = { type: 'array' };
       const prepared = preparedSchema(exactValue(schema), preparationOf(draft)) as Parameters<
         typeof buildSchemaDocument

@@ -1,4 +1,4 @@
-// Records what takes time and memory in the first steps of a run, except for the very first, which also compiles graphs.
+// Records where time and memory go in the first steps of a run, except the very first, which also compiles graphs.
 import type { Profiler } from '../backends/backend.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
 import type { RunStore } from '../runs/run-store.ts';

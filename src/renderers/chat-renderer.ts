@@ -91,7 +91,7 @@ function withToolsAsText(template: ChatTemplate, state: State, addGenerationProm
   }
 }
 
-/** Templates that leave out calls show them as content. */
+/** For templates that leave out calls, calls become content. */
 function withCallsAsContent({ toolCalls, ...message }: Message, syntax: ToolSyntax): Message {
   if (!toolCalls) return message;
   return { ...message, content: [message.content, ...toolCalls.map(syntax.render)].filter(Boolean).join('\n') };
@@ -139,7 +139,7 @@ function standInFor({ messages }: State): string {
 
 /**
  * Throws `CHAT_TEMPLATE_MOVES_SYSTEM` if the template has moved the system message behind the sampled turn at `index`, where the model would read it again.
- * What merely contains the same words does not count: a text that nothing else contains takes the place of the message.
+ * To tell it apart from equal words elsewhere, a unique text replaces the message.
  */
 function assertSystemStays(state: State, index: number, rest: string, textOf: (state: State) => string): void {
   const [first, ...others] = state.messages;
@@ -149,9 +149,9 @@ function assertSystemStays(state: State, index: number, rest: string, textOf: (s
   if (!textBehindTurn(marked, index, textOf).includes(standIn)) return;
   throw new GradusError(
     'CHAT_TEMPLATE_MOVES_SYSTEM',
-    'the chat template writes the system message before the last question, wherever that is',
+    'the chat template always writes the system message before the last question',
     {
-      hint: 'a later turn would have it a second time: put the instructions into the first message of the user, or give another template with chat_template: PATH',
+      hint: 'in later turns it would appear a second time: put the instructions into the first user message, or use another template with chat_template: PATH',
       path: 'chat_template',
     },
   );
@@ -162,7 +162,7 @@ function speaksOfTools({ messages, tools = [] }: State): boolean {
 }
 
 /**
- * The text that the template writes after the turn at `index`. A short placeholder takes the place of the sampled text, which a template might trim
+ * The text that the template writes after the turn at `index`. A short placeholder replaces the sampled text, which a template might trim
  * or strip of its thoughts.
  */
 function textBehindTurn(state: State, index: number, textOf: (state: State) => string): string {

@@ -45,7 +45,7 @@ export function createChatTemplate(
   const parse = (source: string) => attempt('the chat template is not valid', REWRITE, () => parseJinja(source));
   const parsed = parse(plain);
   const parsedForTools = withTools === plain ? parsed : parse(withTools);
-  const remedy = 'check the order of roles, or set chat_template to a template of your own';
+  const remedy = 'check the order of roles, or set chat_template to your own template';
   return {
     render(messages, options = {}) {
       const template = options.tools ? parsedForTools : parsed;
@@ -112,7 +112,7 @@ function templateMessage(
 }
 
 const REWRITE =
-  'if Python renders it, write the part that is not available here differently in a copy, and set chat_template to its path';
+  'if Python renders it, rewrite the part that is not available here in a copy, and set chat_template to its path';
 
 function attempt<T>(what: string, hint: string, work: () => T): T {
   try {
@@ -126,7 +126,7 @@ function templateError(cause: unknown, what: string, hint: string): GradusError 
   const path = 'chat_template';
   if (cause instanceof TooCostly) {
     return new GradusError('CHAT_TEMPLATE_TOO_COSTLY', `the chat template does too much: ${cause.message}`, {
-      hint: 'look at its loops, at its macros, and at the texts that it repeats, or set chat_template to a template of your own',
+      hint: 'check its loops, its macros and the texts that it repeats, or set chat_template to your own template',
       path,
       cause,
     });

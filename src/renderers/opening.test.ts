@@ -87,6 +87,6 @@ test('a syntax is recognised where the template opens thoughts, and where it wan
   assert.equal(toolUse(strict(9)).native, true);
   assert.throws(() => toolUse(strict(12)), {
     code: 'CHAT_TEMPLATE_FAILED',
-    message: /refuses a tool call.*Tool call IDs should be alphanumeric strings with length 12/,
+    message: /refuses a test call of a tool.*Tool call IDs should be alphanumeric strings with length 12/,
   });
 });

@@ -9,7 +9,7 @@ import { createTextStream } from '../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 
-/** What ends a turn. */
+/** The tokens and texts that end a turn. */
 export interface TurnEnds {
   readonly stopIds: ReadonlySet<number>;
   /** @default none */
@@ -49,7 +49,7 @@ export interface ActionStream {
 
 /**
  * Removes special tokens, except those that mark calls, and everything from the first of `stops` on.
- * @param opening what the prompt has written of the turn @default unknown
+ * @param opening the part of the turn that the prompt already contains @default unknown
  */
 export function actionStream(
   tokenizer: Tokenizer,

@@ -21,10 +21,10 @@ export interface ToolUse {
   readonly argumentsAsText?: boolean;
 }
 
-/** Of a template that cannot show a conversation with calls: tools are text. */
+/** For a template that cannot show a conversation with calls: tools become text. */
 const withoutTools: ToolUse = { syntax: toolSyntaxes.plain, native: false };
 
-/** How templates that leave out calls tell the model to write them. */
+/** The instructions with which templates that leave out calls tell the model to write them. */
 const described: readonly (readonly [offer: RegExp, syntax: ToolSyntax])[] = [
   [/<tool_call>\s*<function=/, toolSyntaxes.qwen3_coder],
   [/<tool_call>\s*\{\s*"name"/, toolSyntaxes.hermes],
@@ -32,7 +32,7 @@ const described: readonly (readonly [offer: RegExp, syntax: ToolSyntax])[] = [
   [/\[AVAILABLE_TOOLS\]/, toolSyntaxes.mistral],
 ];
 
-/** Families whose syntax is not known, by what their calls have. */
+/** Families whose syntax is not known, by features of their calls. */
 const unknown: readonly (readonly [call: RegExp, family: string])[] = [
   [/<\|START_ACTION\|>|Action: ```json/, 'Command (Cohere)'],
   [/<\|tool_call\|>/, 'Granite 3 or Phi-4'],
@@ -42,7 +42,7 @@ const unknown: readonly (readonly [call: RegExp, family: string])[] = [
 ];
 
 /**
- * A template that offers tools but leaves their calls out counts as one without tools, unless its offer says how to write them.
+ * A template that offers tools but leaves out their calls counts as one without tools, unless it says how to write them.
  * Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax, and `CHAT_TEMPLATE_FAILED` if it refuses them.
  */
 export function toolUse(template: ChatTemplate): ToolUse {
@@ -58,7 +58,7 @@ export function toolUse(template: ChatTemplate): ToolUse {
     const shown = id === undefined ? turn : attempt(() => turnOf(id, argumentsAsText));
     return shown !== undefined && canRead(known, shown);
   });
-  // Of two that read the same, the one that writes it.
+  // If two can read it, the one that writes it.
   const syntax = readable.find((known) => turn.includes(known.render(call))) ?? readable[0];
   if (syntax) return { syntax, native: true, ...(argumentsAsText && { argumentsAsText }) };
   if (turn.includes(probe.name)) throw syntaxUnknown(turn);
@@ -69,24 +69,24 @@ export function toolUse(template: ChatTemplate): ToolUse {
 function syntaxUnknown(turn: string): GradusError {
   const family = unknown.find(([pattern]) => pattern.test(turn))?.[1];
   const written = JSON.stringify(shortened(turn.trim(), 80));
-  const what = family === undefined ? 'in a way' : `as ${family} does, in a way`;
+  const what = family === undefined ? 'in a way' : `like ${family}, in a way`;
   return new GradusError(
     'TOOL_SYNTAX_UNKNOWN',
     `the chat template writes tool calls ${what} that is not known here: ${written}`,
     {
-      hint: `give another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}, or that writes no tools: they are then described in the system message; where the model has several, chat_template: auto:default may be such a one`,
+      hint: `use another with chat_template: PATH that writes them as ${Object.keys(toolSyntaxes).join(', ')}, or one without tools: they are then described in the system message; if the model has several, chat_template: auto:default may be one`,
       path: 'chat_template',
     },
   );
 }
 
-/** What the template writes for a turn with a call, behind the offer of the tool. */
+/** The template's text for a turn with a call, after the offer of the tool. */
 function turnWith(template: ChatTemplate, offered: string, toolCall: ToolCall, argumentsAsText = false): string {
   const called: Message = { role: 'assistant', content: '', toolCalls: [toolCall] };
   return textAfter(offered, template.render([question, called], { tools: [probe], argumentsAsText }));
 }
 
-/** `undefined` if the template refuses what it is asked. */
+/** `undefined` if the template refuses it. */
 function attempt(render: () => string): string | undefined {
   try {
     return render();
@@ -96,14 +96,14 @@ function attempt(render: () => string): string | undefined {
   }
 }
 
-/** Adds what the template was asked to its refusal, which would otherwise seem to concern the user's messages. */
+/** Adds the question to the template's refusal, which would otherwise seem to concern the user's messages. */
 function withCall(render: () => string): string {
   try {
     return render();
   } catch (error) {
     if (!(error instanceof GradusError)) throw error;
-    throw new GradusError(error.code, `the chat template refuses a tool call that is shown to it: ${reasonOf(error)}`, {
-      hint: 'give another with chat_template: PATH, which writes a call of a tool in a turn of the assistant',
+    throw new GradusError(error.code, `the chat template refuses a test call of a tool: ${reasonOf(error)}`, {
+      hint: 'use another with chat_template: PATH that writes tool calls in turns of the assistant',
       path: 'chat_template',
       cause: error,
     });

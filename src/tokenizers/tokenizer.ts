@@ -23,7 +23,7 @@ export interface Tokenizer {
   /** Ids without a token, which a padded model may sample, decode to nothing. Incomplete characters become U+FFFD. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
   idOf(token: string): number | undefined;
-  /** The bytes that a token stands for whatever its neighbours, perhaps part of a character; undefined if only `decode` can tell. */
+  /** The bytes that a token stands for, independent of its neighbours, perhaps part of a character; undefined if only `decode` knows. */
   bytesOf(id: number): Uint8Array | undefined;
 }
 
@@ -175,7 +175,7 @@ function assertGrowth(name: string, step: unknown): void {
     }
   }
   if (growth <= MOST_GROWTH) return;
-  throw invalid('tokenizer.json', `its ${name} makes texts up to ${growth} times as long, of at most ${MOST_GROWTH}`);
+  throw invalid('tokenizer.json', `its ${name} makes texts up to ${growth} times as long, more than ${MOST_GROWTH}`);
 }
 
 function tokensByRole(config: Record<string, unknown>): Record<string, string> {
@@ -213,7 +213,7 @@ function list(value: unknown): unknown[] {
 
 function record(value: unknown, path: string, key?: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw invalid(path, key ? `${key} is missing or no object` : 'it is no JSON object');
+  throw invalid(path, key ? `${key} is missing or not an object` : 'it is not a JSON object');
 }
 
 function quoted(text: string): string {

@@ -57,7 +57,7 @@ function failureOf(error: unknown): ToolFailure {
   return error instanceof TimeLimitError ? 'timeout' : 'error';
 }
 
-/** Text unchanged, `undefined` as empty text, other values as JSON. */
+/** Texts unchanged, `undefined` as an empty text, other values as JSON. */
 function textOf(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
 }

@@ -1,4 +1,4 @@
-// Tool calls of DeepSeek V3, R1 and V3.1, whose marks have bars and spaces of their own, and of Kimi K2, which are alike: a name, a mark, and arguments in JSON.
+// Tool calls of DeepSeek V3, R1 and V3.1, whose marks contain special bars and spaces, and the similar ones of Kimi K2: a name, a mark, and arguments in JSON.
 import { writableArguments } from './call-arguments.ts';
 import { endOfBody, mayBeginWith, unended } from './tagged-calls.ts';
 import { callWithArguments, type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
@@ -74,7 +74,7 @@ export const deepSeekV31 = syntaxOf(deepSeek, deepSeekCall, (call) => {
   return `${beginAll}${begin}${call.name}${separator}${spacedJson(writableArguments(call))}${end}${endAll}`;
 });
 
-/** Templates write the id in place of the name: functions.name:0. */
+/** Templates write the id instead of the name: functions.name:0. */
 const KIMI_ID = /^(?:functions\.)?(.+?)(?::\d+)?$/;
 
 export const kimiK2: ToolSyntax = {

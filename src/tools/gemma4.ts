@@ -1,4 +1,4 @@
-// Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Texts stand between marks of their own, and keys without quotes.
+// Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Strings have their own marks, and keys have no quotes.
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
 import { mayBeginWith, unended } from './tagged-calls.ts';
@@ -29,7 +29,7 @@ export const gemma4: ToolSyntax = {
   }),
 };
 
-/** The index of the closing mark that stands in no text; below 0 if there is none. */
+/** The index of the closing mark outside strings; below 0 if there is none. */
 function endOf(text: string, from: number): number {
   for (let at = from; ; ) {
     const close = text.indexOf(CLOSE, at);
@@ -47,13 +47,13 @@ function readCall(body: string): NamedArguments | string {
   const json = jsonOf(body.slice(head[0].length));
   try {
     const args: ReadArguments | undefined = readArguments(json);
-    return args ? { name: head[1]!, ...args } : `the arguments of ${head[1]} are no object`;
+    return args ? { name: head[1]!, ...args } : `the arguments of ${head[1]} are not an object`;
   } catch {
     return `the arguments of ${head[1]} cannot be read`;
   }
 }
 
-/** The notation as JSON, as far as it is one. */
+/** The notation converted to JSON, if it is valid. */
 function jsonOf(text: string): string {
   const parts = text.split(QUOTE);
   const outside = (part: string) =>

@@ -4,7 +4,7 @@ import { jsonExtent } from './json-extent.ts';
 import { mayBeginWith } from './tagged-calls.ts';
 import { callWithArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
-/** A message to a function: models name it behind the channel, templates before it. */
+/** A message to a function: models name it after the channel, templates before it. */
 const TO = ' to=functions.';
 const BEFORE = /(?:<\|start\|>assistant)?(?:<\|channel\|>(?:commentary|analysis))?$/;
 const BEHIND =
@@ -12,7 +12,7 @@ const BEHIND =
 /** Longer than what `BEFORE` finds. */
 const MOST_BEFORE = 60;
 const CALL = '<|call|>';
-/** What may still become such a message, or its end. */
+/** Text that may still become such a message, or its end. */
 const beginnings = ['<|start|>assistant', '<|channel|>', TO, CALL];
 
 export const gptOss: ToolSyntax = {

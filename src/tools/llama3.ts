@@ -15,7 +15,7 @@ export const llama3: ToolSyntax = {
     const [start, jsonStart] = placeOf(text) ?? [];
     if (start === undefined) return undefined;
     const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
-    if (jsonStart! < text.length && text[jsonStart!] !== '{') return unreadable('the call is no JSON object');
+    if (jsonStart! < text.length && text[jsonStart!] !== '{') return unreadable('the call is not a JSON object');
     const length = objectLength(text.slice(jsonStart));
     if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
     const end = jsonStart! + length;

@@ -15,7 +15,7 @@ import {
 
 const [CALLS, ARGS, CALL_ID] = ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'];
 const NAMED = /\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*([\w-]+)\s*)?(?:\[ARGS\])?\s*(?=\{)/y;
-/** What may still become a name with its marks, before the arguments. */
+/** Text that may still become a name with its marks, before the arguments. */
 const NAME_OPEN = /^\s*[\w.-]*\s*(?:\[[A-Z_]*\]?[\w-]*\s*)*(?:\[[A-Z_]*)?$/;
 
 const common = {
@@ -51,7 +51,7 @@ function findCalls(text: string, ended: boolean): FoundCall | undefined {
   const named = NAMED.exec(text);
   if (!named) {
     if (NAME_OPEN.test(text.slice(body))) return unended;
-    return { start, end: body, call: `the call is no list of JSON, and no name with ${ARGS}` };
+    return { start, end: body, call: `the call is neither a JSON list nor a name with ${ARGS}` };
   }
   const extent = jsonExtent(text, NAMED.lastIndex);
   if ('isOpen' in extent) return unended;
@@ -61,7 +61,7 @@ function findCalls(text: string, ended: boolean): FoundCall | undefined {
   return { start, end, call: typeof call === 'string' || id === undefined ? call : { ...call, id } };
 }
 
-/** Where what cannot be read ends. */
+/** The end of the unreadable part. */
 function nextCall(text: string, from: number): number {
   const next = text.indexOf(CALLS, from);
   return next < 0 ? text.length : next;
@@ -74,7 +74,7 @@ function callsInList(json: string): FoundCall['call'] {
   } catch (error) {
     return `the calls are not valid JSON: ${messageOf(error)}`;
   }
-  if (!Array.isArray(list)) return 'the calls are no list';
+  if (!Array.isArray(list)) return 'the calls are not a list';
   const calls: ReadCall[] = [];
   for (const item of list as readonly unknown[]) {
     const call = callFromJson(JSON.stringify(item), 'arguments');

@@ -75,7 +75,7 @@ class Reader {
     const number = this.#match(NUMBER)?.[0];
     if (number) return numberAsJson(number);
     const constant = constants.get(this.#match(NAME)?.[0] ?? '');
-    if (constant === undefined) throw new NotPython('a value is no text, number, list, dictionary or constant');
+    if (constant === undefined) throw new NotPython('a value is not a text, number, list, dictionary or constant');
     return constant;
   }
 

@@ -223,7 +223,7 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['glm4', '<tool_call>{"name": "a"}</tool_call>', /is not a name/],
   ['glm4', '<tool_call>a\n<arg_key>x</arg_key>\n<arg_value>1', /does not end/],
   ['lfm2', '<|tool_call_start|>[a(1)]<|tool_call_end|>', /need names/],
-  ['lfm2', '<|tool_call_start|>[a(x=y)]<|tool_call_end|>', /no text, number/],
+  ['lfm2', '<|tool_call_start|>[a(x=y)]<|tool_call_end|>', /not a text, number/],
   ['lfm2', '<|tool_call_start|>[]<|tool_call_end|>', /no call/],
   ['lfm2', '<|tool_call_start|>print<|tool_call_end|>', /name\(argument=value\)/],
   ['lfm2', "<|tool_call_start|>[a(x='it", /does not end/],

@@ -22,7 +22,7 @@ export function findTagged(
   return ended ? { start, end: text.length, call: unended(close) } : undefined;
 }
 
-/** What is said of a call that lacks its end. */
+/** The error of a call without its end. */
 export const unended = (end: string) => `the call does not end with ${end}`;
 
 /** The index of the closing tag behind a body with a JSON object; below 0 if there is none yet. */

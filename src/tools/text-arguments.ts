@@ -1,4 +1,4 @@
-// Arguments that are written as texts without quotes: whether `5` is a number or a text, the tool's schema tells.
+// Arguments that are written as texts without quotes: the tool's schema says whether `5` is a number or a text.
 import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
@@ -14,7 +14,7 @@ const pythonConstants: ReadonlyMap<string, string> = new Map([
   ['None', 'null'],
 ]);
 
-/** A call of a tool with the texts of its arguments. An argument that the schema does not describe is JSON if it is valid JSON, but no JSON string. */
+/** A call of a tool with the texts of its arguments. An argument that the schema does not describe is read as JSON if it is valid JSON other than a string. */
 export function callFromTexts(
   name: string,
   entries: readonly (readonly [key: string, text: string])[],

@@ -1,10 +1,10 @@
-// A place in a text that moves on as patterns are found there.
+// A position in a text that advances as patterns are found.
 
 export interface TextCursor {
   readonly at: number;
-  /** Moves behind a sticky pattern that is found here; `null` if it is not. */
+  /** Advances past a sticky pattern that matches here; `null` if it does not. */
   next(pattern: RegExp): RegExpExecArray | null;
-  /** The text before a global pattern, behind which it moves; `undefined` if there is none. */
+  /** The text before the next match of a global pattern, past which it advances; `undefined` if there is none. */
   until(pattern: RegExp): string | undefined;
 }
 

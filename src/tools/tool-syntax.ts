@@ -11,7 +11,7 @@ import { readArguments } from './call-arguments.ts';
 export interface ToolSyntax {
   /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
-  /** The characters with one of which calls end, and without which nothing completes one. */
+  /** The characters that can end a call: text without any of them completes no call. */
   readonly lastCharacters: string;
   /**
    * The first call in `text` that is complete, or that cannot become one; `undefined` if there is none yet.
@@ -23,19 +23,19 @@ export interface ToolSyntax {
   mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
-  /** What a call of this tool consists of. @default one object in JSON has all arguments */
+  /** The parts of a call of this tool. @default all arguments are in one JSON object */
   parts?(name: string): CallParts;
-  /** The id of a turn's call, counted from 1, where templates write it in place of the name. @default `callId` */
+  /** The id of a turn's call, counted from 1, if templates write it instead of the name. @default `callId` */
   idOf?(name: string, index: number): string;
 }
 
-/** A call of its parts. @param values the arguments as they are written */
+/** A call made of its parts. @param values the arguments as they are written */
 export function joinedParts(parts: CallParts, values: readonly (readonly [key: string, written: string])[]): string {
   const written = values.map(([key, value]) => parts.argument(key).join(value));
   return parts.before + written.join(parts.between) + parts.after;
 }
 
-/** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates want them. */
+/** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates require. */
 export function callId(index: number): string {
   return `call${String(index).padStart(5, '0')}`;
 }
@@ -60,13 +60,13 @@ export interface ParsedTurn {
   readonly toolCalls: readonly ToolCall[];
   /** The errors of calls that cannot be parsed. */
   readonly parseErrors: readonly string[];
-  /** What these calls are written as; absent if there are none. */
+  /** The text of these calls; absent if there are none. */
   readonly unparsed?: readonly string[];
 }
 
 /** Parses one turn from pieces of its text. */
 export interface TurnReader {
-  /** Adds text and returns the calls that it completes, of which the end of thoughts may take some back. Those that cannot be parsed are reported by `end`. */
+  /** Adds text and returns the calls that it completes; the end of thoughts may withdraw some of them. Those that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
   /**
    * The beginning of the content as far as later text cannot change it: it ends before anything that may be a call, could not be parsed as one or may yet turn out to
@@ -82,9 +82,9 @@ const [THINK, THOUGHT] = thinkingTags;
 /** A piece of a turn: text, or a call with its text. */
 interface Part {
   readonly text: string;
-  /** The call, or what is wrong with it. */
+  /** The call, or its error. */
   readonly call?: ReadCall | string;
-  /** Whether it is no text of the turn, although no call either. */
+  /** Whether it is neither text of the turn nor a call. */
   readonly isMark?: boolean;
 }
 

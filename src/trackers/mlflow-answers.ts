@@ -1,4 +1,4 @@
-// What a server that speaks MLflow's REST API answers, as far as tracking reads it.
+// Answers of a server with MLflow's REST API, with the fields that tracking reads.
 import { z } from 'zod';
 
 /** Answers whose content does not matter. */

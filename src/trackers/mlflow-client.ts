@@ -247,8 +247,8 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new GradusError('MLFLOW_URI_INVALID', 'the user or the password in MLFLOW_TRACKING_URI has a stray %', {
-      hint: 'write %25 for %; or set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, where it stands for itself',
+    throw new GradusError('MLFLOW_URI_INVALID', 'the user or the password in MLFLOW_TRACKING_URI has an unescaped %', {
+      hint: 'write %25 for %; or set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, which need no escapes',
       path: 'trackers',
     });
   }

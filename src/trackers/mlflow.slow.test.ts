@@ -100,7 +100,7 @@ for (const artifacts of [{}, { artifact_uri: null }]) {
     const out = join(folder, `no-artifacts-${'artifact_uri' in artifacts}`);
     const result = await train(toy, { out, settings: ['max_steps=2', 'trackers=[mlflow]'] });
     assert.equal(result.ok, true);
-    assert.match(readRun(out).trackers!.mlflow!.fault!, /not uploaded.*at no place that the server names/);
+    assert.match(readRun(out).trackers!.mlflow!.fault!, /not uploaded.*in a place that the server does not name/);
   });
 }
 

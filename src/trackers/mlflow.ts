@@ -78,8 +78,8 @@ class MlflowTracker implements Tracker {
 
   get #artifactFault(): string | undefined {
     if (this.#client.takesArtifacts(this.#artifacts)) return undefined;
-    const place = this.#artifacts === '' ? 'at no place that the server names' : `at ${this.#artifacts}`;
-    return `samples and files are not uploaded: this experiment keeps them ${place}, not behind the server (mlflow server --artifacts-destination)`;
+    const place = this.#artifacts === '' ? 'in a place that the server does not name' : `at ${this.#artifacts}`;
+    return `samples and files are not uploaded: this experiment keeps them ${place}, not on the server (mlflow server --artifacts-destination)`;
   }
 
   log(step: number, metrics: Metrics, time = Date.now()): void {
@@ -165,7 +165,7 @@ async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promis
 function experimentError({ uri }: MlflowClient, id: string, name: string | undefined): GradusError {
   const said = `the MLflow server at ${uri} has no experiment with the id ${id}`;
   return new GradusError('MLFLOW_EXPERIMENT_INVALID', name ? `${said} and the name ${name}` : said, {
-    hint: 'set MLFLOW_EXPERIMENT_NAME alone, and the experiment is made if there is none; or correct MLFLOW_EXPERIMENT_ID',
+    hint: 'set only MLFLOW_EXPERIMENT_NAME, which creates the experiment if necessary; or correct MLFLOW_EXPERIMENT_ID',
     path: 'trackers',
   });
 }

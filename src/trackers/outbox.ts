@@ -51,7 +51,7 @@ export class Outbox<T> {
     });
   }
 
-  /** Returns when everything has been sent, or when the server has taken nothing for as long as patience lasts; the rest is lost then. */
+  /** Returns when everything has been sent, or when the server has accepted nothing until patience runs out; the rest is then lost. */
   async settle(): Promise<void> {
     const { patience } = this.#times;
     this.#impatience = setTimeout(() => this.#giveUp.abort(), patience);

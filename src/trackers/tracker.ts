@@ -2,7 +2,7 @@
 import type { Metrics, MetricsLogger, TrackedPlace } from '../logging.ts';
 
 /**
- * Accepts what a run reports and returns at once. A tracker that fails does not fail the run, but says so in `fault`. Metrics have the run's names;
+ * Accepts a run's reports and returns at once. A tracker that fails does not fail the run, but says so in `fault`. Metrics have the run's names;
  * a tracker may have to change them.
  */
 export interface Tracker extends MetricsLogger {

@@ -3,7 +3,7 @@ import { type ChildProcess, spawnSync } from 'node:child_process';
 
 /**
  * Kills a process that was spawned with `detached: true`, and so leads a group, and all processes in the group, which may have outlived it. Does
- * nothing if all of them have ended, or if the process could not be started and has no id. On Windows, which has no groups, what an ended process has started goes on.
+ * nothing if all of them have ended, or if the process could not be started and has no id. On Windows, which has no groups, children of a process that has already ended continue.
  */
 export function killGroup(leader: number | Pick<ChildProcess, 'pid' | 'exitCode' | 'signalCode'>): void {
   const { pid, exitCode, signalCode } =
@@ -21,7 +21,7 @@ export function killGroup(leader: number | Pick<ChildProcess, 'pid' | 'exitCode'
   }
 }
 
-/** What kills a process on Windows with all that it and they have started. */
+/** The command that kills a process on Windows with all its descendants. */
 export function treeKill(
   pid: number,
 ): [command: string, args: string[], options: { stdio: 'ignore'; windowsHide: true }] {

@@ -1,8 +1,8 @@
-// Passes on what a child process writes to this process's stderr, line by line and without known secrets.
+// Passes a child process's output on to this process's stderr, line by line and without known secrets.
 import type { Readable } from 'node:stream';
 import { RedactedLines } from '../common/redaction.ts';
 
-/** What has begun a line that may not end before this process does. */
+/** The process whose line is still incomplete on stderr. */
 const open = new Set<RedactedLines>();
 process.on('exit', () => {
   for (const lines of open) lines.end();

@@ -1,4 +1,4 @@
-// Where the Python that ships with the package is, and how Python is called here.
+// Where the package's Python code is, and the name of the Python command on this system.
 import { join } from 'node:path';
 
 /** The workers' packages, and the projects with their locks; two folders up both in the sources and in the build. */

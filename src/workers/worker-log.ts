@@ -19,7 +19,7 @@ export class WorkerLog {
     return this.#path;
   }
 
-  /** @param text what the worker said, which may end within a line */
+  /** @param text the worker's output, which may end within a line */
   write(text: string): void {
     this.#lines.push(text);
   }

@@ -47,7 +47,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** For each worker that is running, what kills it if this process ends; its last output is not waited for. */
+/** For each running worker, the function that kills it if this process ends, without waiting for its last output. */
 const atExit = new Set<() => void>();
 process.on('exit', () => {
   for (const abandon of atExit) abandon();
@@ -191,7 +191,7 @@ export class Worker {
     const { name, exactNumbers = false } = this.#options;
     const message = parseMessage(line, exactNumbers);
     if (!message) {
-      const said = `the ${name} worker said what is not of the protocol: ${redacted(line).slice(0, 80)}`;
+      const said = `the ${name} worker wrote a line that is not part of the protocol: ${redacted(line).slice(0, 80)}`;
       this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));
     } else if ('hello' in message) {
       const { hello } = message;
@@ -253,7 +253,7 @@ export class Worker {
   }
 
   #logHint(): string {
-    return this.#options.stderr === 'inherit' ? 'what it said is on stderr' : `its log is ${this.log.path}`;
+    return this.#options.stderr === 'inherit' ? 'its output is on stderr' : `its log is ${this.log.path}`;
   }
 }
 

@@ -1,6 +1,6 @@
-// The agent as it is: it calls a model over HTTP, and knows nothing of training. Put yours in its place, with whatever library it uses.
+// The agent: it calls a model over HTTP, and knows nothing about training. Replace it with your own, with whatever library it uses.
 
-/** Where the model answers. */
+/** The address of the model. */
 export interface ModelAddress {
   readonly baseURL: string;
   readonly apiKey: string;
@@ -13,7 +13,7 @@ interface Message {
   readonly content: string;
 }
 
-/** Asks for a sum, and once more if the reply is anything but a number. Returns the last reply. */
+/** Asks for a sum, and asks again once if the reply is not just a number. Returns the last reply. */
 export async function solve(question: string, address: ModelAddress): Promise<string> {
   const messages: Message[] = [
     { role: 'system', content: 'Reply with one number and nothing else.' },
@@ -29,7 +29,7 @@ export async function solve(question: string, address: ModelAddress): Promise<st
   );
 }
 
-/** One call of OpenAI's chat completions. */
+/** One call to OpenAI's chat completions. */
 async function chat(messages: readonly Message[], { baseURL, apiKey, model, signal }: ModelAddress): Promise<string> {
   const response = await fetch(`${baseURL}/chat/completions`, {
     method: 'POST',

@@ -1,11 +1,11 @@
-// What the agent asks, and what its outcome pays. Run: npm test
+// Tests of the agent's questions and of its scores. Run: npm test
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { sums } from './env.ts';
 
-/** Runs the agent on `question` with a model that replies like this, one reply a call. */
+/** Runs the agent on `question` with a model that gives these replies, one per call. */
 async function run(question: string, ...replies: string[]): Promise<{ result: unknown; requests: string[] }> {
   const requests: string[] = [];
   const server = createServer(async (request, response) => {
@@ -30,7 +30,7 @@ test('a number is the answer', async () => {
   assert.equal(requests.length, 1);
 });
 
-test('what is no number is asked for once more', async () => {
+test('it asks again if the reply is not a number', async () => {
   const { result, requests } = await run('What is 2 + 3?', 'Five!', '5');
   assert.deepEqual(result, { text: '5' });
   const { messages } = JSON.parse(requests[1]!) as { messages: { content: string }[] };
@@ -40,7 +40,7 @@ test('what is no number is asked for once more', async () => {
   );
 });
 
-test('the sum is right, and better at once', async () => {
+test('a right sum scores, and more if it comes at once', async () => {
   const score = (text: string, calls: number) =>
     sums.agent!.score!({
       example: { question: 'What is 2 + 3?', answer: '5' },
@@ -53,7 +53,7 @@ test('the sum is right, and better at once', async () => {
   assert.deepEqual(await score('6', 1), { correct: 0, at_once: 1 });
 });
 
-test('what is held out is never trained on', async () => {
+test('held-out problems are never trained on', async () => {
   const { train, eval: heldOut } = await sums.buildDataset!({ seed: 0 });
   const trained = new Set(train.map(({ question }) => question));
   assert.ok(heldOut!.every(({ question }) => !trained.has(question)));

@@ -1,4 +1,4 @@
-// Hands the agent over to be trained: what it is asked, where its model is, and what its outcome is worth.
+// Makes the agent trainable: the problems it gets, where its model is, and how its result is scored.
 import { agentEnvironment, randomStream } from 'gradus';
 import { solve } from './agent.ts';
 
@@ -9,23 +9,23 @@ export interface Problem extends Readonly<Record<string, unknown>> {
 }
 
 export const sums = agentEnvironment<Problem>({
-  /** Every call of the model goes to an address of this rollout's own. What is returned is what scores see. */
+  /** Each rollout has its own address for the model. The scores see what this returns. */
   async run({ example, baseURL, apiKey, model, signal }) {
     return { text: await solve(example.question, { baseURL, apiKey, model, signal }) };
   },
-  /** Parts of the reward; their weights are in grpo.yaml. The first tells what is correct. */
+  /** Parts of the reward; their weights are in grpo.yaml. The first decides what is correct. */
   scores: {
     correct: ({ example, result }) => Number(result.text === example.answer),
-    /** Whether the first reply was a number, so that nothing had to be asked again. */
+    /** Whether the first reply was a number, so that the agent did not have to ask again. */
     at_once: ({ calls }) => Number(calls.length === 1),
   },
-  /** Held-out sums have other numbers than those of training. */
+  /** Held-out sums use other numbers than training sums. */
   buildDataset: ({ seed }) => ({ train: problems(400, 2, seed), eval: problems(64, 3, 0) }),
-  /** What who knows would reply, for checks without a model. */
+  /** The replies of a perfect model, for checks without a model. */
   gold: ({ answer }) => [String(answer)],
 });
 
-/** Sums of two numbers up to 30, of which the first is even (2) or divisible by 3 but odd (3). */
+/** Sums of two numbers up to 30. The first is even (2), or odd and divisible by 3 (3). */
 function problems(count: number, divisor: 2 | 3, seed: number): Problem[] {
   const random = randomStream(seed);
   const firsts = Array.from({ length: 29 }, (_, i) => i + 2).filter(

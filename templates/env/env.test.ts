@@ -1,4 +1,4 @@
-// How the game goes, and what it pays. Run: npm test
+// Tests of the game and of its scores. Run: npm test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EpisodeScore, State } from 'gradus';
@@ -36,11 +36,11 @@ test('sooner is better, found is better than not, guessing better than not', asy
   assert.deepEqual((await play('three', '7')).scores, { found: 0, speed: 0, played: 0.5 });
 });
 
-test('listing all numbers is no guess', async () => {
+test('listing all numbers is not a guess', async () => {
   assert.deepEqual((await play('1 2 3 4 5 6 7 8 9')).scores, { found: 0, speed: 0, played: 0 });
 });
 
-test('what is held out is never trained on', async () => {
+test('held-out problems are never trained on', async () => {
   const { train, eval: heldOut } = await guessingGame.create({}).buildDataset!({ seed: 0 });
   const trained = new Set(train.map(({ secret }) => secret));
   assert.ok(heldOut!.every(({ secret }) => !trained.has(secret)));

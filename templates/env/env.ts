@@ -8,9 +8,9 @@ export interface Problem extends Readonly<Record<string, unknown>> {
   readonly secret: number;
 }
 
-/** What grpo.yaml may say under environment_config. */
+/** The settings that grpo.yaml may have under environment_config. */
 const settings = z.strictObject({
-  width: z.int().min(2).max(20).default(9).describe('the most by which the bounds differ'),
+  width: z.int().min(2).max(20).default(9).describe('the largest difference between the bounds'),
   problems: z.int().min(1).default(400).describe('to train on'),
 });
 
@@ -26,32 +26,32 @@ const exampleGame: readonly Message[] = [
 export const guessingGame = configurable('guessing numbers', settings, ({ width, problems }) =>
   multiTurn<Problem>({
     prompt: ({ low, high }) => [...exampleGame, { role: 'user', content: `Guess a number from ${low} to ${high}.` }],
-    /** What follows a turn of the model; `null` ends the episode, as max_turns does. */
+    /** The reply to a turn of the model; `null` ends the episode, as max_turns does. */
     respond({ example, turns }) {
       const guess = guessIn(turns.at(-1)!);
       if (guess === example.secret) return null;
       if (guess === undefined) return 'One number, please.';
       return guess < example.secret ? 'Higher.' : 'Lower.';
     },
-    /** Parts of the reward; their weights are in grpo.yaml. The first tells what is correct. */
+    /** Parts of the reward; their weights are in grpo.yaml. The first decides what is correct. */
     scores: {
       found: ({ example, turns }) => Number(guessIn(turns.at(-1)!) === example.secret),
-      /** 1 for the first guess, less for each further one. */
+      /** 1 if the first guess is right, less for each further guess. */
       speed: ({ example, turns }) => (guessIn(turns.at(-1)!) === example.secret ? 1 / turns.length : 0),
-      /** How many replies were guesses at all, so that games that are lost differ, too. */
+      /** The fraction of replies that were guesses at all, so that lost games differ, too. */
       played: ({ turns }) => turns.filter((turn) => guessIn(turn) !== undefined).length / turns.length,
     },
-    /** Training has numbers up to 9 and from 20 on, held out are those between. */
+    /** Training uses numbers up to 9 and from 20 on; those in between are held out. */
     buildDataset: ({ seed }) => ({
       train: makeProblems(problems, width, streamSeed(seed, 'train'), (secret) => secret < 10 || secret >= 20),
       eval: makeProblems(128, width, streamSeed(seed, 'eval'), (secret) => secret >= 10 && secret < 20),
     }),
-    /** The turns of who knows: `gradus env check` plays them. */
+    /** The turns of a perfect player: `gradus env check` plays them. */
     gold: ({ secret }) => [String(secret)],
   }),
 );
 
-/** The one number of a reply; none where there are several, so that listing them is no strategy. */
+/** The only number in a reply; none if there are several, so that listing numbers does not pay. */
 function guessIn(text: string): number | undefined {
   const numbers = text.match(/\d+/g) ?? [];
   return numbers.length === 1 ? Number(numbers[0]) : undefined;

@@ -303,7 +303,7 @@ const splitDamages: [what: string, damage: (folder: string, index: Index) => voi
     'a path that leads away',
     placed(NORM, '../../secret.safetensors'),
     'SAFETENSORS_INDEX_INVALID',
-    /no safetensors file beside/,
+    /not a safetensors file beside/,
   ],
   ['an absolute path', placed(NORM, '/etc/x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],
   ['a path of Windows', placed(NORM, 'C:\\x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],

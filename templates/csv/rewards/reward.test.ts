@@ -1,4 +1,4 @@
-// What the reward pays for. Run: npm test
+// Tests of the reward. Run: npm test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { score } from './reward.ts';

@@ -1,7 +1,7 @@
-// The reward: 1 for the right number and nothing else, half of it where the number stands among words.
+// The reward: 1 for exactly the right number, half of that if there are words around it.
 import type { RewardInput } from 'gradus';
 
-/** One score a completion. The values of a CSV file are texts, so `columns.answer` is, too. */
+/** One score per completion. Values of CSV files are texts, and so is `columns.answer`. */
 export function score({ completions, columns }: RewardInput): number[] {
   return completions.map((completion, i) => {
     const answer = String(columns.answer![i]);

@@ -1,4 +1,4 @@
-// What the format pays for. Run: npm test
+// Tests of the format reward. Run: npm test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { score } from './reward.ts';
@@ -6,7 +6,7 @@ import { score } from './reward.ts';
 const scoreOf = (completion: string) =>
   score({ prompts: [[]], completions: [completion], completionIds: [[]], columns: {}, log: () => {} })[0];
 
-test('one number behind ####, at the end', () => {
+test('one number after ####, at the end', () => {
   assert.equal(scoreOf('3 * 4 = 12.\n#### 12'), 0.2);
   assert.equal(scoreOf('It is less than nothing.\n#### -1,200\n'), 0.2);
 });

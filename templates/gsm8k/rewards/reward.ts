@@ -1,4 +1,4 @@
-// A reward for the format: the answer stands behind `####`, once, at the end. It weighs 1, so it pays 0.2 at most.
+// A reward for the format: the answer follows `####`, once, at the end. Its weight is 1, so it pays at most 0.2.
 import type { RewardInput } from 'gradus';
 
 const pay = 0.2;

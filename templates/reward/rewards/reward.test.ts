@@ -1,4 +1,4 @@
-// What the reward pays for. Run: npm test
+// Tests of the reward. Run: npm test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { score } from './reward.ts';
@@ -12,11 +12,11 @@ const scoreOf = (completion: string, answer: string) =>
     columns: { answer: [answer] },
   })[0];
 
-test('the right number pays 1, however it is said', () => {
+test('the right number pays 1, however it is worded', () => {
   for (const completion of ['7', '3 + 4 = 7', 'It is 7.', '7.0']) assert.equal(scoreOf(completion, '7'), 1, completion);
 });
 
-test('another number pays a little, no number nothing', () => {
+test('a wrong number pays a little, no number pays nothing', () => {
   assert.equal(scoreOf('8', '7'), 0.1);
   assert.equal(scoreOf('seven', '7'), 0);
   assert.equal(scoreOf('', '7'), 0);

@@ -1,7 +1,7 @@
-// The reward: 1 for the right number, a little for having answered with a number at all.
+// The reward: 1 for the right number, a little for answering with a number at all.
 import type { RewardInput } from 'gradus';
 
-/** One score a completion. 1 counts as correct; `columns` has every column of the data, an entry a completion. */
+/** One score per completion. 1 counts as correct; `columns` has every column of the data, with one entry per completion. */
 export function score({ completions, columns, log }: RewardInput): number[] {
   return completions.map((completion, i) => {
     const said = lastNumber(completion);
@@ -11,7 +11,7 @@ export function score({ completions, columns, log }: RewardInput): number[] {
   });
 }
 
-/** The last number counts: whoever lists many is judged by one. */
+/** The last number counts, so listing many does not help. */
 function lastNumber(text: string): number | undefined {
   const number = text.match(/-?\d+(\.\d+)?/g)?.at(-1);
   return number === undefined ? undefined : Number(number);
