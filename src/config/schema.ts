@@ -69,7 +69,7 @@ export type ActingPart =
   | 'the advantages'
   | 'the training loop'
   | 'the run'
-  | 'its engine alone'
+  | 'only its own engine'
   | EnginePart;
 
 const acting = new Map<string, ActingPart>([['stages', 'the run']]);
@@ -481,7 +481,7 @@ const keys = {
       .default(['jsonl'])
       .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
   }),
-  ...actedOnBy('its engine alone', {
+  ...actedOnBy('only its own engine', {
     native: native.prefault({}).describe('settings of backend native'),
     trl: trl.prefault({}).describe('settings of backend trl'),
     tinker: tinker.prefault({}).describe('settings of backend tinker'),

@@ -18,15 +18,15 @@ export interface HandoffOptions {
   readonly to: HandoffSystem;
   /** The folder to write. */
   readonly out: string;
-  /** Write over an earlier hand-off; what the system left beside it stays. @default false */
+  /** Overwrite an earlier hand-off; files that the system added stay. @default false */
   readonly overwrite?: boolean;
-  /** Write nothing: the result says what would be written. @default false */
+  /** Write nothing: the result lists what would be written. @default false */
   readonly dryRun?: boolean;
 }
 
 /**
  * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for keys that have no counterpart in the system,
- * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
+ * `HANDOFF_EXISTS` if the folder is not empty, `DATASET_TOO_SMALL`, `MODEL_UNSUPPORTED` for weights that are quantised in a way that the
  * system does not train, and the errors of `codeFiles`, of opening data, rewards and the model's tokenizer.
  */
 export async function handOff({ config: own }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
@@ -64,8 +64,8 @@ export async function handOff({ config: own }: LoadedConfig, options: HandoffOpt
 /** Throws `DATASET_TOO_SMALL` for fewer rows than a step takes: verl and TRL leave out rows that do not fill one. */
 function assertFillsStep({ prompts_per_step }: Config, rows: number): void {
   if (rows >= prompts_per_step) return;
-  throw new GradusError('DATASET_TOO_SMALL', `${rows} problems fill no step of ${prompts_per_step} prompts`, {
-    hint: `set prompts_per_step to at most ${rows}: no problem is repeated within an epoch there`,
+  throw new GradusError('DATASET_TOO_SMALL', `${rows} problems do not fill a step of ${prompts_per_step} prompts`, {
+    hint: `set prompts_per_step to at most ${rows}: that system does not repeat problems within an epoch`,
     path: 'prompts_per_step',
   });
 }

@@ -1,4 +1,4 @@
-// What a hand-off results in: a schema, from which its types are inferred.
+// The result of a hand-off: a schema, from which its types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { leavingFolder } from '../leaving/leaving-folder.ts';
@@ -20,9 +20,9 @@ export const handoffResult = z.strictObject({
   prompt_tokens: z.int().describe('the most tokens that a prompt may have'),
   overrides: z
     .record(z.string(), z.unknown())
-    .describe('the other system’s keys and their values, but for paths and numbers of GPUs'),
+    .describe('the other system’s keys and their values, except paths and numbers of GPUs'),
   differences: z.array(z.string()).describe('where training differs although every key was handed over'),
-  commands: z.array(z.string()).describe('what trains there, and then writes the model, to be run in `dir`'),
+  commands: z.array(z.string()).describe('the commands that train there and then write the model, to be run in `dir`'),
   trained: z
     .array(z.string())
     .exactOptional()

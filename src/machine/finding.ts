@@ -1,10 +1,10 @@
-// What a check of the machine is given, and what it finds.
+// The input of a check of the machine, and its result.
 import type { Config } from '../config/schema.ts';
 
 /** The result of a check. */
 export interface Finding {
   readonly ok: boolean;
-  /** What was found or is missing, in one line and without secrets. */
+  /** What was found or is missing, in one line, without secrets. */
   readonly detail: string;
   /** What the user can do if the check is not ok. */
   readonly fix?: string;
@@ -12,7 +12,7 @@ export interface Finding {
   readonly fixCommand?: readonly string[];
 }
 
-/** What checks depend on besides the machine. */
+/** The inputs of checks, besides the machine. */
 export interface CheckSubject {
   readonly environment: NodeJS.ProcessEnv;
   /** The configuration whose model is checked. @default no model is checked */

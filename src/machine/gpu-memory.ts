@@ -59,7 +59,7 @@ export function gpuEstimate(
   };
 }
 
-/** What the whole process takes on the GPU for its tensors to take so many bytes. */
+/** The GPU memory of the whole process if its tensors take this many bytes. */
 export function peak(bytes: number): number {
   return CONTEXT + (1 + UNUSED) * bytes;
 }

@@ -46,7 +46,7 @@ const unitNames = {
   'neon-matrix': 'vector units (NEON with bf16 and i8mm)',
   'neon-dot': 'vector units (NEON with dotprod)',
   neon: 'vector units (NEON)',
-  portable: 'vector units, whichever the compiler knows,',
+  portable: 'vector units (chosen by the compiler)',
 } as const satisfies Record<Unit, string>;
 
 export const machineChecks = {
@@ -95,7 +95,7 @@ export const machineChecks = {
     if ('missing' in found) return { ok: true, detail: `our custom operators are not used: ${found.missing}` };
     const { unit, origin, library, passedOver } = found;
     const source = origin === 'shipped' ? 'came with the package' : 'cc compiled here';
-    const others = passedOver.length > 0 ? `; passed over: ${passedOver.join('; ')}` : '';
+    const others = passedOver.length > 0 ? `; skipped: ${passedOver.join('; ')}` : '';
     const detail = `our custom operators are used: products and attention run on the ${unitNames[unit]} of this processor, with a library that ${source}, ${basename(library)}${others}`;
     return { ok: true, detail };
   },
@@ -129,7 +129,7 @@ export const machineChecks = {
     ),
   tinker: async ({ config, environment }) => {
     if (config?.backend !== 'tinker')
-      return { ok: true, detail: 'no configuration of backend tinker, no server to ask' };
+      return { ok: true, detail: 'no configuration with backend tinker, so no server to check' };
     await serverLength(clientOf(config, environment, SERVER_TIMEOUT), config);
     return { ok: true, detail: `the server at ${config.tinker.base_url} answers and has the model` };
   },
@@ -168,7 +168,7 @@ export const machineChecks = {
     credentials(
       { TINKER_API_KEY: ['TINKER_API_KEY'] },
       environment,
-      'set TINKER_API_KEY; servers of your own may not ask for one',
+      'set TINKER_API_KEY; your own servers may not need one',
     ),
   mlflow: async ({ environment }) => {
     await connectMlflow(environment, AbortSignal.timeout(SERVER_TIMEOUT));
@@ -195,7 +195,7 @@ async function hubFinding(environment: CheckSubject['environment']): Promise<Fin
     const { status } = await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(HUB_TIMEOUT) });
     return { ok: status < 500, detail: `${endpoint} answers ${status}` };
   } catch {
-    const fix = 'models and data that are on this machine work without it; GRADUS_MODELS names their folder';
+    const fix = 'models and data on this machine work without it; GRADUS_MODELS names their folder';
     return { ok: false, detail: `${endpoint} is not reachable within ${HUB_TIMEOUT / 1000} s`, fix };
   }
 }

@@ -1,9 +1,9 @@
-// What a model takes on each GPU before anything is computed: its weights, their gradients and the optimiser's state, whole or divided among GPUs.
+// The memory of a model on each GPU before anything is computed: its weights, their gradients and the optimiser's state, whole or divided among GPUs.
 // The stages of ZeRO are those of Rajbhandari et al. 2020 (arXiv:1910.02054, section 5); the formulas are in docs/scaling.md.
 
 type Part = 'weights' | 'gradients' | 'optimizer';
 
-/** Bytes for each trained parameter, and the parts of which each GPU holds a share only. */
+/** Bytes for each trained parameter, and the parts that are divided among GPUs. */
 interface Accounting extends Readonly<Record<Part, number>> {
   readonly divides: readonly Part[];
 }
@@ -26,7 +26,7 @@ export type Sharding = keyof typeof shardings;
 export interface ModelParts {
   /** The number of parameters that are trained. */
   readonly trained: number;
-  /** The number of frozen parameters in the type of the trained ones: what else a model trained without adapters has, and a second copy as its reference. */
+  /** The number of frozen parameters in the type of the trained ones: the rest of a model trained without adapters, and a second copy as its reference. */
   readonly alike: number;
   /** The bytes of the frozen weights under adapters. */
   readonly base: number;

@@ -30,7 +30,7 @@ export async function trlEnvironment(environment: Variables): Promise<Finding> {
 }
 
 interface VllmAnswer {
-  /** What TRL asks for: `vllm<=0.31.0,>=0.22.0`. */
+  /** TRL's requirement: `vllm<=0.31.0,>=0.22.0`. */
   readonly wanted: string;
   readonly version: string | null;
   readonly fits: boolean;
@@ -53,7 +53,7 @@ export async function vllmPackage(environment: Variables): Promise<Finding> {
   if (fits) return { ok: true, detail: `vllm ${version}` };
   return {
     ok: false,
-    detail: version === null ? 'vLLM is not installed beside TRL' : `vllm ${version}, where TRL takes ${wanted}`,
+    detail: version === null ? 'vLLM is not installed beside TRL' : `vllm ${version}, but TRL requires ${wanted}`,
     fix: `uv pip install --python ${trlPython(environment)} '${wanted}'`,
   };
 }

@@ -1,4 +1,4 @@
-// What is told of this machine and of GPUs: schemas, from which their types are inferred.
+// Reports about this machine and about GPUs: schemas, from which their types are inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { describedAs, option } from '../common/words.ts';
@@ -16,7 +16,7 @@ const checkResult = z.strictObject({
 });
 export type CheckResult = Recorded<typeof checkResult>;
 
-/** What a check that failed says. */
+/** The report of a failed check. */
 export const missingCheck = checkResult.pick({ id: true, detail: true, fix: true });
 export type MissingCheck = Recorded<typeof missingCheck>;
 
@@ -39,7 +39,7 @@ export const gpuCost = z.strictObject({
   gpu: z.string(),
   hours: z.number().nonnegative(),
   usd: dollars,
-  usd_at_most: dollars.describe('the most that it can cost within modal.timeout'),
+  usd_at_most: dollars.describe('the highest cost that modal.timeout allows'),
   usd_per_hour: dollars,
 });
 /** Estimates for a whole run, in US dollars. */
@@ -49,8 +49,8 @@ const bytes = z.number().nonnegative();
 
 export const gpuEstimate = z.strictObject({
   gpu: z.string(),
-  memory: bytes.describe('of the GPU, in bytes'),
-  needed: bytes.describe('by training, in bytes'),
+  memory: bytes.describe('the memory of the GPU, in bytes'),
+  needed: bytes.describe('the memory that training needs, in bytes'),
   fits: z.boolean(),
   largest_num_generations: z.int().describe('the largest that fits; 0 if not even the weights fit'),
 });

@@ -30,7 +30,7 @@ interface Place {
 const places = {
   'native-webgpu': {
     description: () =>
-      'this engine, in this process, on this machine’s GPU of any make through WebGPU; its speed is unmeasured',
+      'this engine, in this process, on this machine’s GPU of any make, through WebGPU; its speed is unmeasured',
     settings: { backend: 'native', compute: 'local', 'native.device': 'webgpu' },
     needs: [],
   },
@@ -49,14 +49,14 @@ const places = {
   },
   'unsloth-handoff': {
     description: () =>
-      `Unsloth ${handoffTargets.unsloth.version} with TRL’s GRPOTrainer on a GPU of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
+      `Unsloth ${handoffTargets.unsloth.version} with TRL’s GRPOTrainer on your own GPU, from a folder with data, rewards and settings that this writes; never run on a GPU`,
     settings: { compute: 'local' },
     needs: [],
     handedOff: 'unsloth',
   },
   'verl-handoff': {
     description: () =>
-      `verl ${handoffTargets.verl.version} on a cluster of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
+      `verl ${handoffTargets.verl.version} on your own cluster, from a folder with data, rewards and settings that this writes; never run on a GPU`,
     settings: { compute: 'local' },
     needs: [],
     handedOff: 'verl',
@@ -106,7 +106,7 @@ export async function explainGpuPath(
   };
 }
 
-/** What would run at a place and what is missing there, without estimates. @param found the results of all checks that places need */
+/** The program that would run at a place and its missing requirements there, without estimates. @param found the results of all checks that places need */
 function describePlace(id: PlaceId, config: Config, file: string, found: ReadonlyMap<CheckId, Finding>): GpuPlace {
   const place: Place = places[id];
   const missing = [...needsOf(id, config)].flatMap((check) => {
@@ -135,7 +135,7 @@ function callFor({ handedOff, rented }: Place, file: string, settings: readonly 
 }
 
 function dataOf({ dataset, taskset, environment }: Config): string {
-  return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
+  return dataset ?? taskset ?? (environment === null ? 'none' : 'the problems of its environment');
 }
 
 /** The place that the configuration chooses; `trl-local` if it does not choose a GPU. */

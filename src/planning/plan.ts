@@ -25,7 +25,7 @@ import type { MemoryNeed, Plan, StagePlan, StepPlan, TimePlan } from './result-s
 import { configuredGpus, type Gpus, scalingOf } from './scaling.ts';
 
 export interface PlanOptions extends RunPlace {
-  /** Conditions on the results, which are only parsed. */
+  /** Conditions on the results, which are only parsed here. */
   readonly require?: readonly string[];
   /** The GPUs of `scaling`. @default those that `modal.gpu` and `trl.num_processes` name */
   readonly gpus?: Gpus | undefined;
@@ -83,7 +83,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   };
 }
 
-/** What TRL would need on the GPU that the configuration names; undefined if the GPU is unknown or there is no language model. */
+/** The memory that TRL would need on the configured GPU; undefined if the GPU is unknown or there is no language model. */
 function gpuNeed(
   config: Config,
   { architecture, parameters }: ModelDescription,
@@ -203,6 +203,6 @@ function noteOf(config: Config, taken: boolean, rows: number): string {
   const warning = said.map((fault) => `; warning: ${fault}`).join('');
   const estimates = `nothing was run, written or spent; memory and time are estimates (docs/planning.md)${warning}`;
   return taken
-    ? `${estimates}; there is a run already: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`
+    ? `${estimates}; the run already exists: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`
     : estimates;
 }

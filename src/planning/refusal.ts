@@ -1,4 +1,4 @@
-// Why a configuration cannot be trained in some place at all, before anything is looked for there.
+// Why a configuration cannot be trained in some place at all, before anything there is checked.
 import type { Config } from '../config/schema.ts';
 import { assertSupported } from '../config/support.ts';
 import { messageOf } from '../errors.ts';

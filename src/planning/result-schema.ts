@@ -64,15 +64,15 @@ const layout = z.strictObject({
   tried: z
     .enum(['on_cpu', 'composed', 'never'])
     .describe(
-      'on_cpu: trained on CPUs; composed: its configuration was made, and checked by its own code; never: nobody ran it. None was run on a GPU',
+      'on_cpu: trained on CPUs; composed: its configuration was made and checked by the engine’s own code; never: nobody ran it. None was run on a GPU',
     ),
   configured: z.boolean().describe('whether the configuration trains by this method'),
   trainable: z.int(),
-  gpus_used: z.int().describe('of the given GPUs, those that the engine can use'),
+  gpus_used: z.int().describe('how many of the given GPUs the engine can use'),
   parts: z
     .record(z.string(), bytes)
-    .describe('on each GPU; sampling and learning, with the smallest batch, take turns'),
-  needed: bytes.describe('on each GPU, with CUDA’s context and what the allocator cannot use'),
+    .describe('on each GPU, with the smallest batch; sampling and learning take turns'),
+  needed: bytes.describe('on each GPU, including CUDA’s context and memory that the allocator cannot use'),
   fits: z.boolean(),
   largest_batch: z
     .int()
@@ -82,7 +82,7 @@ const layout = z.strictObject({
   least_gpus: z
     .int()
     .nullable()
-    .describe('the fewest such GPUs on which it fits; null: none up to 1024, or to the most of the engine'),
+    .describe('the fewest such GPUs on which it fits; null: not on 1024, or not on the most that the engine supports'),
   refused: z.string().exactOptional().describe('why the engine does not train this configuration'),
 });
 export type Layout = Recorded<typeof layout>;
@@ -103,7 +103,7 @@ export const scalingFields = {
 };
 
 const scaling = z.strictObject(scalingFields);
-/** What each way to spread a model over GPUs would need of every one of them. */
+/** The memory that each way to spread a model over GPUs would need on each of them. */
 export type Scaling = Recorded<typeof scaling>;
 
 export const planFields = {
@@ -116,7 +116,7 @@ export const planFields = {
     .string()
     .exactOptional()
     .describe(
-      'of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto stands for',
+      'the type of the weights that sample completions, except adapters: what native.rollout_dtype auto stands for',
     ),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
   run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
@@ -130,7 +130,7 @@ export const planFields = {
   gpu: gpuEstimate.exactOptional().describe('an estimate for backend trl on the GPU that modal.gpu names'),
   scaling: scaling
     .exactOptional()
-    .describe('for each method and engine, on that GPU and as many of them as trl.num_processes says'),
+    .describe('for each method and engine, on trl.num_processes such GPUs'),
   note: z.string(),
 };
 
@@ -145,14 +145,14 @@ export interface Plan extends Recorded<typeof plan> {
 
 const gpuPlace = z.strictObject({
   id: z.string(),
-  description: z.string().describe('what would run where'),
+  description: z.string().describe('the program, and where it would run'),
   settings: z
     .array(z.string())
     .meta(describedAs(() => `changes to the configuration that choose it, in the form of ${option('settings')}`)),
   command: z.string(),
   ready: z.boolean(),
   missing: z.array(missingCheck),
-  refused: z.string().exactOptional().describe('why this configuration cannot be trained in this way at all'),
+  refused: z.string().exactOptional().describe('why this configuration cannot be trained in this way'),
   memory: gpuEstimate.exactOptional().describe('an estimate'),
   cost: gpuCost.exactOptional().describe('an estimate'),
 });
@@ -162,7 +162,7 @@ export type GpuPlace = Recorded<typeof gpuPlace>;
 export const gpuPathFields = {
   model: z.string(),
   data: z.string(),
-  chosen: z.string().describe('the way that the configuration chooses'),
+  chosen: z.string().describe('the way chosen by the configuration'),
   places: z.array(gpuPlace),
   note: z.string(),
 };

@@ -1,4 +1,4 @@
-// What a configuration would need on given GPUs, for each method and each way to divide a model, and which engines train so. The formula is in
+// The memory that a configuration needs on given GPUs, for each method and each way to divide a model, and which engines support it. The formula is in
 // docs/scaling.md.
 import type { ModelDescription } from '../backends/backend.ts';
 import { parameterCount, parameterCounts } from '../backends/model-files/parameter-counts.ts';
@@ -35,7 +35,7 @@ interface EngineRow {
   readonly mostGpus: number;
   /** Bytes of a frozen weight under adapters. */
   readonly baseWeight: number;
-  /** Where it trains, for what it refuses. */
+  /** Where it trains, to find what it refuses. */
   readonly place: RefusingPlace;
   /** Of an engine whose vLLM gives its memory back to learning, and whose micro-batches are filled up: vLLM's fraction of a GPU, and a micro-batch's tokens. */
   readonly loop?: { readonly vllm: number; readonly microBatch: (longest: number) => number };
@@ -75,7 +75,7 @@ const SAMPLED_TOGETHER = 64;
 const GATHERED = 2;
 
 const NOTE =
-  'nothing was run: bytes are computed from the model’s shapes, and no row was ever measured on a GPU (docs/scaling.md)';
+  'nothing was run: memory is computed from the model’s shapes, and was never measured on a GPU (docs/scaling.md)';
 
 /** Reads `8xH100`, `2x8xH100` (machines first), `H100`. Throws `GPU_UNKNOWN`. */
 export function parseGpus(text: string): Gpus {
@@ -84,7 +84,7 @@ export function parseGpus(text: string): Gpus {
   const known = Object.keys(gpuMemories);
   const found = known.find((one) => one.toLowerCase() === name.toLowerCase());
   if (found === undefined) {
-    throw new GradusError('GPU_UNKNOWN', `${JSON.stringify(text)} does not name GPUs whose memory is known`, {
+    throw new GradusError('GPU_UNKNOWN', `${JSON.stringify(text)} does not name GPUs of known memory`, {
       hint: `write 8xH100, or 2x8xH100 for two machines; ${existingNames(name, known)}`,
     });
   }
@@ -187,14 +187,14 @@ interface Subject {
   readonly memory: number;
 }
 
-/** What each of `count` GPUs needs. No completion is trained on while others are sampled: the larger need counts. */
+/** The bytes needed on each of `count` GPUs. No completion is trained on while others are sampled: the larger need counts. */
 function needFor(row: EngineRow, sharding: Sharding, count: number, subject: Subject) {
   const { architecture, config, parts, completion, memory } = subject;
   const { use_vllm, vllm_mode, vllm_gpu_memory_utilization, vllm_tensor_parallel_size } = config.trl;
   const share = Math.ceil((config.prompts_per_step * config.num_generations) / count);
   const states = modelStates(sharding, count, parts);
   const gathered = dividesWeights(sharding) && count > 1 ? GATHERED * BFLOAT16 * largestUnit(architecture) : 0;
-  // TRL’s vLLM keeps its fraction while the model learns.
+  // TRL’s vLLM keeps its share of memory while the model learns.
   const kept = !row.loop && use_vllm && vllm_mode === 'colocate';
   const copies = kept ? vllm_tensor_parallel_size : 1;
   const vllmCopy = (BFLOAT16 * parameterCount(architecture.parameters)) / copies + completion.sampling;

@@ -1,4 +1,4 @@
-// The curves of runs: which are shown, and their points.
+// The curves of runs: which ones are shown, and their points.
 import type { Interval } from '../common/intervals.ts';
 import { nearestNames } from '../common/nearest.ts';
 import { GradusError } from '../errors.ts';
@@ -38,7 +38,7 @@ export interface Chart {
 
 type Range = readonly [low: number | undefined, high: number | undefined];
 
-/** What the curves of a run are made of. */
+/** The data from which a run's curves are drawn. */
 export interface CurveSource {
   readonly label: string;
   /** The lines of metrics.jsonl and of timings.jsonl. */
@@ -49,7 +49,7 @@ export interface CurveSource {
 interface ChartRow {
   readonly title: string;
   readonly about: string;
-  /** Of a single run all are drawn, of several runs the first. */
+  /** For a single run all are drawn, for several runs only the first. */
   readonly metrics: readonly [string, ...string[]];
   readonly range?: Range;
 }
@@ -107,7 +107,7 @@ function assertMeasured(metric: string, runs: readonly CurveSource[]): void {
   const records = runs.flatMap(({ steps, evaluations }) => [...steps, ...evaluations.map((each) => each.metrics)]);
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))].filter((name) => name !== 'step');
   if (names.includes(metric)) return;
-  throw new GradusError('METRIC_UNKNOWN', `no run here has the metric ${metric}`, {
+  throw new GradusError('METRIC_UNKNOWN', `none of these runs has the metric ${metric}`, {
     hint: names.length > 0 ? nearestNames(metric, names.sort()) : 'they have no metrics yet',
     path: metric,
   });
@@ -151,7 +151,7 @@ export interface Stroke {
   readonly isFaint: boolean;
 }
 
-/** A line of many steps as itself and its running mean, both with no more points than can be seen. */
+/** A line of many steps and its running mean, both with no more points than can be seen. */
 export function strokesOf({ points, isMeasured }: Line): Stroke[] {
   const isSmoothed = !isMeasured && points.length > MOST_RAW_STEPS;
   if (!isSmoothed) return [{ points: thinned(points), isFaint: false }];

@@ -17,7 +17,7 @@ import type { ReportedRun } from './report-run.ts';
 import { samplesSection } from './samples-section.ts';
 import { configurations, evaluationsTable, versions, windowsTable } from './tables.ts';
 
-/** What the page has besides the dashboard's style. */
+/** Styles in addition to the dashboard's. */
 const OWN_STYLE = `
 main { max-width: 1100px; }
 section { margin-top: 28px; }
@@ -34,7 +34,7 @@ details > .file { margin-top: 6px; }
 /** Nothing may be loaded and nothing may run. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** By this beginning of the file `writeReport` knows its own. */
+/** `writeReport` recognises its own files by this beginning. */
 export const PAGE_START = `<!doctype html>
 <html lang="en">
 <head>
@@ -119,7 +119,7 @@ function comparedHead(runs: readonly ReportedRun[]): Markup {
       reward ? `${figure(reward.before)} → ${figure(reward.after)}` : '–',
       last ? measured(last.metrics['eval/sampled_accuracy'], last.intervals['eval/sampled_accuracy']) : '–',
       pill(verdict.learning),
-      i === 0 ? html`<span class="quiet">the others are compared with it</span>` : comparedCell(compared),
+      i === 0 ? html`<span class="quiet">the others are compared with this run</span>` : comparedCell(compared),
     ];
   });
   return html`<div class="bar"><h1>${titleOf(runs)}</h1></div>

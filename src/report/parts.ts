@@ -1,4 +1,4 @@
-// Small parts of the page: words in the colour of what they say, tables, numbers with intervals.
+// Small parts of the page: words in the colour of their meaning, tables, numbers with intervals.
 import { html } from 'hono/html';
 import { figure } from './figures.ts';
 import type { Markup } from './plot.ts';

@@ -10,7 +10,7 @@ import { type Markup, plot, plotSize } from './plot.ts';
 /** The colours of the dashboard, light and dark. */
 export const pageColors = () => readFileSync(join(packageRoot, 'dashboard', 'colors.css'), 'utf8');
 
-/** By this beginning of the file `writeReport` knows its own. */
+/** `writeReport` recognises its own files by this beginning. */
 export const PICTURE_START = '<!-- Gradus report -->\n';
 
 const BESIDE = 2;
@@ -41,7 +41,7 @@ function titleOf({ title, about }: Chart): Markup {
   return html`<text x="8" y="14" font-size="13" font-weight="600" fill="var(--text)">${title}<tspan dx="8" font-size="11" font-weight="400" fill="var(--muted)">${about}</tspan></text>`;
 }
 
-/** SVG does not lay text out, so its width is guessed. */
+/** SVG does not lay out text, so its width is estimated. */
 function legendOf(lines: readonly Line[]): { readonly markup: Markup; readonly height: number } {
   let [x, row] = [8, 0];
   const entries = lines.map(({ label, color, points }) => {

@@ -1,4 +1,4 @@
-// A chart as SVG: lines over steps, the dots and intervals of evaluations, and two axes. Colours are CSS variables, so that it is light or dark as its page is.
+// A chart as SVG: lines over steps, the dots and intervals of evaluations, and two axes. Colours are CSS variables, so that it follows the page's light or dark mode.
 import { html } from 'hono/html';
 import { type Chart, type Line, strokesOf } from './curves.ts';
 import { figure } from './figures.ts';
@@ -73,7 +73,7 @@ function scaleOf(
   return { low, high, marks, at: (value) => from + ((value - low) / (high - low)) * (to - from) };
 }
 
-/** A little more than the values take, within fixed ends, which yield to values beyond them. */
+/** A little more than the range of the values, within fixed ends unless values lie beyond them. */
 function withRoom(
   [low, high]: readonly [number, number],
   [fixedLow, fixedHigh]: Chart['range'],

@@ -1,4 +1,4 @@
-// A run as a report shows it: everything is read from its directory.
+// The data of a run for a report, read from its directory.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type InspectedRun, inspectRun } from '../finished-runs/inspect-run.ts';

@@ -12,13 +12,13 @@ import { type ReportedRun, reportedRuns } from './report-run.ts';
 import type { Report } from './result-schema.ts';
 
 export interface ReportOptions {
-  /** The file: `.html` is a page, `.svg` a picture of curves. A report that is there is replaced, no other file. */
+  /** The file: `.html` is a page, `.svg` a picture of curves. An existing report is replaced, but no other file. */
   readonly out: string;
   /** The metrics whose curves are drawn. @default those that matter most; in a picture, reward and held-out accuracy */
   readonly metrics?: readonly string[];
 }
 
-/** What each kind of file begins with, and how it is made. */
+/** The beginning of each kind of file, and how it is made. */
 const formats = {
   html: {
     start: PAGE_START,
@@ -90,7 +90,7 @@ function assertReplaceable(out: string, start: string): void {
     closeSync(file);
   }
   if (bytes.toString() === start) return;
-  throw new GradusError('FILE_EXISTS', `${out} is there already, and no report`, {
+  throw new GradusError('FILE_EXISTS', `${out} already exists, and is not a report`, {
     hint: 'choose another name, or remove the file first',
     path: out,
   });

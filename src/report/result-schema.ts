@@ -1,4 +1,4 @@
-// What is said of a report that was written: its schema, from which its type is inferred.
+// The result of writing a report: its schema, from which its type is inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { learning, status } from '../runs/records.ts';

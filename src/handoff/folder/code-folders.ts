@@ -12,7 +12,7 @@ import type { LeavingFolder } from '../../leaving/leaving-folder.ts';
 export type CodeFolders = readonly LeavingFolder[];
 
 /**
- * The folder of each function with what lies beside it and may leave. Throws the errors of `codeFiles`.
+ * The folder of each function, with the neighbouring files that may leave. Throws the errors of `codeFiles`.
  * @param out the hand-off, which is not copied itself
  */
 export function codeFolders(config: Config, out: string): CodeFolders {

@@ -1,4 +1,4 @@
-// Where training in another system differs although every key was handed over: what a reader of its curves should know.
+// Where training in another system differs although every key was handed over, for readers of its curves.
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 
@@ -12,17 +12,17 @@ export interface Difference {
 export const always = () => true;
 
 export const otherOrder: Difference = {
-  text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
+  text: 'problems come in another random order, and the last ones of an epoch are left out if they do not fill a step',
   holds: ({ taskset }) => taskset === null,
 };
 
 export const oneAtATime: Difference = {
-  text: 'reward functions of yours get one completion at a time, and no progress of the run',
+  text: 'your reward functions get one completion at a time, and no progress of the run',
   holds: (config) => userFunctions(config).length > 0,
 };
 
 export const noBestCheckpoint: Difference = {
-  text: 'no checkpoint is kept for being the best',
+  text: 'the best checkpoint is not kept as such',
   holds: ({ save }) => save.best !== null,
 };
 

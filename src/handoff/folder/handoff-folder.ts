@@ -1,4 +1,4 @@
-// The folder of a hand-off: what may be overwritten, and its files.
+// The folder of a hand-off: when it may be overwritten, and its files.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { option } from '../../common/words.ts';
@@ -24,9 +24,9 @@ export function assertNew(out: string, overwrite: boolean, pythonFiles: readonly
   if (isVacant(out)) return;
   const own = ['gradus.json', ...pythonFiles].every((file) => existsSync(join(out, basename(file))));
   if (overwrite && own) return;
-  throw new GradusError('HANDOFF_EXISTS', `${out} is there already`, {
+  throw new GradusError('HANDOFF_EXISTS', `${out} already exists`, {
     hint: overwrite
-      ? 'it is no hand-off to this system: name another folder'
+      ? 'it is not a hand-off to this system: name another folder'
       : `name another folder, or add ${option('overwrite', true)}`,
     path: out,
   });
@@ -48,7 +48,7 @@ export async function writeFolder(out: string, content: FolderContent, overwrite
     (target) => writeFiles(target, content),
     () => assertNew(out, overwrite, content.target.pythonFiles(content.config)),
   );
-  // Files of an earlier hand-off would be taken for this one's.
+  // Otherwise files of an earlier hand-off would be mistaken for this one's.
   if (content.code.length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
   if (content.problems.eval.length === 0) rmSync(join(out, 'eval.parquet'), { force: true });
   return readdirSync(out).sort();
@@ -74,7 +74,7 @@ function writeFiles(folder: string, { target, config, problems, code, texts }: F
 /** What is asked in an episode is known once it begins. */
 const noPrompt: readonly Message[] = [{ role: 'user', content: 'Its environment asks.' }];
 
-/** The names by which systems tell the problems of an evaluation apart. */
+/** The names by which systems distinguish the problems of an evaluation. */
 function sourceOf({ dataset, taskset, environment, environment_column }: Config): (row: Example) => string {
   if (environment !== null && typeof environment === 'object') return (row) => String(row[environment_column]);
   const name = dataset ?? taskset ?? functionName(environment!);

@@ -45,7 +45,7 @@ export async function openPrompts(config: Config): Promise<HandoffPrompts> {
 
 function comparesGroups(): GradusError {
   return new GradusError('HANDOFF_UNSUPPORTED', 'its environment compares the episodes of a group', {
-    hint: 'other systems score each episode alone: give it scores of its own',
+    hint: 'other systems score each episode alone: give the environment scores of single episodes',
     path: 'environment',
   });
 }
@@ -64,7 +64,7 @@ export function plainMessages(messages: readonly Message[], where: string): Plai
     if (toolCalls.length === 0 && role !== 'tool') return { role, content };
     throw new GradusError(
       'HANDOFF_UNSUPPORTED',
-      `${where} has calls of tools in its prompt, which are not handed over`,
+      `${where} has tool calls in its prompt, which cannot be handed over`,
       {
         hint: 'leave such rows out with filter',
         path: 'prompt_column',

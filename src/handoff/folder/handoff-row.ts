@@ -14,7 +14,7 @@ export type HandoffKey =
 /** A value of the other system's configuration. */
 export type Override = string | number | boolean | null | readonly Override[] | { readonly [key: string]: Override };
 
-/** What the values of the other system's keys are computed from. */
+/** The input from which values of the other system's keys are computed. */
 export interface Given {
   readonly config: Config;
   /** Steps of the run. */
@@ -62,7 +62,7 @@ export function unless(row: HandoffRow, refuses: string, why: (config: Config) =
   return { ...row, refuses, refusal: why };
 }
 
-/** A row: trackers are written by the names that the system has for them, and refused where it has none. */
+/** A row: trackers are written under the system's names for them, and refused if it has none. */
 export function trackersOf(
   system: string,
   key: string,

@@ -16,7 +16,7 @@ export interface RowsOptions {
   readonly prompt: (row: Example) => readonly Message[];
 }
 
-/** The facts that the texts of a hand-off tell. */
+/** The facts for the texts of a hand-off. */
 export interface HandoffFacts {
   readonly config: Config;
   readonly overrides: Overrides;

@@ -10,7 +10,7 @@ import {
 
 export const unslothDifferences: readonly Difference[] = [
   {
-    text: 'Unsloth computes log-probabilities and losses with code of its own in place of TRL’s: the losses are the same, the log-probabilities were not compared',
+    text: 'Unsloth computes log-probabilities and losses with its own code instead of TRL’s: the losses are the same, the log-probabilities were not compared',
     holds: always,
   },
   {
@@ -18,7 +18,7 @@ export const unslothDifferences: readonly Difference[] = [
     holds: ({ beta }) => beta > 0,
   },
   {
-    text: 'how far the sampler is from the trainer is neither measured nor corrected: TRL does it where vLLM samples, with trl.use_vllm',
+    text: 'the difference between sampler and trainer is neither measured nor corrected: TRL does this only if vLLM samples, with trl.use_vllm',
     holds: ({ importance_sampling_correction, trl }) => importance_sampling_correction && !trl.use_vllm,
   },
   { text: 'sampling has other random numbers: the same seed gives other completions', holds: always },
@@ -29,12 +29,12 @@ export const unslothDifferences: readonly Difference[] = [
   },
   oneAtATime,
   {
-    text: 'the learning rate changes with each update, of which a step has num_iterations',
+    text: 'the learning rate changes with each update, and a step has num_iterations of them',
     holds: ({ num_iterations, lr_scheduler_type, warmup_ratio }) =>
       num_iterations > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
   },
   {
-    text: 'evaluations sample at the temperature of training and tell the mean reward: there is no accuracy and no pass@k',
+    text: 'evaluations sample at the temperature of training and report only the mean reward: there is no accuracy and no pass@k',
     holds: ({ eval: evaluation }) => evaluation !== null,
   },
   noBestCheckpoint,

@@ -1,4 +1,4 @@
-// What train.py is given: arguments of Unsloth's functions and fields of TRL's GRPOConfig, made from the table of keys.
+// The input of train.py: arguments of Unsloth's functions and fields of TRL's GRPOConfig, made from the table of keys.
 import { assertDivides } from '../../backends/trl/mapping.ts';
 import type { Config } from '../../config/schema.ts';
 import { assertNoneRefused } from '../folder/handoff-refusals.ts';
@@ -8,7 +8,7 @@ import { unslothMapping } from './mapping.ts';
 
 /** Settings that no key decides: those that backend trl also fixes, and those that restore defaults which Unsloth changes. */
 const fixed: Overrides = {
-  'from_pretrained.use_exact_model_name': true, // otherwise some ids stand for uploads of Unsloth's
+  'from_pretrained.use_exact_model_name': true, // otherwise some ids stand for Unsloth’s own uploads
   'GRPOConfig.vllm_mode': 'colocate',
   'GRPOConfig.optim': 'adamw_torch',
   'GRPOConfig.logging_steps': 1,

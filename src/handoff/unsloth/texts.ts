@@ -1,4 +1,4 @@
-// What a hand-off to Unsloth says: the script that starts it, and how to run it.
+// The texts of a hand-off to Unsloth: the script that starts it, and how to run it.
 import { isAbsolute } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { HandoffFacts } from '../folder/handoff-target.ts';
@@ -22,7 +22,7 @@ export function trainedSettings({ lora }: Config, folder: string): string[] {
   return [`${lora ? 'adapter' : 'model'}=${folder}/trained`];
 }
 
-/** How to run what is in the folder, and where Unsloth differs. */
+/** How to run the contents of the folder, and where Unsloth differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
   const { model, trl, num_generations, prompts_per_step, num_iterations } = config;
   const isFolder = isAbsolute(model!);
@@ -67,7 +67,7 @@ Arguments are fields of TRL's \`GRPOConfig\`; TRL refuses those that it does not
 If memory is short, set \`per_device_train_batch_size\` lower and \`gradient_accumulation_steps\` higher by the same factor.
 Run again, it continues from the last checkpoint in \`checkpoints/\`.
 
-A completion whose reward fails has no score: \`reward.py\` says None and logs the error, and TRL gives it the advantage 0 and leaves it out of its group's mean and deviation.
+A completion whose reward fails has no score: \`reward.py\` returns None and logs the error, and TRL gives it the advantage 0 and leaves it out of its group's mean and deviation.
 
 ## Evaluate the result with Gradus
 

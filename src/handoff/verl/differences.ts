@@ -18,7 +18,7 @@ export const verlDifferences: readonly Difference[] = [
     holds: ({ scale_rewards }) => scale_rewards === 'group',
   },
   {
-    text: 'averages over sequences divide by all completions of a step, also where some failed',
+    text: 'averages over sequences divide by all completions of a step, even if some failed',
     holds: ({ loss_type }) => ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type),
   },
   {
@@ -38,7 +38,7 @@ export const verlDifferences: readonly Difference[] = [
     holds: ({ weight_decay, lora }) => weight_decay !== 0 && lora === null,
   },
   {
-    text: 'other groups are sampled in place of those whose rewards are all equal until the step is full, with no limit',
+    text: 'groups whose rewards are all equal are replaced by new ones until the step is full, without a limit',
     holds: ({ group_policy }) => group_policy === 'resample',
   },
   oneAtATime,
@@ -47,7 +47,7 @@ export const verlDifferences: readonly Difference[] = [
     holds: (config) => config.eval !== null && greatestK(config) === 1,
   },
   {
-    text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
+    text: 'evaluations sample; there is no greedy accuracy, and best@k instead of pass@k',
     holds: (config) => config.eval !== null && greatestK(config) > 1,
   },
   {

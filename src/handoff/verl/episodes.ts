@@ -1,4 +1,4 @@
-// What a hand-off with an environment adds to verl's configuration: our agent loop, and our sampler, which logs metrics of episodes.
+// Additions to verl's configuration for a hand-off with an environment: our agent loop, and our sampler, which logs metrics of episodes.
 import type { Config } from '../../config/schema.ts';
 import type { Given, Override } from '../folder/handoff-row.ts';
 
@@ -29,7 +29,7 @@ export function episodeOverrides({ config, promptTokens }: Given): Record<string
   };
 }
 
-/** A sampler of our own is not told how verl filters groups. */
+/** verl does not tell a custom sampler how it filters groups. */
 function samplerSettings({ rollout, num_generations, prompts_per_step, group_policy }: Config): Override {
   return {
     num_generations,

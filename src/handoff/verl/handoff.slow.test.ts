@@ -142,7 +142,7 @@ test('keys without a counterpart in verl are one error that names them all', asy
     [{ beta: 0.1, num_iterations: 2 }, 'use_bias_correction_kl', /does not multiply the KL divergence/],
     [{ loss_type: 'grpo', entropy_coef: 0.1 }, 'entropy_coef', /averages the entropy/],
     [{ top_p: 0.9 }, 'top_p', /importance_sampling_correction/],
-    [{ stop: ['\n'] }, 'stop', /no texts to stop at/],
+    [{ stop: ['\n'] }, 'stop', /no stop texts/],
     [{ compute: 'modal', backend: 'trl' }, 'compute', /cluster of yours/],
     [{ scale_rewards: 'batch' }, 'scale_rewards', /deviation of the group/],
     [{ group_policy: 'drop' }, 'group_policy', /samples others/],

@@ -1,4 +1,4 @@
-// Our losses as verl's losses and ways to average. An engine test computes them with verl and compares loss and gradient.
+// Our losses, expressed as verl's losses and averages. An engine test computes them with verl and compares loss and gradient.
 import type { Config } from '../../config/schema.ts';
 import type { LossType } from '../../grpo/loss-settings.ts';
 

@@ -1,4 +1,4 @@
-// The configuration that verl is given, made from the table of keys.
+// verl's configuration, made from the table of keys.
 import type { Given, Override } from '../folder/handoff-row.ts';
 import { verlMapping } from './mapping.ts';
 

@@ -27,7 +27,7 @@ export interface VerlRow {
   };
 }
 
-/** Throws `HANDOFF_UNSUPPORTED` for prompts with calls of tools, which the format has no place for. */
+/** Throws `HANDOFF_UNSUPPORTED` for prompts with tool calls, for which the format has no place. */
 export function verlRows(rows: readonly Example[], options: RowsOptions): VerlRow[] {
   const { source, split, answerColumn, prompt } = options;
   return rows.map((row, index) => ({

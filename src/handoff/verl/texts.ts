@@ -1,4 +1,4 @@
-// What a hand-off to verl says: the script that starts verl, and how to run it.
+// The texts of a hand-off to verl: the script that starts verl, and how to run it.
 import { isAbsolute } from 'node:path';
 import { shellWord } from '../../common/shell-word.ts';
 import type { Config } from '../../config/schema.ts';
@@ -91,7 +91,7 @@ const REWARD_FAULTS =
 const EPISODE_FAULTS =
   'An episode that fails, or whose reward fails, is not scored: the agent loop logs why, and verl trains on the other episodes of its group. `gradus/stop/error` counts them.';
 
-/** How to run what is in the folder, and where verl differs. */
+/** How to run the contents of the folder, and where verl differs. */
 export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
   const { model, prompts_per_step, num_generations } = config;
   const completions = prompts_per_step * num_generations;
@@ -127,9 +127,9 @@ GPUS=8 ./run.sh
 GPUS=8 ./run.sh trainer.total_training_steps=2 trainer.val_before_train=false    # a trial
 \`\`\`
 
-Arguments are keys of verl's \`ppo_trainer\` configuration, of which the last counts; verl refuses those that it does not know.
-\`GPUS\` (of each node) × \`NODES\` must divide the ${completions} completions of a step. What no configuration of Gradus says, such as
-\`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, is for you to choose.
+Arguments are keys of verl's \`ppo_trainer\` configuration, and the last value of a key counts; verl refuses unknown keys.
+\`GPUS\` (of each node) × \`NODES\` must divide the ${completions} completions of a step. Keys that Gradus does not have, such as
+\`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, are for you to choose.
 Run again, it continues from the last checkpoint.
 
 On several nodes, start a Ray cluster first, and then \`run.sh\` on one of them:
