@@ -127,7 +127,7 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
       () => ({ ...matching, reward: 'toString' }),
       /there is no reward toString/,
     ],
-    'more problems than can be made': ['CONFIG_CONFLICT', () => ({ max_steps: 1e12 }), /all made at the start/],
+    'more problems than can be made': ['CONFIG_CONFLICT', () => ({ max_steps: 1e12 }), /all of which are made at the start/],
     'reward file that does not load': [
       'REWARD_LOAD_FAILED',
       () => ({ reward_fn: file('bad.ts', 'export const = 3;') }),

@@ -85,7 +85,7 @@ test('an answer column without any answer is an error, with which nothing would 
   for (const answer of [null, [], [null]]) {
     const rows = [1, 2, 3].map((number) => ({ question: `${number}+1=`, answer }));
     const { level, detail } = await found('answer_empty/answer', rows, { reward: 'exact_match' });
-    assert.deepEqual([level, detail], ['error', 'no row has a right answer, so that nothing can be scored']);
+    assert.deepEqual([level, detail], ['error', 'no row has a right answer, so nothing can be scored']);
   }
 });
 
@@ -480,9 +480,9 @@ test('prompts that open a tag are reported, and settings of rewards that contrad
   const xml = { name: 'xml_format', config: { tags: ['think', 'answer'] } };
   assert.equal((await opened([xml])).level, 'ok');
   for (const [reward, prompt, told] of [
-    [{ name: 'think_format', config: { is_opened_by_prompt: false } }, undefined, /is told that they do not/],
-    [{ ...xml, config: { ...xml.config, is_opened_by_prompt: false } }, undefined, /is told that they do not/],
-    [{ name: 'think_format', config: { is_opened_by_prompt: true } }, '{question}', /which they do not/],
+    [{ name: 'think_format', config: { is_opened_by_prompt: false } }, undefined, /is set to expect that they do not/],
+    [{ ...xml, config: { ...xml.config, is_opened_by_prompt: false } }, undefined, /is set to expect that they do not/],
+    [{ name: 'think_format', config: { is_opened_by_prompt: true } }, '{question}', /but they do not/],
     [
       { name: 'regex_match', config: { pattern: '^<think>.*</think>' } },
       undefined,

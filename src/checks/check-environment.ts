@@ -202,7 +202,12 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   if (played.length === 0) {
     const hint =
       'add gold(example) to the environment, in Python gold(self, **row), which returns the right turns of a problem; or add an answer column to the data';
-    return failed(id, 'warning', 'no right answer is known, so it was not checked whether right turns earn their reward', hint);
+    return failed(
+      id,
+      'warning',
+      'no right answer is known, so it was not checked whether right turns earn their reward',
+      hint,
+    );
   }
   const wrong = played.find((one) => !isRight(one, task));
   if (!wrong) return passed(id, `the right turns score 1 in all ${played.length} episodes`);

@@ -38,18 +38,18 @@ export function templateCheck(
   const id = 'chat_template';
   if (template === 'applied' && areRenderedAlike(rows.slice(0, COMPARED_PROMPTS).map(opening), renderer)) {
     const hint = 'the template must write messages: set chat_template to one that does, or to none for plain text';
-    return failed(
-      id,
-      'error',
-      'different prompts become the same text: the model would not see the question',
-      hint,
-    );
+    return failed(id, 'error', 'different prompts become the same text: the model would not see the question', hint);
   }
   const marked =
     template === 'applied' && rows.some((row) => opening(row).messages.some(({ content }) => marker.test(content)));
   if (marked) {
     const hint = 'give the plain text of the prompt: Gradus applies the template';
-    return failed(id, 'warning', 'prompts already contain the markers of a chat template, which is applied to them again', hint);
+    return failed(
+      id,
+      'warning',
+      'prompts already contain the markers of a chat template, which is applied to them again',
+      hint,
+    );
   }
   if (template === 'ignored') {
     const hint = 'set chat_template: auto, unless the model should continue plain text';

@@ -22,7 +22,9 @@ interface Judged {
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented only for backend trl' };
 const throughTinker = (what: Text): Limitation => ({ why: () => `trains through Tinker’s API, which ${textOf(what)}` });
 const takeTemperature = () => `${verb('sample')} and ${verb('evaluate')} take ${option('temperature')}`;
-const noDistribution = throughTinker('returns log-probabilities only of given tokens: entropies need those of all tokens');
+const noDistribution = throughTinker(
+  'returns log-probabilities only of given tokens: entropies need those of all tokens',
+);
 const noSupervision: Limitation = {
   why: 'has no supervised steps: method sft is for native and trl',
   accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),

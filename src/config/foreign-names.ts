@@ -93,11 +93,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'eval.eval_steps',
   ),
   ...aliases('eval.limit', 'eval.samples', 'eval.max_samples', 'eval.num_samples', 'eval.size'),
-  ...aliases(
-    'eval.limit is the number of problems, eval.k the number of completions for each',
-    'eval.n',
-    'eval.num',
-  ),
+  ...aliases('eval.limit is the number of problems, eval.k the number of completions for each', 'eval.n', 'eval.num'),
   ...aliases(
     'save.every_steps',
     'save.steps',
@@ -198,10 +194,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases('its keys belong at the same level here', 'args', 'training_args', 'grpo_config'),
   ...aliases('its settings of adapters go into lora: {r: 16, alpha: 32, target_modules: all-linear}', 'peft_config'),
-  ...aliases(
-    'its settings are keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit',
-    'model_init_kwargs',
-  ),
+  ...aliases('its settings are keys here: model: NAME@REVISION, trl.bf16, trl.load_in_4bit', 'model_init_kwargs'),
   ...aliases(
     () =>
       `tools belong to an environment, environment: FILE:CLASS, whose methods may be tools: ${call('guide', 'environments')}`,
@@ -242,8 +235,15 @@ export const foreignNames: Readonly<Record<string, Text>> = {
     'GRPO is what is trained, loss_type and preset choose among its variants, and supervised steps are a stage with method: sft: leave it out',
     ...['trainer', 'algorithm', 'rl_algorithm', 'method', 'training_method'],
   ),
-  ...aliases('advantages are those of GRPO; presets and loss_type choose among its variants: leave it out', 'adv_estimator'),
-  ...aliases('beta: 0 turns the KL divergence off, a larger value turns it on: leave it out', 'use_kl_loss', 'use_kl_in_reward'),
+  ...aliases(
+    'advantages are those of GRPO; presets and loss_type choose among its variants: leave it out',
+    'adv_estimator',
+  ),
+  ...aliases(
+    'beta: 0 turns the KL divergence off, a larger value turns it on: leave it out',
+    'use_kl_loss',
+    'use_kl_in_reward',
+  ),
   ...aliases(
     'an update learns from all completions of a step, and num_iterations says how many updates are made on them',
     ...['ppo_mini_batch_size', 'mini_batch_size', 'num_mini_batches'],
@@ -420,8 +420,7 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
     ...aliases('[jsonl]', 'none', 'console', 'file'),
     all: '[tensorboard, mlflow, wandb, trackio], or those of them that you have',
     ...aliases(
-      () =>
-        `[tensorboard], [mlflow], [wandb] or [trackio], the only trackers; ${call('watch')} shows runs without any`,
+      () => `[tensorboard], [mlflow], [wandb] or [trackio], the only trackers; ${call('watch')} shows runs without any`,
       ...['comet_ml', 'comet', 'swanlab', 'clearml', 'neptune', 'dvclive', 'aim', 'azure_ml', 'codecarbon'],
       ...['dagshub', 'flyte', 'kubeflow', 'vemlp_wandb', 'rl_logging_board', 'visdom'],
     ),

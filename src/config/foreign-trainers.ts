@@ -98,7 +98,10 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     'the reward repetition_penalty has its settings in its config: reward: {name: repetition_penalty, config: {…}}',
     ...['repetition_n_grams', 'repetition_max_penalty'],
   ),
-  ...aliases('use seed, from which all random streams are made: the same seed gives the same run', 'dataset_shuffle_seed'),
+  ...aliases(
+    'use seed, from which all random streams are made: the same seed gives the same run',
+    'dataset_shuffle_seed',
+  ),
   ...aliases('write eval: {every_steps: STEPS}, or eval: null for no evaluations', 'evals_per_epoch'),
   ...aliases('write save: {every_steps: STEPS} for checkpoints', 'saves_per_epoch'),
   ...aliases(

@@ -247,7 +247,9 @@ const keys = {
     stop: z
       .array(z.string().refine((text) => text !== '', 'expected a text that is not empty'))
       .default([])
-      .describe('texts that end a turn of the model, which is read up to them: base models seldom end a turn with a token'),
+      .describe(
+        'texts that end a turn of the model, which is read up to them: base models seldom end a turn with a token',
+      ),
   }),
   ...actedOnBy('loss', {
     beta: z

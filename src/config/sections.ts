@@ -159,13 +159,20 @@ export const sweep = z.strictObject({
     .describe(
       'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best go on at each rung (successive halving)',
     ),
-  trials: count.nullable().default(null).describe('with random and halving: how many combinations to draw; null: all of them'),
+  trials: count
+    .nullable()
+    .default(null)
+    .describe('with random and halving: how many combinations to draw; null: all of them'),
   seeds: count.default(1).describe('runs of each combination, with seed, seed + 1, …'),
   metric: z
     .string()
     .default('eval/sampled_accuracy')
     .describe('what decides, the larger the better: a metric of evaluations, or the mean of one of the last 10 steps'),
-  eta: z.int().min(2).default(3).describe('with halving: one of this many trials continues, for this many times the steps'),
+  eta: z
+    .int()
+    .min(2)
+    .default(3)
+    .describe('with halving: one of this many trials continues, for this many times the steps'),
   min_steps: count
     .nullable()
     .default(null)

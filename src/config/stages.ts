@@ -143,10 +143,14 @@ export function* faultsOfStages(
     };
     const { method, name, steps, num_train_epochs } = stage;
     if (steps === null && num_train_epochs === null) {
-      yield new GradusError('CONFIG_MISSING', `${placeOf(['stages', i])}: stages.${i}.steps is missing: a stage needs a length`, {
-        hint: `add stages.${i}.steps: NUMBER, or num_train_epochs if its data have rows`,
-        path: `stages.${i}.steps`,
-      });
+      yield new GradusError(
+        'CONFIG_MISSING',
+        `${placeOf(['stages', i])}: stages.${i}.steps is missing: a stage needs a length`,
+        {
+          hint: `add stages.${i}.steps: NUMBER, or num_train_epochs if its data have rows`,
+          path: `stages.${i}.steps`,
+        },
+      );
     }
     if (steps !== null && num_train_epochs !== null) {
       yield conflict('num_train_epochs', 'and steps exclude each other', 'leave one of them out');

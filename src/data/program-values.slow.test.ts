@@ -210,7 +210,7 @@ const nearly: Record<string, [changes: object, message: RegExp, hint: RegExp]> =
   'a promise of rows': [{ dataset: Promise.resolve(rows) }, /dataset: .* got a Promise/, /^await it$/],
   'rows that are made one by one': [{ eval_dataset: rows.values() }, /eval_dataset: .* list of rows/, /\[\.\.\.rows\]/],
   'a class of an environment': [{ environment: class {} }, /environment: .* build\(\), got a function/, /instance/],
-  'a function that makes one': [{ environment: { a: () => guess } }, /a: .* build\(\)/, /what the function returns/],
+  'a function that makes one': [{ environment: { a: () => guess } }, /a: .* build\(\)/, /the function’s result/],
 };
 
 for (const [what, [changes, message, hint]] of Object.entries(nearly)) {

@@ -213,7 +213,9 @@ function otherPopulation(a: InspectedRun, b: InspectedRun): string | undefined {
   const differing = [...keys].filter(
     (key) => !isDeepStrictEqual(contentOf(a, a.config![key]), contentOf(b, b.config![key])),
   );
-  return differing.length === 0 ? undefined : `the held-out problems come from different sources: ${differing.join(', ')}`;
+  return differing.length === 0
+    ? undefined
+    : `the held-out problems come from different sources: ${differing.join(', ')}`;
 }
 
 /** The caveat for a run whose last weights were not evaluated, because it was stopped, failed, or still trains. */

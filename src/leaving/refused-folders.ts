@@ -17,10 +17,14 @@ export function assertCodeFolder(folder: string): void {
   const real = realpathSync(folder);
   const kind = kindOf(real);
   if (kind === undefined) return;
-  throw new GradusError('CODE_FOLDER_REFUSED', `${folder} is ${kind}: everything beside your code would leave with it`, {
-    hint: 'put the code into its own folder, with the files that it imports',
-    path: folder,
-  });
+  throw new GradusError(
+    'CODE_FOLDER_REFUSED',
+    `${folder} is ${kind}: everything beside your code would leave with it`,
+    {
+      hint: 'put the code into its own folder, with the files that it imports',
+      path: folder,
+    },
+  );
 }
 
 function kindOf(real: string): string | undefined {

@@ -37,10 +37,14 @@ function assertRanks(adapters: LoraAdapters): void {
   for (const [layer, { a, b }] of adapters) {
     const [[rank, columns], [rows]] = [a.shape, b.shape];
     if (rank <= Math.max(rows, columns)) continue;
-    throw new GradusError('LORA_RANK_TOO_LARGE', `rank ${rank} is too large for ${layer}, which is ${rows} × ${columns}`, {
-      path: 'lora.r',
-      hint: 'lower lora.r (usually 8 to 64) or its rank_pattern; lora: null trains the layers themselves',
-    });
+    throw new GradusError(
+      'LORA_RANK_TOO_LARGE',
+      `rank ${rank} is too large for ${layer}, which is ${rows} × ${columns}`,
+      {
+        path: 'lora.r',
+        hint: 'lower lora.r (usually 8 to 64) or its rank_pattern; lora: null trains the layers themselves',
+      },
+    );
   }
 }
 

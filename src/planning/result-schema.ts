@@ -69,9 +69,7 @@ const layout = z.strictObject({
   configured: z.boolean().describe('whether the configuration trains by this method'),
   trainable: z.int(),
   gpus_used: z.int().describe('how many of the given GPUs the engine can use'),
-  parts: z
-    .record(z.string(), bytes)
-    .describe('on each GPU, with the smallest batch; sampling and learning take turns'),
+  parts: z.record(z.string(), bytes).describe('on each GPU, with the smallest batch; sampling and learning take turns'),
   needed: bytes.describe('on each GPU, including CUDA’s context and memory that the allocator cannot use'),
   fits: z.boolean(),
   largest_batch: z
@@ -128,9 +126,7 @@ export const planFields = {
   spend: z.strictObject({ usd: z.number(), note: z.string() }),
   rental: rental.exactOptional().describe('the machine that would be rented'),
   gpu: gpuEstimate.exactOptional().describe('an estimate for backend trl on the GPU that modal.gpu names'),
-  scaling: scaling
-    .exactOptional()
-    .describe('for each method and engine, on trl.num_processes such GPUs'),
+  scaling: scaling.exactOptional().describe('for each method and engine, on trl.num_processes such GPUs'),
   note: z.string(),
 };
 

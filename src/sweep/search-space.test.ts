@@ -91,7 +91,7 @@ for (const [sweep, code, said] of [
   [{ over: { beta: [0, 0.1] }, metric: 'eval/f1' }, 'METRIC_UNKNOWN', /no metric eval\/f1/],
   [{ over: { stop_when: ['reward >= 1', 'rewrd >= 1'] } }, 'METRIC_UNKNOWN', /reward/],
   [{ over: { stop_when: ['eval/accuracy >= 1'] }, metric: 'num_tokens' }, 'STOP_CONDITION_INVALID', /every_steps/],
-  [null, 'SWEEP_INVALID', /nothing to try/],
+  [null, 'SWEEP_INVALID', /no settings to try/],
 ] as const) {
   test(`refused before anything is trained: ${JSON.stringify(sweep)}`, () => {
     const place = join(folder, 'wrong.json');
@@ -116,5 +116,8 @@ test('a sweep’s name is that of a folder, as a run’s is', () => {
 });
 
 test('a sweep of flags is resumed with the same flags, as the hint says', () => {
-  assert.throws(() => planSweep(file, { resume: true }), { code: 'SWEEP_INVALID', hint: /^repeat over .*the sweep began/ });
+  assert.throws(() => planSweep(file, { resume: true }), {
+    code: 'SWEEP_INVALID',
+    hint: /^repeat over .*the sweep began/,
+  });
 });

@@ -10,9 +10,7 @@ const score = {
   over: z
     .enum(['seeds', 'problems'])
     .exactOptional()
-    .describe(
-      'seeds: over further seeds (Student’s t); problems: of these runs, over other problems',
-    ),
+    .describe('seeds: over further seeds (Student’s t); problems: of these runs, over other problems'),
 };
 
 const settings = z.record(z.string(), z.unknown());

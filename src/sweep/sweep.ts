@@ -97,9 +97,13 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   if (options.name !== undefined) assertFolderName(options.name, root);
   if (options.resume && options.overwrite) {
-    throw new GradusError('USAGE', `${option('resume', true)} would continue what ${option('overwrite', true)} removes`, {
-      hint: 'give only one of them',
-    });
+    throw new GradusError(
+      'USAGE',
+      `${option('resume', true)} would continue what ${option('overwrite', true)} removes`,
+      {
+        hint: 'give only one of them',
+      },
+    );
   }
   new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
   assertPriced(sweep.max_cost, 'sweep.max_cost');

@@ -100,7 +100,7 @@ describe('answers with TOKENIZER_INVALID', () => {
   const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] };
   const replacing = { type: 'Replace', pattern: { String: 'a' }, content: 'a'.repeat(100) };
   const cases: [what: string, tokenizerJson: unknown, config: unknown, message: RegExp][] = [
-    ['no object', [], {}, /tokenizer.json: it is no JSON object/],
+    ['no object', [], {}, /tokenizer.json: it is not a JSON object/],
     ['no configuration', { model: bpe }, null, /tokenizer_config.json: it is no JSON object/],
     ['no model', {}, {}, /model is missing/],
     ['an unknown model', { model: { type: 'Oracle', vocab: {} }, decoder: { type: 'Dream' } }, {}, /Dream/],

@@ -210,7 +210,7 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['llama3', '{"name": "a", "parameters": {"x": "}', /does not end/],
   ['llama3', '{"name": "a", "parameters": [1]}', /no object "parameters"/],
   ['llama3', '{"name": "a", "parameters": {"x": }}', /not valid JSON/],
-  ['llama3', '<|python_tag|>print(1)', /no JSON object/],
+  ['llama3', '<|python_tag|>print(1)', /not a JSON object/],
   ['llama3', '<|python_tag|>', /does not end/],
   ['plain', '<tool_call>a {"x": }</tool_call>', /not valid JSON/],
   ['plain', '<tool_call>a 1 2</tool_call>', /not valid JSON/],

@@ -94,9 +94,7 @@ function sequenceOf(
 /** The numbers of a tensor with one for each token. */
 function column(tensor: SentTensor, length: number, name: string): number[] {
   if (tensor.sparse_crow_indices || tensor.sparse_col_indices || (tensor.shape && tensor.shape.length > 1))
-    throw new Refusal(
-      `loss_fn_inputs.${name} has several numbers for a token, which this server does not support`,
-    );
+    throw new Refusal(`loss_fn_inputs.${name} has several numbers for a token, which this server does not support`);
   const { data, shape } = tensor;
   if (shape && shape[0] !== data.length)
     throw new Refusal(`loss_fn_inputs.${name} has ${data.length} numbers and a shape of [${shape}]`);

@@ -62,7 +62,8 @@ function loss(
 
 /** Losses that this server does not compute, and why. */
 const others: Readonly<Record<string, string>> = {
-  stable_reinforce: 'it needs values that only their own sampler records; importance_sampling and ppo take the same data',
+  stable_reinforce:
+    'it needs values that only their own sampler records; importance_sampling and ppo take the same data',
   custom: 'the client computes custom losses itself, as client/config says',
 };
 

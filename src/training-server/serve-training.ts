@@ -47,14 +47,10 @@ export async function serveTraining(
   const { config, directory } = { directory: undefined, ...(modelAlone(subject) ?? findSubject(subject)) };
   if (directory !== undefined || config.backend !== 'native') {
     const found = directory === undefined ? `backend ${config.backend}` : 'a run';
-    throw new GradusError(
-      'SERVE_UNSUPPORTED',
-      `a training server needs a model of backend native, not ${found}`,
-      {
-        hint: 'give a config file with backend: native, or the folder of a model',
-        path: directory === undefined ? 'backend' : directory,
-      },
-    );
+    throw new GradusError('SERVE_UNSUPPORTED', `a training server needs a model of backend native, not ${found}`, {
+      hint: 'give a config file with backend: native, or the folder of a model',
+      path: directory === undefined ? 'backend' : directory,
+    });
   }
   const weights = resolve(options.weights ?? 'tinker-weights');
   makeFolder(weights);

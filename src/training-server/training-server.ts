@@ -116,8 +116,7 @@ export class TrainingServer {
   /** Throws a `Refusal` for an unknown model. */
   model(id: string): TrainedModel {
     const found = this.#models.get(id);
-    if (!found)
-      throw new Refusal(`there is no model ${id}; perhaps it was unloaded, or the server was restarted`, 404);
+    if (!found) throw new Refusal(`there is no model ${id}; perhaps it was unloaded, or the server was restarted`, 404);
     found.lastRequest = Date.now();
     this.hear(found.session);
     return found;

@@ -96,6 +96,7 @@ export function isKill(signal: unknown): boolean {
 export function howItEnded({ memory }: UserProgram, code: number | null, signal: string | null): string {
   if (signal === 'SIGKILL') return `it took more than ${memory / 2 ** 30} GiB of memory, or its process was killed`;
   // Node ends like this if the system refuses it memory, even while starting.
-  const why = signal === 'SIGTRAP' || signal === 'SIGABRT' ? ', as Node does if it runs out of memory (ulimit -v limits it)' : '';
+  const why =
+    signal === 'SIGTRAP' || signal === 'SIGABRT' ? ', as Node does if it runs out of memory (ulimit -v limits it)' : '';
   return `it ended its process with ${signal ?? `exit code ${code}`}${why}`;
 }

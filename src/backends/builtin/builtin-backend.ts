@@ -39,10 +39,14 @@ function answersOf({ taskset, taskset_config }: Config): AnswerShape {
   const known = taskset === null ? undefined : named(tasksets, taskset);
   const shape = known && createAt(known, taskset_config, 'taskset_config').answers;
   if (shape) return shape;
-  throw new GradusError('CONFIG_UNSUPPORTED', `taskset: ${taskset} has no answers of fixed length for a table to learn`, {
-    hint: 'set taskset to digit-sum, or backend to native',
-    path: 'taskset',
-  });
+  throw new GradusError(
+    'CONFIG_UNSUPPORTED',
+    `taskset: ${taskset} has no answers of fixed length for a table to learn`,
+    {
+      hint: 'set taskset to digit-sum, or backend to native',
+      path: 'taskset',
+    },
+  );
 }
 
 /** Prompts are empty, and ids are the numbers themselves. */

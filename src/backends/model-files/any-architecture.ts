@@ -38,15 +38,11 @@ function quantizedArchitecture(json: Json): Architecture | undefined {
 async function unknownArchitecture(path: string, json: Json, unsupported: GradusError): Promise<Architecture> {
   const shapes = await weightShapes(path);
   if (!shapes) {
-    throw new GradusError(
-      'MODEL_NOT_FOUND',
-      `the weights of ${path} are not on this machine, so its size is unknown`,
-      {
-        hint: `download it first (hf download), or train without ${option('dryRun', true)}`,
-        path: 'model',
-        kind: 'not_ready',
-      },
-    );
+    throw new GradusError('MODEL_NOT_FOUND', `the weights of ${path} are not on this machine, so its size is unknown`, {
+      hint: `download it first (hf download), or train without ${option('dryRun', true)}`,
+      path: 'model',
+      kind: 'not_ready',
+    });
   }
   const parameters = [...shapes].map(([name, shape]) => ({ name, shape, kind: kindOf(name, shape) }));
   const config = commonConfig(json);

@@ -15,9 +15,13 @@ export function chunks(tokens: readonly number[]): TinkerDatum['model_input'] {
 /** The input of a pass that only computes log-probabilities. Throws `PROMPT_EMPTY`, since the first token has no context. */
 export function datum({ promptIds, completionIds }: Tokens): TinkerDatum {
   if (promptIds.length === 0) {
-    throw new GradusError('PROMPT_EMPTY', 'a prompt without tokens: its first completion token has no log-probability', {
-      hint: 'write a text in the prompt, or set chat_template: auto',
-    });
+    throw new GradusError(
+      'PROMPT_EMPTY',
+      'a prompt without tokens: its first completion token has no log-probability',
+      {
+        hint: 'write a text in the prompt, or set chat_template: auto',
+      },
+    );
   }
   const ids = [...promptIds, ...completionIds];
   return {

@@ -31,7 +31,8 @@ const SERVE_EXAMPLES = `Examples:
 Speaks OpenEnv's protocol, for TRL and other trainers: WebSocket sessions at /ws. An action is {"message": TEXT} or {"tool": NAME, "arguments": {…}}.
 `;
 
-const OPEN = 'anybody who can reach this machine over the network may play the environment; leave --host out to prevent this';
+const OPEN =
+  'anybody who can reach this machine over the network may play the environment; leave --host out to prevent this';
 
 interface EnvironmentFlags {
   readonly config?: string;

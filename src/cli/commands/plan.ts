@@ -22,7 +22,9 @@ interface PlanFlags {
 
 export function makeCommand(cli: Cli): Command {
   return new Command('plan')
-    .description('show how much memory each way of training takes on given GPUs, and which engines support it; runs nothing')
+    .description(
+      'show how much memory each way of training takes on given GPUs, and which engines support it; runs nothing',
+    )
     .argument('<config>', 'a YAML or JSON file')
     .requiredOption('--gpus <gpus>', '8xH100, or 2x8xH100 for two machines')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])

@@ -62,13 +62,9 @@ export interface PlainMessage {
 export function plainMessages(messages: readonly Message[], where: string): PlainMessage[] {
   return messages.map(({ role, content, toolCalls = [] }) => {
     if (toolCalls.length === 0 && role !== 'tool') return { role, content };
-    throw new GradusError(
-      'HANDOFF_UNSUPPORTED',
-      `${where} has tool calls in its prompt, which cannot be handed over`,
-      {
-        hint: 'leave such rows out with filter',
-        path: 'prompt_column',
-      },
-    );
+    throw new GradusError('HANDOFF_UNSUPPORTED', `${where} has tool calls in its prompt, which cannot be handed over`, {
+      hint: 'leave such rows out with filter',
+      path: 'prompt_column',
+    });
   });
 }

@@ -130,7 +130,7 @@ test('keys without a counterpart in Unsloth and TRL are one error that names the
       'kl_estimator',
       /kl_estimator: .*; group_policy: .*; lora\.rank_pattern: /,
     ],
-    [{ compute: 'modal', backend: 'trl' }, 'compute', /a GPU of yours/],
+    [{ compute: 'modal', backend: 'trl' }, 'compute', /your own GPU/],
     [{ loss_type: 'dr_grpo', scale_rewards: 'group' }, 'scale_rewards', /set none/],
     [{ reward: ['numeric_match', 'diversity'] }, 'reward', /compares the completions of a group/],
     [{ stop: ['\n'] }, 'stop', /set trl\.use_vllm: true/],

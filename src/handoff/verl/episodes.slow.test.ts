@@ -167,8 +167,8 @@ test('run.sh tells the processes of Ray where the agent loop is, and keeps their
 
 test('what verl has no counterpart of is refused by name', async () => {
   await assertRefused(handedOver, [
-    [{ environment: 'verifiers:wordle' }, 'environment', /installation of their own/],
-    [{ rollout: { strategy: 'fail_fast' }, min_p: 0.1 }, 'rollout', /rollout: .*goes on.*; min_p: /],
+    [{ environment: 'verifiers:wordle' }, 'environment', /their own installation/],
+    [{ rollout: { strategy: 'fail_fast' }, min_p: 0.1 }, 'rollout', /rollout: .*continues.*; min_p: /],
     [{ max_error_fraction: 0.5 }, 'max_error_fraction', /does not stop/],
     [{ environment: './envs/games.ts:compared' }, 'environment', /compares the episodes of a group/],
   ]);

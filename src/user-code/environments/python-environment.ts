@@ -135,7 +135,8 @@ function turnOf(turn: unknown, i: number): string | Message {
   if (typeof turn === 'string') return turn;
   const message = messageIn(turn);
   if (typeof message === 'string') throw goldFailed(`turn ${i + 1} ${message}`);
-  if (message.role !== 'assistant') throw goldFailed(`turn ${i + 1} belongs to the ${message.role}, not to the assistant`);
+  if (message.role !== 'assistant')
+    throw goldFailed(`turn ${i + 1} belongs to the ${message.role}, not to the assistant`);
   return message;
 }
 

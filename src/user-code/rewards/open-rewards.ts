@@ -66,23 +66,23 @@ export async function openRewards(config: Config, { scores = [], values }: Rewar
 }
 
 function keepsItsName(score: string, path: string): GradusError {
-  return new GradusError('CONFIG_INVALID', `${path}: ${score} is a score of the environment, which has already named it`, {
-    hint: 'leave `as` out',
-    path,
-  });
+  return new GradusError(
+    'CONFIG_INVALID',
+    `${path}: ${score} is a score of the environment, which has already named it`,
+    {
+      hint: 'leave `as` out',
+      path,
+    },
+  );
 }
 
 /** Throws `CONFIG_INVALID` for settings of a user's function, which takes none. */
 function assertNoSettings({ config }: Config['reward'][number], path: string): void {
   if (Object.keys(config).length === 0) return;
-  throw new GradusError(
-    'CONFIG_INVALID',
-    `${path}: settings are for built-in rewards, but this is your own function`,
-    {
-      hint: 'leave config out; a function can read what it needs from columns, or from its file',
-      path,
-    },
-  );
+  throw new GradusError('CONFIG_INVALID', `${path}: settings are for built-in rewards, but this is your own function`, {
+    hint: 'leave config out; a function can read what it needs from columns, or from its file',
+    path,
+  });
 }
 
 /** The reward that the key `overlong_buffer` stands for. */

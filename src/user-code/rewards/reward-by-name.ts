@@ -30,14 +30,10 @@ export async function rewardByName(
     });
   }
   if (Object.keys(config).length > 0) {
-    throw new GradusError(
-      'USAGE',
-      `${option('rewardConfig')} is for built-in rewards, but this is your own function`,
-      {
-        hint: `leave ${option('rewardConfig')} out`,
-        path: option('rewardConfig'),
-      },
-    );
+    throw new GradusError('USAGE', `${option('rewardConfig')} is for built-in rewards, but this is your own function`, {
+      hint: `leave ${option('rewardConfig')} out`,
+      path: option('rewardConfig'),
+    });
   }
   return userReward(name, 'answer', { processes, conversational });
 }
