@@ -17,7 +17,7 @@ test('a learning rate at which adapters learn nothing is told again, in words an
   const { warnings } = onlyObject(stdout) as { warnings: { id: string; hint: string }[] };
   assert.match(warnings.find(({ id }) => id === 'learning_rate')!.hint, /set learning_rate/);
   const { stdout: text } = await gradus(['runs', 'diagnose', out], { cwd: folder });
-  assert.match(text, /^before the first step: learning_rate: 0\.00001 is little for adapters/m);
+  assert.match(text, /^before the first step: learning_rate: 0\.00001 is low for adapters/m);
 });
 
 test('a run that improved on problems that it was nearly trained on is doubtful, supervised or not', async () => {

@@ -54,7 +54,7 @@ describe('the first reward', () => {
     const { level, detail, hint } = await check([own('format'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
     assert.match(detail, /^format is the first reward, .* accepts 16 of 16 \(100 %\) wrong answers$/);
-    assert.match((await check([own('format')])).hint!, /^put a reward first that compares with answer, unless/);
+    assert.match((await check([own('format')])).hint!, /^put a reward that compares with answer first, unless/);
   });
 
   test('that gives points, 1 or more for wrong answers, is a warning', async () => {
@@ -66,13 +66,13 @@ describe('the first reward', () => {
   test('that is graded and never gives 1 is a warning if a later one does', async () => {
     const { level, detail, hint } = await check([own('graded'), own('format'), own('correctness')]);
     assert.deepEqual([level, hint], ['warning', 'put correctness first']);
-    assert.match(detail, /gives none of 20 right answers 1$/);
+    assert.match(detail, /gives 1 to none of 20 right answers$/);
     assert.equal((await check([own('graded')])).level, 'ok');
   });
 
   test('that gives right answers nothing, in any wording, is a warning if a later one gives them something', async () => {
     const { level, hint } = await check([own('strict'), own('correctness')]);
-    assert.deepEqual([level, hint], ['warning', 'put correctness first, unless it wants a wording that was not tried']);
+    assert.deepEqual([level, hint], ['warning', 'put correctness first, unless it requires a wording that was not tried']);
     assert.equal((await check([own('strict')])).level, 'ok');
   });
 

@@ -99,7 +99,7 @@ test('more prompts a step than rows, and more memory than there is, are warnings
   assert.equal(of(scarce, 'memory'), 'warning');
   assert.match(
     scarce.checks.find(({ id }) => id === 'memory')!.detail,
-    /needs about \d+\.\d GiB and there are 0\.0 GiB/,
+    /needs about \d+\.\d GiB, but only 0\.0 GiB are available/,
   );
 });
 

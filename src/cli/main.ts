@@ -190,7 +190,7 @@ async function usageError({ code, message }: CommanderError, command: Command): 
     return new GradusError('USAGE', `${name} needs a subcommand`, { hint: `one of ${own}` });
   }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
-  const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help lists them`;
+  const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows the usage`;
   const unknown = /^unknown command '([^']+)'/.exec(first!)?.[1];
   const elsewhere = unknown === undefined ? undefined : (await import('./meant-command.ts')).otherName(unknown);
   return new GradusError('USAGE', first!, { hint: elsewhere ?? (await keyHint(first!, command)) ?? suggested });

@@ -55,7 +55,7 @@ const evaluation: TrainEvent = {
 };
 
 test('a run that is resumed after its last step says that nothing is trained', () => {
-  assert.match(shown([{ ...start, step: 100 }]), /all 100 steps were made before.*max_steps/);
+  assert.match(shown([{ ...start, step: 100 }]), /all 100 steps are already made.*max_steps/);
   assert.doesNotMatch(shown([{ ...start, step: 99 }]), /are already made/);
 });
 

@@ -129,7 +129,7 @@ describe('an unknown key is an error that names our key', () => {
     'generation_batch_size: 64': /^every step samples .*num_iterations/,
     'rl_top_k: 50': /called top_k/,
     'repetition_penalty: 1.1': /the reward repetition_penalty/,
-    'enable_thinking: false': /^chat_template_kwargs: \{enable_thinking: false\}/,
+    'enable_thinking: false': /^set chat_template_kwargs: \{enable_thinking: false\}/,
     'stop_strings: [x]': /called stop/,
     'use_vllm: true': /^here it is called trl\.use_vllm, with backend: trl$/,
     'eval: {steps: 10, n: 50}':
@@ -285,12 +285,12 @@ flash_attention: true`,
       told: [
         /base_model: here it is called model/,
         /(^|; )rl: GRPO is what is trained/,
-        /trl\.beta: beta stands at the top, not in trl/,
-        /trl\.num_generations: num_generations stands at the top/,
-        /trl\.reward_funcs: reward stands at the top/,
+        /trl\.beta: beta belongs at the top level, not in trl/,
+        /trl\.num_generations: num_generations belongs at the top level/,
+        /trl\.reward_funcs: reward belongs at the top level/,
         /vllm\.host.*: the address of the server is trl\.vllm_server_base_url/,
         /vllm\.max_model_len: here it is called trl\.vllm_max_model_length/,
-        /datasets: one data set is named/,
+        /datasets: name one data set/,
         /val_set_size: here it is called eval_fraction/,
         /sequence_len: a prompt may have max_prompt_tokens/,
       ],
@@ -324,7 +324,7 @@ galore_rank: 128`,
         /val_size: here it is called eval_fraction/,
         /reward_model: rewards are functions here/,
         /quantization_bit: here it is called trl\.load_in_4bit/,
-        /freeze_vision_tower: models of texts alone/,
+        /freeze_vision_tower: only text models are trained/,
       ],
     },
     'ms-swift': {
@@ -354,7 +354,7 @@ vllm_limit_mm_per_prompt: 1`,
         /split_dataset_ratio: here it is called eval_fraction/,
         /dynamic_sample: here it is called group_policy/,
         /overlong_filter: here it is called mask_truncated_completions/,
-        /truncation_strategy: prompts that are too long are met by overlong_prompts/,
+        /truncation_strategy: overlong_prompts says what happens/,
         /chord_mu_peak: there is nothing like it here/,
       ],
     },
@@ -370,7 +370,7 @@ vllm_limit_mm_per_prompt: 1`,
 
 test('a misspelt key in a section is matched with the section, or with the top', () => {
   assert.match(refusal(withLine('trl: {use_vlm: true}')).hint!, /did you mean trl\.use_vllm/);
-  assert.match(refusal(withLine('trl: {temperature: 1}')).hint!, /temperature stands at the top, not in trl/);
+  assert.match(refusal(withLine('trl: {temperature: 1}')).hint!, /temperature belongs at the top level, not in trl/);
 });
 
 describe('a wrong value is an error with its key, what was expected and what was found', () => {
@@ -658,7 +658,7 @@ test('values that contain themselves or are nested too deep are refused', () => 
 test('the error for a wrong setting says so', () => {
   assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^settings: unknown key lr/);
   assert.match(refusal(withLine('seed: 1'), ['trainer=grpo']).hint!, /^GRPO is what is trained/);
-  assert.match(refusal(withLine('seed: 1'), ['stages[0].name=x']).hint!, /^lists are written whole: stages=\[/);
+  assert.match(refusal(withLine('seed: 1'), ['stages[0].name=x']).hint!, /^write the whole list: stages=\[/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
   assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
 });

@@ -42,7 +42,7 @@ export function rewardHint(name: string, known: readonly string[]): string {
   if (ours === undefined && module !== undefined) {
     return `a function of a Python module is FILE:NAME: ${module.replaceAll('.', '/')}.py:${attribute}`;
   }
-  return `${ours === undefined ? existingNames(name, known) : `here it is called ${ours}`}; a function of yours is FILE:NAME`;
+  return `${ours === undefined ? existingNames(name, known) : `here it is called ${ours}`}; your own function is FILE:NAME`;
 }
 
 /** `score` of `rewards/length.ts:score`, `length` of `rewards/length.ts`. */

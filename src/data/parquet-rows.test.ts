@@ -60,7 +60,7 @@ test('a column of bytes is refused by its name, and left out where remove_column
   assert.deepEqual(await loadRows(path, { without: ['image'] }), [{ question: 'a' }, { question: 'b' }]);
   await assert.rejects(
     loadRows(path, { without: ['picture'] }),
-    /column picture is not there; there are: question, image/,
+    /column picture does not exist; there are: question, image/,
   );
 });
 

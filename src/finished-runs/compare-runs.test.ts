@@ -183,7 +183,7 @@ test('nothing is concluded from problems of another kind, which may be easier', 
   assert.deepEqual(caveatWith('seed=1'), ['better', undefined]);
   assert.deepEqual(caveatWith('taskset_config={"high": 5}'), [
     'inconclusive',
-    'the held-out problems are not of one kind: taskset_config',
+    'the held-out problems come from different sources: taskset_config',
   ]);
 });
 

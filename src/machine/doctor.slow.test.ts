@@ -121,7 +121,7 @@ test('vLLM is required if TRL samples with it, in the versions that TRL takes', 
   assert.equal(fix, `uv pip install --python ${python} 'vllm<=2,>=1'`);
   assert.equal((await ask(false)).required, false);
   answer('3.0', false);
-  assert.equal((await ask(true)).detail, 'vllm 3.0, where TRL takes vllm<=2,>=1');
+  assert.equal((await ask(true)).detail, 'vllm 3.0, but TRL requires vllm<=2,>=1');
   answer('1.5', true);
   assert.deepEqual([(await ask(true)).ok, (await ask(true)).detail], [true, 'vllm 1.5']);
 });

@@ -32,7 +32,7 @@ test('a rank beyond both dimensions of a layer is refused, by the layer', () => 
   assert.equal(rank(rows, ['up_proj']), 3);
   assert.throws(() => rank(rows + 1, ['up_proj']), {
     code: 'LORA_RANK_TOO_LARGE',
-    message: `rank ${rows + 1} is beyond model.layers.0.mlp.up_proj, which is ${rows} × ${columns}`,
+    message: `rank ${rows + 1} is too large for model.layers.0.mlp.up_proj, which is ${rows} × ${columns}`,
     path: 'lora.r',
   });
 });

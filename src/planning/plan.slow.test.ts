@@ -74,7 +74,7 @@ test('a plan says that the run exists already', async () => {
   mkdirSync(join(folder, 'runs', 'tiny'), { recursive: true });
   const { run, note } = await plan();
   assert.deepEqual(run, { dir: join(folder, 'runs', 'tiny'), exists: true });
-  assert.match(note, /there is a run already: add resume: true, overwrite: true or another name/);
+  assert.match(note, /the run already exists: add resume: true, overwrite: true or another name/);
   const resumed = await planTraining(loadConfigFile(file), { root: join(folder, 'runs'), resume: true });
   assert.doesNotMatch(resumed.note, /already/);
 });

@@ -122,7 +122,7 @@ describe('templates that do other things', () => {
     const source = turns('<|START_ACTION|>[{{ m.tool_calls[0].function | tojson }}]<|END_ACTION|>', '{{ m.content }}');
     assert.throws(() => toolUse(createChatTemplate(source)), {
       code: 'TOOL_SYNTAX_UNKNOWN',
-      message: /as Command \(Cohere\) does.*START_ACTION/,
+      message: /like Command \(Cohere\).*START_ACTION/,
       hint: /chat_template: PATH/,
     });
   });

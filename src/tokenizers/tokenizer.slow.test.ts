@@ -101,7 +101,7 @@ describe('answers with TOKENIZER_INVALID', () => {
   const replacing = { type: 'Replace', pattern: { String: 'a' }, content: 'a'.repeat(100) };
   const cases: [what: string, tokenizerJson: unknown, config: unknown, message: RegExp][] = [
     ['no object', [], {}, /tokenizer.json: it is not a JSON object/],
-    ['no configuration', { model: bpe }, null, /tokenizer_config.json: it is no JSON object/],
+    ['no configuration', { model: bpe }, null, /tokenizer_config.json: it is not a JSON object/],
     ['no model', {}, {}, /model is missing/],
     ['an unknown model', { model: { type: 'Oracle', vocab: {} }, decoder: { type: 'Dream' } }, {}, /Dream/],
     ['no vocabulary', { model: { type: 'BPE' } }, {}, /model.vocab is missing/],

@@ -144,7 +144,7 @@ test('one that cannot start, or is another, says what to do', async () => {
   await assert.rejects(starting({ environment: { SILENT: '1' }, startTimeout: 100 }), { code: 'WORKER_TIMED_OUT' });
   await assert.rejects(starting({ args: ['-e', 'console.log("Loading weights: 3%")'] }), {
     code: 'WORKER_UNINTELLIGIBLE',
-    message: 'the played worker said what is not of the protocol: Loading weights: 3%',
+    message: 'the played worker wrote a line that is not part of the protocol: Loading weights: 3%',
   });
 });
 

@@ -122,10 +122,10 @@ for (const [what, [environment, environment_config, path]] of Object.entries(wro
 for (const [reference, message] of Object.entries({
   'absent.ts:game': /the file is missing/,
   'game.ts:gaem': /does not export gaem/,
-  'game.ts:number': /it is no environment but something else/,
-  'game.ts:factory': /it is no environment but a function/,
+  'game.ts:number': /it is not an environment but something else/,
+  'game.ts:factory': /it is not an environment but a function/,
   'game.ts:list': /its scores are not a list of names/,
-  'rows.jsonl:game': /it is no \.ts or \.js file/,
+  'rows.jsonl:game': /it is not a \.ts or \.js file/,
 })) {
   test(`${reference} is ENVIRONMENT_LOAD_FAILED`, () =>
     assert.rejects(open({ environment: reference }), { code: 'ENVIRONMENT_LOAD_FAILED', message }));

@@ -94,7 +94,7 @@ for (const [name, [command, message]] of Object.entries(failures)) {
 
 test('a score that is not reported is an error', async () => {
   const { trajectory } = await play(shell(`${CALL}; echo '{"text": "x"}'`), { scores: ['right'] });
-  assert.match(trajectory.error!.message, /reported no score right/);
+  assert.match(trajectory.error!.message, /did not report the score right/);
   const wrong = async (score: string) => {
     const played = await play(shell(`${CALL}; echo '{"scores": {"right": ${score}}}'`), { scores: ['right'] });
     return played.trajectory.error!.message;

@@ -148,7 +148,7 @@ test('the right turns of a class in Python are texts and messages, and no tool',
   assert.deepEqual(await gold!({ secret: 0 }), []);
   const failed = (message: RegExp) => ({ code: 'ENVIRONMENT_FAILED', message });
   await assert.rejects(async () => gold!({ secret: 13 }), failed(/^gold: TypeError: gold returned str, not a list/));
-  await assert.rejects(async () => gold!({ secret: 14 }), failed(/^gold: turn 1 is of the user/));
+  await assert.rejects(async () => gold!({ secret: 14 }), failed(/^gold: turn 1 belongs to the user/));
   await assert.rejects(async () => gold!({}), failed(/^gold: TypeError: .*secret/));
   assert.equal((await loadPythonEnvironment(`${write(counter)}:Counter`, {})).gold, undefined);
 });

@@ -122,7 +122,7 @@ export const error = () => new GradusError('A', 'b');`,
 
 for (const [what, reference, text, message, hint] of [
   ['is missing', 'none.ts:a', undefined, /none\.ts: the file is missing/, /relative to/],
-  ['is no program', 'mine.txt:score', 'x = 1', /no \.ts or \.js file/, /mine\.ts:name/],
+  ['is no program', 'mine.txt:score', 'x = 1', /not a \.ts or \.js file/, /mine\.ts:name/],
   [
     'has a syntax error',
     'syntax.ts',
@@ -169,8 +169,8 @@ for (const [what, reference, text, message, hint] of [
     /there is: score/,
   ],
   ['exports nothing', 'nothing-at-all.ts', 'const a = 1;', /does not export reward/, /exports nothing/],
-  ['exports no function', 'typed.ts:weight', typed, /weight is no function but number/, /completions, columns/],
-  ['exports null', 'null.ts', 'export const reward = null;', /reward is no function but null/, /completions, columns/],
+  ['exports no function', 'typed.ts:weight', typed, /weight is not a function but number/, /completions, columns/],
+  ['exports null', 'null.ts', 'export const reward = null;', /reward is not a function but null/, /completions, columns/],
 ] as const) {
   test(`a file that ${what} is a one-line error`, async () => {
     if (text !== undefined) write(reference.split(':')[0]!, text);

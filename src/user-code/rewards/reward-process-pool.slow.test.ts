@@ -104,7 +104,7 @@ for (const [name, fault] of [
   ['loops', /^it took longer than 0\.9 s$/],
   ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
-  ['aborts', /^it ended its process with SIGABRT, as Node does without memory/],
+  ['aborts', /^it ended its process with SIGABRT, as Node does if it runs out of memory/],
   ['crashes', /^Error: too late \(rewards\.ts:21\)$/],
   ['leavesRejection', /^Error: nobody waits \(rewards\.ts:38\)$/],
 ] as const) {
