@@ -127,7 +127,11 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
       () => ({ ...matching, reward: 'toString' }),
       /there is no reward toString/,
     ],
-    'more problems than can be made': ['CONFIG_CONFLICT', () => ({ max_steps: 1e12 }), /all of which are made at the start/],
+    'more problems than can be made': [
+      'CONFIG_CONFLICT',
+      () => ({ max_steps: 1e12 }),
+      /all of which are made at the start/,
+    ],
     'reward file that does not load': [
       'REWARD_LOAD_FAILED',
       () => ({ reward_fn: file('bad.ts', 'export const = 3;') }),
@@ -170,7 +174,10 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   test('doctor ends with what it means', async () => {
     const { code, stdout } = await run(['doctor', '--backend', 'builtin']);
     assert.equal(code, 0);
-    assert.match(stdout, /\nready: training with backend builtin on this machine needs none of the checks that failed\n$/);
+    assert.match(
+      stdout,
+      /\nready: training with backend builtin on this machine needs none of the checks that failed\n$/,
+    );
   });
 
   test('people get the line on stderr and nothing on stdout', async () => {

@@ -25,11 +25,7 @@ export function backendOf({ backend }: Config): Promise<Backend> {
 export async function profilerOf(config: Config): Promise<Profiler> {
   const { profiler } = await backendOf(config);
   if (profiler) return profiler;
-  throw new GradusError(
-    'PROFILE_UNSUPPORTED',
-    `backend ${config.backend} does not tell what its steps spend their time on`,
-    {
-      hint: `leave ${option('profile', true)} out, or set backend: native`,
-    },
-  );
+  throw new GradusError('PROFILE_UNSUPPORTED', `backend ${config.backend} cannot record where its steps spend time`, {
+    hint: `leave ${option('profile', true)} out, or set backend: native`,
+  });
 }

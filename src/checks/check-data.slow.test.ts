@@ -191,7 +191,10 @@ test('held-out prompts: left out of training if they are the same, a warning if 
   const asked = [{ question: 'What is 1+2?', answer: '3' }];
   const nearly = rowsFile([{ question: 'what is  1+2', answer: '3' }]);
   const { level, detail } = await found('leakage', [...sums, ...asked], { eval: {}, eval_dataset: nearly });
-  assert.deepEqual([level, detail], ['warning', '1 of 1 (100 %) held-out prompts are nearly the same as training ones']);
+  assert.deepEqual(
+    [level, detail],
+    ['warning', '1 of 1 (100 %) held-out prompts are nearly the same as training ones'],
+  );
   const other = await found('leakage', asked, {
     eval: {},
     eval_dataset: rowsFile([{ question: 'What is 1-2?', answer: '-1' }]),

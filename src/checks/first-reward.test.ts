@@ -72,7 +72,10 @@ describe('the first reward', () => {
 
   test('that gives right answers nothing, in any wording, is a warning if a later one gives them something', async () => {
     const { level, hint } = await check([own('strict'), own('correctness')]);
-    assert.deepEqual([level, hint], ['warning', 'put correctness first, unless it requires a wording that was not tried']);
+    assert.deepEqual(
+      [level, hint],
+      ['warning', 'put correctness first, unless it requires a wording that was not tried'],
+    );
     assert.equal((await check([own('strict')])).level, 'ok');
   });
 

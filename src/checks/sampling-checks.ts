@@ -44,11 +44,12 @@ export function endCheck(trajectories: readonly Trajectory[], { config, template
   const detail = `none of ${played.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {
     const level = played.length < FEWEST_TO_END ? 'warning' : 'error';
-    const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
+    const hint =
+      'raise max_completion_length, or make sure that generation_config.json names the token that ends a turn';
     return [failed(id, level, detail, hint)];
   }
   const ends = 'a base model may never end: rewards then judge text that is cut off';
-  const hint = `${ends}; give stop the texts with which an answer is over, such as stop: ["\\n\\n"], or raise max_completion_length`;
+  const hint = `${ends}; set stop to texts that end an answer, such as stop: ["\\n\\n"], or raise max_completion_length`;
   return [failed(id, 'warning', detail, hint)];
 }
 
@@ -86,7 +87,7 @@ export function toolCallsCheck(trajectories: readonly Trajectory[]): Check[] {
   const calling = counts.filter((count) => count > 0).length;
   const detail = `tools are called in ${share(calling, counts.length)} episodes`;
   if (calling > 0) return [passed(id, detail)];
-  const hint = 'let the prompt of the environment ask for a call, and show one';
+  const hint = 'ask for a call in the prompt of the environment, and show one';
   return [failed(id, 'warning', detail, hint)];
 }
 
@@ -121,8 +122,8 @@ export function precisionCheck({ config, model }: Setup): Check[] {
   const asked = config.native.rollout_dtype;
   const used = model.rolloutDtype;
   if (asked === 'auto' || used === undefined || used === asked) return [];
-  const hint = `weights that are trained are rounded by our own operators only, which need a model of width 128 and more, and a processor of which ${call('checkMachine')} tells: set native.rollout_dtype to auto, or train adapters (lora)`;
-  const detail = `completions are sampled with weights in ${used}, not in ${asked} as native.rollout_dtype says`;
+  const hint = `only our own operators round weights that are trained. They need a model of width 128 or more and a suitable processor (see ${call('checkMachine')}): set native.rollout_dtype to auto, or train adapters (lora)`;
+  const detail = `completions are sampled with ${used} weights, not ${asked} as native.rollout_dtype says`;
   return [failed('rollout_dtype', 'warning', detail, hint)];
 }
 
@@ -134,7 +135,7 @@ export function gapCheck(gap: number, config: Config): Check {
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
     const corrected = correctsSampler(config);
     if (corrected && gap <= LARGEST_CORRECTED_GAP) {
-      return passed(id, `${detail}: sampling rounds the weights, which importance_sampling_correction makes up for`);
+      return passed(id, `${detail}: sampling rounds the weights, which importance_sampling_correction corrects`);
     }
     const missing = config.lora?.dropout ? 'lora.dropout: 0' : 'importance_sampling_correction: true';
     const own = corrected ? '' : `set ${missing}, or `;
@@ -150,17 +151,17 @@ export function learningRateCheck({ config: { backend, learning_rate, lora }, mo
   const whole = parameters.total < SMALL_MODEL ? 'small' : 'whole';
   const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
   const slow = backend === 'trl' && parameters.total >= LARGE_MODEL ? undefined : slowRates[trained];
-  const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
+  const hint = `set learning_rate${slow ? `, to begin with to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
   if (trained === 'whole' && learning_rate >= FAST_RATE && parameters.trainable >= SMALL_MODEL) {
-    const detail = `${learning_rate} is much for whole weights: language models forget how to write`;
-    return failed(id, 'warning', detail, `${hint}, or train adapters, which bear it: leave lora: null out`);
+    const detail = `${learning_rate} is high for whole weights: language models forget how to write`;
+    return failed(id, 'warning', detail, `${hint}, or train adapters, which tolerate it: leave lora: null out`);
   }
   if (!slow || learning_rate >= slow.below) return passed(id, `${learning_rate}`);
   return failed(
     id,
     'warning',
-    `${learning_rate} is little for ${slow.what}: ${counted(maxSteps, 'step')} may show nothing`,
+    `${learning_rate} is low for ${slow.what}: ${counted(maxSteps, 'step')} may show nothing`,
     hint,
   );
 }

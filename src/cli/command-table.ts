@@ -13,7 +13,7 @@ interface CommandModule {
 
 interface CommandRow {
   readonly load: () => Promise<CommandModule>;
-  /** The whole names of commands here that go on until they are stopped. */
+  /** The whole names of commands that run until they are stopped. */
   readonly serving?: readonly string[];
   /** Likewise, those that only read: they change no files but caches. */
   readonly reading?: readonly string[];

@@ -311,7 +311,10 @@ for (const [what, problem, message] of [
     for (const more of [{}, { eval: {} }, { columns: { asked: 'problem' }, prompt_column: 'asked' }]) {
       await assert.rejects(load({ dataset: list, ...more }), (error) => {
         assert.ok(isError('COLUMN_INVALID')(error), String(error));
-        assert.match((error as GradusError).message, /^row 21 of .*list\.json: column \w+ does not hold a conversation/);
+        assert.match(
+          (error as GradusError).message,
+          /^row 21 of .*list\.json: column \w+ does not hold a conversation/,
+        );
         assert.match((error as GradusError).message, message);
         assert.match((error as GradusError).hint!, /"role": system\|user\|assistant\|tool, "content": text/);
         return true;

@@ -28,7 +28,7 @@ export interface DetachedRun {
     readonly id: string;
     readonly dir: string;
     readonly backend: string;
-    /** `starting` while it is checked whether the run can begin. */
+    /** `starting` during the checks before the first step. */
     readonly status: RunRecord['status'];
     readonly pid: number;
   };
@@ -38,14 +38,14 @@ export interface DetachedRun {
   readonly reference: string;
 }
 
-/** Seconds for which the checks before the first step are waited for: less than clients of MCP wait for an answer. */
+/** How long to wait for the checks before the first step, in seconds: less than MCP clients wait for an answer. */
 const MOST_CHECKING = 45;
 /** Milliseconds between two looks at the run, at first and at most. */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [50, 500];
 
 /**
- * Starts the run, and returns once it makes steps: whatever would have kept it from its first step is thrown here, as `train` would have thrown it. If the checks
- * take longer than 45 seconds, the run is still `starting`, and who waits for it is told how they ended.
+ * Starts the run, and returns once it makes steps. Errors that keep it from its first step are thrown here, as `train` would have thrown them. If the checks
+ * take longer than 45 seconds, the run is still `starting`, and waiting for it reports how they ended.
  */
 export async function detachTraining(configFile: string, options: DetachOptions): Promise<DetachedRun> {
   const started = startProcess(configFile, options);
@@ -63,7 +63,7 @@ function beginningFailure({ error, stop_reason }: RunRecord, log: string): Gradu
     const { code, message, hint, kind } = error;
     return new GradusError(code, message, { hint, ...(kind && { kind }) });
   }
-  const why = stop_reason === undefined ? 'its process ended without a word' : `it was stopped by ${stop_reason}`;
+  const why = stop_reason === undefined ? 'its process ended without a message' : `it was stopped by ${stop_reason}`;
   return new GradusError('RUN_FAILED', `the run did not begin: ${why}`, { hint: `see ${log}`, kind: 'failed' });
 }
 
@@ -82,7 +82,7 @@ function startProcess(configFile: string, options: DetachOptions): DetachedRun {
     assertWritable(run);
     if (!resume) emptyRun(directory);
     const started = startDetached(options.argv, { stderr: log, append: resume });
-    // The directory is reserved before the process begins to look for one.
+    // The directory is reserved before the process looks for it.
     const record = {
       backend,
       versions: ownVersions(),

@@ -33,7 +33,7 @@ export interface TrainOptions extends RunPlace {
   readonly onEvent?: (event: TimedEvent) => void;
   /** Called as the problems of an evaluation are answered. */
   readonly onEvaluation?: (progress: EvaluationProgress) => void;
-  /** What the result suggests in its `next`, in your words. @default nothing */
+  /** Suggestions for the result's `next`, in your words. @default none */
   readonly next?: SayNext;
 }
 
@@ -85,7 +85,7 @@ export async function* trainEvents(
   }
 }
 
-/** How a run ends that was stopped or failed before it began. */
+/** The end of a run that was stopped or failed before it began. */
 function outcomeOf(error: unknown): Pick<RunRecord, 'status' | 'error' | 'stop_reason'> {
   if (!(error instanceof GradusError && error.code === 'CANCELLED'))
     return { status: 'failed', error: failureOf(error) };

@@ -21,7 +21,7 @@ export function detachSweep(file: string, options: SweepOptions, argv: readonly 
   const log = join(directory, sweepFiles.log);
   try {
     const pid = startDetached(argv, { stderr: log, append: options.resume ?? false });
-    // The folder is reserved, so that whoever waits finds a sweep.
+    // The folder is reserved, so that waiting commands find a sweep.
     writeSweep(directory, { ...plan, config, status: 'running', started: new Date().toISOString() }, pid);
     return { directory, reference, pid, log };
   } finally {

@@ -85,7 +85,11 @@ for (const [sweep, code, said] of [
     /above 0/,
   ],
   [{ over: {} }, 'CONFIG_INVALID', /at least one key/],
-  [{ over: { beta: [0, 0.1] }, seeds: 1_000_000_000 }, 'SWEEP_INVALID', /2000000000 runs are too many: a sweep may have at most 10000/],
+  [
+    { over: { beta: [0, 0.1] }, seeds: 1_000_000_000 },
+    'SWEEP_INVALID',
+    /2000000000 runs are too many: a sweep may have at most 10000/,
+  ],
   [{ over: { beta: [0, 0.1] }, seeds: 5001 }, 'SWEEP_INVALID', /10002 runs/],
   [{ over: { beta: [0, 0.1] }, metric: 'eval/acuracy' }, 'METRIC_UNKNOWN', /eval\/accuracy/],
   [{ over: { beta: [0, 0.1] }, metric: 'eval/f1' }, 'METRIC_UNKNOWN', /no metric eval\/f1/],

@@ -9,7 +9,7 @@ import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
 import { hasNotBegun } from '../runs/reservation.ts';
 import { waitForRun } from '../runs/wait-run.ts';
 
-/** A run that is to be trained. */
+/** A run to train. */
 export interface SweptRun {
   readonly directory: string;
   readonly file: string;
@@ -31,11 +31,11 @@ const COLLAPSED = 5;
 
 const MOST_ERROR = 16_384; // characters
 
-/** What a run says where another process began it a moment before: the child of a sweep that was killed. */
+/** The errors if another process began the run a moment earlier: the child of a killed sweep. */
 const takenByOther: readonly string[] = ['RUN_EXISTS', 'RUN_ACTIVE'];
 const MOST_ATTEMPTS = 3;
 
-/** Trains to a step, or finds that this has been done, or that the run ended before. A run that another process still trains is waited for. */
+/** Trains to a step, unless this is already done or the run ended earlier. Waits for a run that another process is still training. */
 export async function trainTo(run: SweptRun, step: number, signal: AbortSignal | undefined): Promise<RunOutcome> {
   const { directory } = run;
   for (let attempt = 1; ; attempt++) {
@@ -96,7 +96,7 @@ async function startTraining(
       child.on('error', reject);
       child.on('close', resolve);
     });
-    // A policy that collapsed has been trained, and is ranked by what it can do.
+    // A collapsed policy counts as trained, and is ranked by its metrics.
     if (code === 0 || code === COLLAPSED) return undefined;
     if (signal?.aborted || stoppedBySignal.includes(code)) return { status: 'stopped' };
     return {
@@ -125,14 +125,14 @@ function lastLine(text: string): string {
   return text.trimEnd().split('\n').at(-1) ?? '';
 }
 
-/** The steps of which a metric that is no evaluation’s is the mean. */
+/** The number of steps over which a metric of steps is averaged. */
 const LAST_STEPS = 10;
 
-/** What is known of a run at a step. */
+/** The measurements of a run at a step. */
 export interface Measured {
   readonly step: number;
   readonly value: number;
-  /** Absent if the metric is no evaluation’s. */
+  /** Absent if the metric is not one of evaluations. */
   readonly evaluation?: EvaluationRecord;
 }
 

@@ -70,7 +70,7 @@ export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncG
   }
 }
 
-/** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */
+/** The report of the checks before a new run; absent if there are none. Throws `PREFLIGHT_FAILED`. */
 async function passPreflight(setup: Setup, signal: AbortSignal | undefined): Promise<PreflightReport | undefined> {
   const [stage] = setup.stages;
   const entered = await setup.enter(stage!);

@@ -305,8 +305,18 @@ const splitDamages: [what: string, damage: (folder: string, index: Index) => voi
     'SAFETENSORS_INDEX_INVALID',
     /not a safetensors file beside/,
   ],
-  ['an absolute path', placed(NORM, '/etc/x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /not a safetensors file beside/],
-  ['a path of Windows', placed(NORM, 'C:\\x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /not a safetensors file beside/],
+  [
+    'an absolute path',
+    placed(NORM, '/etc/x.safetensors'),
+    'SAFETENSORS_INDEX_INVALID',
+    /not a safetensors file beside/,
+  ],
+  [
+    'a path of Windows',
+    placed(NORM, 'C:\\x.safetensors'),
+    'SAFETENSORS_INDEX_INVALID',
+    /not a safetensors file beside/,
+  ],
   ['a file of another kind', placed(NORM, 'config.json'), 'SAFETENSORS_INDEX_INVALID', /not a safetensors file beside/],
   ['a number for a file', placed(NORM, 7), 'SAFETENSORS_INDEX_INVALID', /not a safetensors file beside/],
 ];

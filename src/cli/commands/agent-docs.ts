@@ -63,7 +63,7 @@ export async function prints({ result, z }: SchemaTools) {
       topics: z
         .array(z.strictObject({ topic: z.string(), title: z.string() }))
         .exactOptional()
-        .describe('present where none was asked for'),
+        .describe('present if no guide was asked for'),
       documents: z
         .string()
         .exactOptional()

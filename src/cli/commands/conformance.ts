@@ -57,7 +57,7 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'conformance.result/1',
       'conformance',
-      'Losses, advantages and divergences recomputed on this machine, beside what their oracles computed; not ok if any check is not.',
+      'Losses, advantages and divergences recomputed on this machine, compared with the results of their oracles; not ok if any check is not.',
       {
         oracles: z.record(z.string(), z.string()).describe('the versions of the packages that made the vectors'),
         onnxruntime: z.string(),

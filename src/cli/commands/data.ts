@@ -64,7 +64,7 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'data.check.result/1',
       'data check',
-      'The data of a configuration, looked over without a model; not ok if a check of level error is not.',
+      'The data of a configuration, checked without a model; not ok if a check of level error is not.',
       {
         checks: z.array(check),
         problems: z.strictObject({ train: z.int(), eval: z.int() }),

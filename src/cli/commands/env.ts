@@ -156,10 +156,10 @@ export async function prints({ outcome, result, z }: SchemaTools) {
       'env serve',
       'An environment that answers over OpenEnv’s protocol, until it is stopped by a signal; printed as soon as it does.',
       {
-        url: z.url().describe('what clients of OpenEnv are given'),
+        url: z.url().describe('the address for clients of OpenEnv'),
         socket_url: z.url().describe('where sessions are opened'),
-        problems: z.strictObject({ train: z.int(), eval: z.int() }).describe('how many problems there are'),
-        warning: z.string().exactOptional().describe('where others than this machine may play'),
+        problems: z.strictObject({ train: z.int(), eval: z.int() }).describe('the number of problems'),
+        warning: z.string().exactOptional().describe('present if other machines may play'),
       },
     ),
   ];

@@ -176,12 +176,12 @@ export async function prints({ openedRun, outcome, result, z }: SchemaTools) {
     outcome(
       'eval.status/1',
       'runs wait',
-      'How an evaluation in the background ended, with its exit code; 6 if it is still running when the time ran out.',
+      'How an evaluation in the background ended, with its exit code; 6 if it was still running when the time ran out.',
       {
         dir: z.string(),
         evaluation: backgroundEvaluation,
         waited: z.number().describe('seconds'),
-        result: evalResult.exactOptional().describe('what it printed, if it was made'),
+        result: evalResult.exactOptional().describe('its result, if it completed'),
       },
     ),
   ];

@@ -89,7 +89,7 @@ export async function prints({ result, z }: SchemaTools) {
     result(
       'handoff.result/1',
       'handoff',
-      'A folder with data, rewards, settings and a script, with which another system runs the same training.',
+      'A folder with data, rewards, settings and a script for the same training in another system.',
       { ...fields, next: z.array(z.string()).describe('useful next commands') },
     ),
   ];

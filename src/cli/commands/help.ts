@@ -51,7 +51,7 @@ export async function prints({ result, z }: SchemaTools) {
     result(
       'help.result/1',
       'help',
-      'A help text. That of a command also has its arguments and options, the overview the list of commands, and the topic exit-codes their table.',
+      'A help text, and its content as data: the arguments and options of a command, the list of commands, or the table of exit codes.',
       {
         text: z.string(),
         commands: z
@@ -65,7 +65,7 @@ export async function prints({ result, z }: SchemaTools) {
           .array(
             z.strictObject({
               name: z.string().describe('as it is typed: `--set`'),
-              value: z.string().exactOptional().describe('what stands behind it; absent if nothing does'),
+              value: z.string().exactOptional().describe('the placeholder of its value; absent if it takes none'),
               required: z.boolean(),
               default: z.unknown().exactOptional(),
               description: z.string(),

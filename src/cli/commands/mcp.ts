@@ -10,7 +10,7 @@ import { withStopSignals } from '../signals.ts';
 const EXAMPLES = `Examples:
   gradus mcp                                   for an MCP client to start, which speaks over stdin and stdout
   gradus mcp --folder my-task               with the configurations and runs of this folder
-  gradus mcp --list --json                     the tools that it has
+  gradus mcp --list --json                     its tools
 `;
 
 interface McpFlags {

@@ -90,7 +90,7 @@ export async function prints({ result }: SchemaTools) {
     result(
       'plan.result/1',
       'plan',
-      'What a configuration would need on given GPUs, for each method and each way to divide the model, and which engines train so. Nothing is run. Bytes.',
+      'What a configuration would need on given GPUs, for each method and each way to divide the model, and which engines support it. Nothing is run. Memory is in bytes.',
       scalingFields,
     ),
   ];

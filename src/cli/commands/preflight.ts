@@ -79,7 +79,7 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'preflight.result/1',
       'preflight',
-      'What a few completions of the untrained policy tell; not ok if a check of level error is not.',
+      'Checks on a few completions of the untrained policy; not ok if a check of level error is not.',
       {
         checks: z.array(check),
         metrics: numbers.describe(

@@ -52,7 +52,5 @@ async function report({ output }: Cli, names: readonly string[], { out, metric }
 /** The schemas of what it prints under --json. */
 export async function prints({ result }: SchemaTools) {
   const { report } = await import('../../report/result-schema.ts');
-  return [
-    result('report.result/1', 'report', 'A report of runs, written as one file that needs nothing else.', report.shape),
-  ];
+  return [result('report.result/1', 'report', 'A report of runs, written as one self-contained file.', report.shape)];
 }

@@ -184,7 +184,7 @@ export async function prints({ outcome, result, z }: SchemaTools) {
       .describe(
         'One line of gradus rewards serve: the answer to a line such as {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}.',
       ) satisfies z.ZodType<RewardAnswer>,
-    outcome('rewards.test.result/1', 'rewards test', 'What a reward made of given completions.', {
+    outcome('rewards.test.result/1', 'rewards test', 'The scores that a reward gives to given completions.', {
       reward: z.string(),
       scores: z.array(score).describe('one score per case, in order; null if the reward does not apply or failed'),
       errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which the reward failed'),

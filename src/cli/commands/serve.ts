@@ -136,13 +136,11 @@ export async function prints({ openedRun, result, z }: SchemaTools) {
       'A server that answers, until it is stopped by a signal; printed as soon as it does.',
       {
         url: z.url(),
-        base_url: z
-          .url()
-          .describe('what clients of OpenAI’s interface are given, or those of Tinker’s API with --train'),
-        model: z.string().describe('what requests call the model'),
-        warning: z.string().exactOptional().describe('where others than this machine may use the model without a key'),
+        base_url: z.url().describe('the address for clients of OpenAI’s interface, or with --train of Tinker’s API'),
+        model: z.string().describe('the name of the model in requests'),
+        warning: z.string().exactOptional().describe('present if other machines may use the model without a key'),
         weights: z.string().exactOptional().describe('with --train: the folder of weights that clients save'),
-        run: openedRun.exactOptional().describe('absent if a configuration is served, whose model has learnt nothing'),
+        run: openedRun.exactOptional().describe('absent if a configuration is served, whose model is untrained'),
       },
     ),
   ];

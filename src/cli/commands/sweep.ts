@@ -1,4 +1,4 @@
-// gradus sweep: tries settings against one another, each in runs of its own.
+// gradus sweep: compares settings, each in its own runs.
 
 import { relative } from 'node:path';
 import { Command, Option } from 'commander';
@@ -21,8 +21,8 @@ import { withStopSignals } from '../signals.ts';
 const EXAMPLES = `Examples:
   gradus sweep grpo.yaml --over learning_rate=1e-5,5e-5,2e-4 --over lora.r=8,32 --seeds 3
   gradus sweep grpo.yaml --over learning_rate=log:1e-6..1e-3 --method halving --trials 16
-  gradus sweep grpo.yaml --dry-run             what it would train, for a file with a section sweep
-  gradus sweep grpo.yaml --resume --jobs 2     go on after it was stopped or killed
+  gradus sweep grpo.yaml --dry-run             show what it would train; here the file has a section sweep
+  gradus sweep grpo.yaml --resume --jobs 2     continue after it was stopped or killed
 `;
 
 interface SweepFlags {
@@ -48,7 +48,7 @@ interface SweepFlags {
 
 export function makeCommand(cli: Cli): Command {
   return new Command('sweep')
-    .description('try settings against one another, each in ordinary runs, and rank them by a held-out metric')
+    .description('search for the best settings: train a run for each and rank them by a held-out metric')
     .argument('<config>', 'a YAML or JSON file, which may have a section sweep')
     .option(
       '--over <key=values>',
@@ -59,15 +59,15 @@ export function makeCommand(cli: Cli): Command {
     .addOption(
       new Option(
         '--method <method>',
-        'grid: all combinations to the end; random: --trials of them; halving: the best of them go on, rung by rung',
+        'grid: all combinations to the end; random: --trials of them; halving: only the best continue from rung to rung',
       ).choices(sweepMethods),
     )
     .option('--trials <n>', 'combinations to draw, for random and halving', positiveInteger)
     .option('--seeds <n>', 'runs of each combination, with different seeds', positiveInteger)
-    .option('--metric <metric>', 'what decides, the larger the better (default: eval/sampled_accuracy)')
+    .option('--metric <metric>', 'the metric that decides; larger is better (default: eval/sampled_accuracy)')
     .option(
       '--eta <n>',
-      'with halving: one of so many goes on, for so many times the steps (default: 3)',
+      'with halving: one of this many continues, for this many times the steps (default: 3)',
       positiveInteger,
     )
     .option('--min-steps <n>', 'with halving: the fewest steps after which trials are compared', positiveInteger)
@@ -75,12 +75,15 @@ export function makeCommand(cli: Cli): Command {
     .option('--jobs <n>', 'runs to train at a time; changes no result', positiveInteger, 1)
     .option('--name <name>', 'name of the sweep, whose folder is sweeps/NAME (default: the name of the config file)')
     .option('--out <dir>', 'the folder, instead of sweeps/NAME')
-    .option('--max-time <duration>', 'rank what was compared by then, such as 2h; resuming with more goes on')
-    .option('--max-cost <dollars>', 'likewise, at the price of GRADUS_USD_PER_HOUR')
-    .option('--resume', 'go on with the sweep in the folder; what has been trained is not trained again')
+    .option(
+      '--max-time <duration>',
+      'end the sweep after this time, such as 2h, and rank the trials compared so far; resuming with more continues',
+    )
+    .option('--max-cost <dollars>', 'end the sweep at this cost, at the price of GRADUS_USD_PER_HOUR')
+    .option('--resume', 'continue the sweep in the folder; nothing is trained twice')
     .option('--overwrite', 'remove the sweep in the folder, with its runs, and begin anew')
     .option('--no-preflight', 'skip the check of each run for anything that would prevent learning')
-    .option('--dry-run', 'show the trials and the steps that they would take; train nothing')
+    .option('--dry-run', 'show the trials and their steps; train nothing')
     .option('--detach', 'sweep in the background and return at once; gradus runs wait DIR waits for the end')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
@@ -107,7 +110,7 @@ async function run(cli: Cli, file: string, flags: SweepFlags) {
   return undefined;
 }
 
-/** What is worth typing after a sweep. */
+/** Useful commands after a sweep. */
 export function nextAfterSweep({ best: { config, runs } }: SweepResult): string[] {
   const [run] = runs.map(relativeToHere);
   return [command('train', relativeToHere(config)), command('evaluate', run), command('export', run, { out: 'DIR' })];
@@ -204,7 +207,7 @@ function parseOver(text: string): [key: string, values: unknown] {
 
 function eventLine(event: SweepEvent): string {
   if (event.type === 'rung') {
-    const left = event.left < event.trials ? `, ${event.left} of ${counted(event.trials, 'trial')} go on` : '';
+    const left = event.left < event.trials ? `, ${event.left} of ${counted(event.trials, 'trial')} continue` : '';
     return `step ${event.step}: all compared${left}`;
   }
   const { settings, step, value, error, done, of } = event;
@@ -268,7 +271,7 @@ export async function prints({ outcome, result, z }: SchemaTools) {
   const status = z.strictObject({ dir: z.string(), ...sweepRecord.omit({ trials: true, config: true }).shape });
   return [
     sweepResult,
-    result('sweep.plan/1', 'sweep', 'What a sweep would train, told by --dry-run. Nothing is run or written.', {
+    result('sweep.plan/1', 'sweep', 'What a sweep would train, from --dry-run. Nothing is run or written.', {
       dir: z.string(),
       ...sweepPlan.shape,
       runs: z.int().describe('trials × seeds'),
@@ -283,7 +286,7 @@ export async function prints({ outcome, result, z }: SchemaTools) {
     outcome(
       'sweep.stopped/1',
       'runs stop',
-      'A sweep that was asked to stop, with its runs; not ok, with exit code 6, if it has not yet when the time ran out.',
+      'A sweep that was asked to stop, with its runs; not ok, with exit code 6, if it was still running when the time ran out.',
       { sweep: status, asked: z.boolean().describe('whether there was a process to stop') },
     ),
     outcome(

@@ -266,13 +266,13 @@ export async function prints({ error, outcome, result, z }: SchemaTools) {
     result(
       'train.detached/1',
       'train',
-      'A training run that was started in the background with --detach, and what the checks before its first step say. `runs wait` reports how it ends.',
+      'A training run that was started in the background with --detach, and the results of the checks before its first step. `runs wait` reports how it ends.',
       {
         run: z.strictObject({
           id: z.string(),
           dir: z.string(),
           backend: z.string(),
-          status: status.describe('starting if it was still being checked after 45 seconds whether it can begin'),
+          status: status.describe('starting if the checks before its first step took more than 45 seconds'),
           pid: z.int(),
         }),
         log: z.string().describe('the file with the stderr of the process'),
@@ -282,7 +282,7 @@ export async function prints({ error, outcome, result, z }: SchemaTools) {
     outcome(
       'train.plan/1',
       'train',
-      'What training would take, told by --dry-run, and where money would be spent that --yes does not agree to: then ok is false. Nothing is run, written or spent. Bytes and seconds.',
+      'What training would take. Printed by --dry-run, and with ok false if training would spend money without --yes. Nothing is run, written or spent. Bytes and seconds.',
       {
         config: z.record(z.string(), z.unknown()).describe('the complete configuration, with a value for every key'),
         origins: z
@@ -298,7 +298,7 @@ export async function prints({ error, outcome, result, z }: SchemaTools) {
       z
         .union([download, ...recordedEvents, last])
         .describe(
-          'A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last, and none of a download.',
+          'A line of `train --events`; the last holds the result. events.jsonl has the same lines, except the last and those of downloads.',
         ),
     ] as const,
   ];

@@ -1,4 +1,4 @@
-// The keys that are answered alike whichever system trains: by the folder of the hand-off (problems, their prompts, rewards), or by nothing.
+// The keys that hand-offs to all systems treat alike: those that the folder covers (problems, their prompts, rewards), and those that nothing acts on.
 import { call } from '../../common/words.ts';
 import { by, type HandoffKey, type HandoffRow, unless } from './handoff-row.ts';
 
@@ -30,7 +30,7 @@ const folderRows = {
     'weights that change during training; `diversity`, which compares the completions of a group',
     ({ reward }) => {
       if (reward.some(({ weight }) => typeof weight !== 'number'))
-        return `\`${call('serveRewards')}\` is told neither the step nor the successes that weights could change with`;
+        return `\`${call('serveRewards')}\` knows neither the step nor the success rates on which weights depend`;
       if (reward.some(({ name }) => name === 'diversity'))
         return `diversity compares the completions of a group, and \`${call('serveRewards')}\` scores each alone`;
       return undefined;
@@ -42,21 +42,21 @@ const folderRows = {
 } satisfies Partial<Record<HandoffKey, HandoffRow>>;
 
 /** The engine of a section of Gradus's own backends does not train here. */
-export const engine = by('its engine alone');
+export const engine = by('only its own engine');
 
 /** The rows of a hand-off that are the same for every system. @param machines on which it runs */
 export function sharedRows(system: string, machines: string) {
   return {
     ...folderRows,
-    backend: by(`nothing: ${system} trains, whatever it says`),
+    backend: by(`nothing: ${system} always trains`),
     compute: unless(
       by(`nothing: you start ${system} yourself`),
-      '`modal`: machines are rented for backend trl',
+      '`modal`: machines are rented only for backend trl',
       ({ compute }) =>
         compute === 'modal' ? `machines are rented for backend trl; ${system} runs on ${machines}` : undefined,
     ),
     preset: by('its values, each under its key'),
-    native: by('the rewards of Gradus, as far as `reward_workers` goes; all else is for backend native'),
+    native: by('the rewards of Gradus use `reward_workers`; everything else is for backend native'),
     tinker: engine,
     modal: engine,
   } satisfies Partial<Record<HandoffKey, HandoffRow>>;

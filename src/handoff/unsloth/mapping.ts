@@ -1,5 +1,5 @@
-// What becomes of the keys of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
-// hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table of docs/backends.md is made of it.
+// What the keys of a configuration become when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
+// hand-off, or a refusal with its reason. Keys without a row are refused unless they have their defaults. The table in docs/backends.md is made from it.
 import {
   batchSizes,
   type MappedKey,
@@ -32,7 +32,7 @@ const trackerNames = { tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wan
 /** Every key, including those of the section `trl`, which TRL's trainer reads here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | `trl.${keyof Config['trl']}`;
 
-const noAdaptation = none('Unsloth’s loss has no entropy bonus that adapts');
+const noAdaptation = none('Unsloth’s loss has no adaptive entropy bonus');
 const onePolicy = none('TRL trains on every group, whatever its rewards');
 const noPattern = none('Unsloth’s get_peft_model has one rank and one alpha');
 const oneProcess = none('one process trains, on one GPU');
@@ -63,7 +63,7 @@ const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Ov
   to(`get_peft_model.${name}`, ({ config: { lora } }) => lora && value(lora));
 
 export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> = {
-  ...sharedRows('Unsloth', 'a GPU of yours'),
+  ...sharedRows('Unsloth', 'your own GPU'),
   ...same,
   loss_type: unless(same.loss_type, 'losses that TRL does not have', missingLoss),
   seed: {
@@ -95,9 +95,9 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
   taskset: { ...problems, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => config.taskset === null } },
   curriculum: none('TRL draws problems without regard to how often they were solved'),
 
-  adaptive_reward_scaling: none(() => `\`${call('serveRewards')}\` keeps no deviation of the values so far`),
+  adaptive_reward_scaling: none(() => `\`${call('serveRewards')}\` does not keep the deviation of the values so far`),
   environment: none('TRL samples single turns here, from texts'),
-  max_error_fraction: none('TRL does not stop where rewards fail'),
+  max_error_fraction: none('TRL does not stop when rewards fail'),
 
   prompts_per_step: trlField('prompts_per_step'),
   top_p: to('GRPOConfig.top_p', ({ config }) => config.top_p),
@@ -109,13 +109,13 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
       if (stop.length === 0) return undefined;
       if (!trl.use_vllm) return 'only vLLM ends completions at texts in TRL’s trainer: set trl.use_vllm: true';
       return mask_truncated_completions
-        ? 'TRL takes a completion without an end token for cut off, and mask_truncated_completions would leave it out'
+        ? 'TRL treats a completion without an end token as cut off, so mask_truncated_completions would leave it out'
         : undefined;
     },
   ),
   min_p: to('GRPOConfig.min_p', ({ config }) => config.min_p || null),
 
-  log_kl: none('TRL measures no KL divergence that it does not train on'),
+  log_kl: none('TRL measures the KL divergence only if it trains on it'),
   kl_estimator: none('TRL’s KL divergence is k3'),
   // Unsloth takes 0.28 for null.
   epsilon_high: to('GRPOConfig.epsilon_high', ({ config }) => config.epsilon_high ?? config.epsilon),
@@ -193,7 +193,7 @@ export const unslothMapping: Readonly<Partial<Record<UnslothKey, HandoffRow>>> =
     },
   },
   'save.every_steps': to('GRPOConfig.save_steps', (given) => everyUpdates(given.config.save.every_steps, given)),
-  'save.best': by('nothing: the last checkpoints are kept, none for being the best, which the hand-off tells'),
+  'save.best': by('nothing: only the last checkpoints are kept, not the best one, as the hand-off says'),
   'save.total_limit': to('GRPOConfig.save_total_limit', ({ config }) => config.save.total_limit),
   sample_every_steps: to('GRPOConfig.log_completions', ({ config }) => config.sample_every_steps !== null),
   trackers: trackersOf('TRL', 'GRPOConfig.report_to', trackerNames),

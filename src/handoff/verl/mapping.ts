@@ -1,6 +1,6 @@
-// What becomes of the keys of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal with
+// What the keys of a configuration become when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal with
 // its reason. Keys without a row are refused unless they have their defaults.
-// The table of docs/backends.md is made of it.
+// The table in docs/backends.md is made from it.
 import { environmentsOf } from '../../config/program-environments.ts';
 import { verifiersName } from '../../config/references.ts';
 import { type Config, configDefaults } from '../../config/schema.ts';
@@ -52,7 +52,7 @@ const trackerNames = {
 };
 
 export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
-  ...sharedRows('verl', 'a cluster of yours'),
+  ...sharedRows('verl', 'your own cluster'),
   seed: {
     writes: {
       'data.seed': ({ config }) => config.seed,
@@ -71,7 +71,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
   chat_template_kwargs: to('data.apply_chat_template_kwargs', ({ config }) => config.chat_template_kwargs as Override),
   answer_column: by('the rewards, and `ground_truth` in the parquet files'),
-  overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts, at the same side'),
+  overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts at the same side'),
   max_prompt_tokens: to('data.max_prompt_length', ({ promptTokens }) => promptTokens),
   taskset: { ...problems, writes: { 'data.shuffle': ({ config }) => config.taskset === null } },
   curriculum: none('verl draws problems without regard to how often they were solved'),
@@ -82,7 +82,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     'environments of verifiers; environments that compare the episodes of a group',
     ({ environment }) =>
       environmentsOf({ environment }).some((reference) => verifiersName(reference) !== undefined)
-        ? 'environments of verifiers have an installation of their own, which no other machine has'
+        ? 'environments of verifiers need their own installation, which other machines do not have'
         : undefined,
   ),
   environment_config: by(EPISODES),
@@ -90,9 +90,9 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   max_turns: by(EPISODES),
   max_episode_tokens: by(`${EPISODES}; \`rollout.max_model_len\``),
   rollout: unless(by(`${EPISODES}; \`min_group\`: \`gradus_sampler.py\``), '`fail_fast`', ({ environment, rollout }) =>
-    environment !== null && rollout.strategy === 'fail_fast' ? 'verl goes on without episodes that fail' : undefined,
+    environment !== null && rollout.strategy === 'fail_fast' ? 'verl continues without failed episodes' : undefined,
   ),
-  max_error_fraction: none('verl does not stop where rewards fail'),
+  max_error_fraction: none('verl does not stop when rewards fail'),
 
   loss_type: {
     writes: {
@@ -130,9 +130,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     filtered('top_k'),
   ),
   stop: unless(by('the requests of episodes'), 'texts without an `environment`', ({ environment, stop }) =>
-    environment === null && stop.length > 0
-      ? 'verl’s own agent loops give their sampler no texts to stop at'
-      : undefined,
+    environment === null && stop.length > 0 ? 'verl’s own agent loops pass no stop texts to their sampler' : undefined,
   ),
   min_p: none('verl does not pass it to its sampler'),
 
@@ -171,10 +169,10 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     'a bonus with losses that do not take the mean over tokens',
     (config) =>
       config.entropy_coef !== 0 && verlLoss(config)?.averaging !== 'token-mean'
-        ? 'verl averages the entropy as it does the loss, which here is not the mean over tokens'
+        ? 'verl averages the entropy like the loss, and here that is not the mean over tokens'
         : undefined,
   ),
-  use_adaptive_entropy: none('verl has no entropy bonus that adapts'),
+  use_adaptive_entropy: none('verl has no adaptive entropy bonus'),
   mask_truncated_completions: none('verl trains on completions that were cut off'),
   importance_sampling_correction: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
   importance_sampling_mode: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
@@ -186,7 +184,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     to(`${CORRECTION}.rollout_is_threshold`, ({ config }) => rolloutCorrection(config).threshold),
     'a bound with `token_truncate` and `sequence_truncate`',
     ({ importance_sampling_clip_min: least, importance_sampling_mode: mode }) =>
-      least !== null && mode.endsWith('truncate') ? 'verl clips these ratios from above alone' : undefined,
+      least !== null && mode.endsWith('truncate') ? 'verl clips these ratios only from above' : undefined,
   ),
   advantage_baseline: to('algorithm.adv_estimator', ({ config }) =>
     config.advantage_baseline === 'group' ? 'grpo' : 'rloo',
@@ -205,8 +203,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   group_policy: unless(
     to('algorithm.filter_groups.enable', ({ config }) => config.group_policy === 'resample'),
     '`drop`',
-    ({ group_policy }) =>
-      group_policy === 'drop' ? 'verl keeps such groups, or samples others in their place' : undefined,
+    ({ group_policy }) => (group_policy === 'drop' ? 'verl keeps such groups, or replaces them by others' : undefined),
   ),
   resample_limit: none('verl samples until it has enough groups'),
 
@@ -250,7 +247,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   'lora.rank_pattern': noPattern,
   'lora.alpha_pattern': noPattern,
   'lora.use_rslora': none('verl scales adapters by alpha / r'),
-  'lora.modules_to_save': none('verl trains adapters alone'),
+  'lora.modules_to_save': none('verl trains only adapters'),
   adapter: unless(
     to(`${MODEL}.lora_adapter_path`, ({ config }) => config.adapter),
     'an adapter with `beta` or `log_kl`',
@@ -273,7 +270,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
     },
   },
   'save.every_steps': to('trainer.save_freq', (given) => everySteps(given.config.save.every_steps, given)),
-  'save.best': by('nothing: verl keeps the last checkpoints, none for being the best, which the hand-off tells'),
+  'save.best': by('nothing: verl keeps only the last checkpoints, not the best one, as the hand-off says'),
   'save.total_limit': to('trainer.max_actor_ckpt_to_keep', ({ config }) => config.save.total_limit),
   sample_every_steps: by('`run.sh`: verl writes what it samples in every step to `rollouts/`; with null it does not'),
   trackers: trackersOf('verl', 'trainer.logger', trackerNames, ['console']),
@@ -294,6 +291,6 @@ function epochs({ steps, rows, config }: Given): number {
 function filtered(key: 'top_p' | 'top_k'): (config: Config) => string | undefined {
   return (config) =>
     config[key] !== configDefaults[key] && config.importance_sampling_correction
-      ? 'verl’s sampler tells log-probabilities after it, which importance_sampling_correction would weigh down; set that to false'
+      ? 'verl’s sampler reports log-probabilities after this filter, so importance_sampling_correction would give tokens too little weight; set it to false'
       : undefined;
 }

@@ -170,7 +170,13 @@ for (const [what, reference, text, message, hint] of [
   ],
   ['exports nothing', 'nothing-at-all.ts', 'const a = 1;', /does not export reward/, /exports nothing/],
   ['exports no function', 'typed.ts:weight', typed, /weight is not a function but number/, /completions, columns/],
-  ['exports null', 'null.ts', 'export const reward = null;', /reward is not a function but null/, /completions, columns/],
+  [
+    'exports null',
+    'null.ts',
+    'export const reward = null;',
+    /reward is not a function but null/,
+    /completions, columns/,
+  ],
 ] as const) {
   test(`a file that ${what} is a one-line error`, async () => {
     if (text !== undefined) write(reference.split(':')[0]!, text);

@@ -59,7 +59,7 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
 export async function prints({ result, z }: SchemaTools) {
   const { bestRun } = await import('../../../finished-runs/comparison-schema.ts');
   return [
-    result('runs.best.result/1', 'runs best', 'The runs by the best value that a metric had in them.', {
+    result('runs.best.result/1', 'runs best', 'Runs, ranked by their best value of a metric.', {
       metric: z.string(),
       best: bestRun,
       ranking: z.array(bestRun).describe('the best first'),

@@ -80,12 +80,12 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'runs.diagnose.result/1',
       'runs diagnose',
-      'What the rules of run health find; not ok, with exit code 2, while an alert of level error holds.',
+      'The alerts of the rules of run health; not ok, with exit code 2, while an alert of level error holds.',
       {
         run: runWithDirectory,
         steps: z.int(),
         warnings: preflightWarnings.describe(
-          'what the checks before the run warned of, and of a run that learnt what casts doubt on it, such as leakage; absent if nothing',
+          'warnings of the checks before the run, and for a run that learnt, doubts about its result, such as leakage; absent if there are none',
         ),
         alerts: z.array(diagnosedAlert),
         verdict,

@@ -1,4 +1,4 @@
-// gradus runs tag, gradus runs note: what a person or a program writes down about a run.
+// gradus runs tag, gradus runs note: tags and a note that people or programs add to a run.
 
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
@@ -32,9 +32,9 @@ export function tagCommand(cli: Cli): Command {
 
 export function noteCommand(cli: Cli): Command {
   return new Command('note')
-    .description('write a note about a run, in place of an earlier one; an empty text removes it')
+    .description('write a note about a run, which replaces an earlier one; an empty text removes it')
     .argument(...runArgument)
-    .argument('<text>', 'what is to be remembered')
+    .argument('<text>', 'the note')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', NOTE_EXAMPLES)
     .action(cli.action((run: string, text: string) => note(cli, run, text)));

@@ -121,7 +121,9 @@ export async function prints({ result, z }: SchemaTools) {
       metrics: numbers.describe('the metrics of the last step'),
       time: pace.exactOptional(),
       evals: z.array(evaluationRecord),
-      evaluations: z.array(keptEvaluation).describe('whose completions were kept, those of gradus eval among them'),
+      evaluations: z
+        .array(keptEvaluation)
+        .describe('evaluations whose completions were kept, including those of gradus eval'),
       verdict,
       alerts: z.array(diagnosedAlert),
       ...labels.shape,

@@ -66,7 +66,7 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'runs.stop.result/1',
       'runs stop',
-      'A run that was asked to stop; not ok, with exit code 6, if it has not yet when the time ran out.',
+      'A run that was asked to stop; not ok, with exit code 6, if it was still running when the time ran out.',
       {
         run: runWithDirectory,
         asked: z.boolean().describe('whether there was a process to stop'),

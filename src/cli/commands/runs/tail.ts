@@ -125,7 +125,7 @@ export async function prints({ outcome, z }: SchemaTools) {
     outcome(
       'runs.tail.result/1',
       'runs tail',
-      'What came after a step; with --follow not ok, with exit code 6, if the run goes on when the time ran out.',
+      'The records after a step; with --follow not ok, with exit code 6, if the run was still going when the time ran out.',
       {
         run: runWithDirectory,
         time: pace.exactOptional(),
