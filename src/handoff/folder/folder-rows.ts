@@ -53,7 +53,7 @@ export function sharedRows(system: string, machines: string) {
       by(`nothing: you start ${system} yourself`),
       '`modal`: machines are rented only for backend trl',
       ({ compute }) =>
-        compute === 'modal' ? `machines are rented for backend trl; ${system} runs on ${machines}` : undefined,
+        compute === 'modal' ? `machines are rented only for backend trl; ${system} runs on ${machines}` : undefined,
     ),
     preset: by('its values, each under its key'),
     native: by('the rewards of Gradus use `reward_workers`; everything else is for backend native'),
