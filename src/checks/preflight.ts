@@ -215,7 +215,7 @@ async function rowFaults({ config, problems, rewards, environment }: Setup): Pro
 }
 
 async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check[]> {
-  // An agent plays by itself: nobody can take its turns.
+  // An agent plays by itself, so no player can take its turns.
   const agents = await Promise.all(rows.map((row) => agentOf(setup.environment, row)));
   const played = rows.filter((_, i) => !agents[i]);
   if (setup.environment.agent && played.length === 0) return [];

@@ -16,7 +16,7 @@ export interface AgentEnvironmentOptions<E extends Example = Example, R = AgentA
   readonly run: (task: AgentTask<E>) => R | Promise<R>;
   /** How many episodes are played at a time. @default 64, the most */
   readonly atOnce?: number;
-  /** Whether the answer to a call is trained on: not that to a request for a title, for instance. @default all are */
+  /** Whether the answer to a call is trained on; for example not if it asks for a title. @default all are */
   readonly train?: (call: AgentCall<E>) => boolean | Promise<boolean>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
   readonly scores?: ScoreFunctions<AgentEpisode<E, R>>;

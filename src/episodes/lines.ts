@@ -120,7 +120,7 @@ export function parseLine(text: string): ClientLine | FaultyLine {
 }
 
 function invalid(what: string): GradusError {
-  return new GradusError('QUESTION_INVALID', `a line is not understood: ${what}`, {
+  return new GradusError('QUESTION_INVALID', `a line is not valid: ${what}`, {
     hint: 'the first of an episode is {"type": "play", "id": 1, "row": {"question": "2 + 2?"}, "seed": 0}',
   });
 }

@@ -74,7 +74,7 @@ export function checkedMetrics(answer: unknown): Readonly<Record<string, number>
 /** Characters of a result as JSON: each escape has six, so that a program can write 1 MiB of anything. */
 const MOST_RESULT = 8 * 2 ** 20;
 
-/** JSON would make null of other numbers, which says that there is none. */
+/** JSON would turn other numbers into null, which would mean that there is no number. */
 function finite(name: string, value: unknown): unknown {
   if (typeof value !== 'number' || Number.isFinite(value)) return value;
   throw new TypeError(name === '' ? `it is ${value}` : `${name} is ${value}`);

@@ -15,7 +15,7 @@ Lines of JSON on stdin, each with a type:
   {"type": "cancel", "id": 1}
 
 Lines on stdout: episodes.request/1 asks for a completion, episodes.episode/1 is an episode that is over, with scores, token ids, mask and
-log-probabilities. Many are played at once. It ends with its stdin, and cancels what is then being played. A wrong line ends
+log-probabilities. Many are played at once. It ends when its stdin ends, and cancels episodes that are still being played. A wrong line ends
 the episode that it names; one that names none, or begins an episode that is being played, ends all of them.
 `;
 

@@ -31,7 +31,7 @@ export function makeCommand(cli: Cli): Command {
       'score the completions of a run again with another reward, or the results of its agent by its environment; runs no model',
     )
     .argument('<run>', 'a run directory, the name of a run, or latest')
-    .option('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .option('--reward <name>', 'a built-in reward, or FILE:NAME of your own function')
     .option('--environment [file]', 'by the scores of the environment that its agent plays, or of another FILE:NAME')
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .option('--steps <n>', 'only the last N steps (default: all)', positiveInteger)

@@ -4,7 +4,7 @@ import { isObject } from '../../errors.ts';
 import { parsedLine } from './program-json.ts';
 import { type AgentProgram, ProgramProcess } from './program-process.ts';
 
-/** Plays an episode by a program. Returns what it reports. Throws if it fails, is ended, or exceeds a limit. */
+/** Lets a program play an episode, and returns its report. Throws if it fails, is ended, or exceeds a limit. */
 export async function playInProgram(
   program: AgentProgram,
   { signal, example, baseURL, anthropicBaseURL, apiKey }: AgentTask,
@@ -15,7 +15,7 @@ export async function playInProgram(
     OPENAI_API_KEY: apiKey,
     ANTHROPIC_BASE_URL: anthropicBaseURL,
     ANTHROPIC_API_KEY: apiKey,
-    // A token of the user's would be sent in place of the key.
+    // Otherwise a token of the user would be sent instead of the key.
     ANTHROPIC_AUTH_TOKEN: undefined,
   };
   const ended = Promise.withResolvers<void>();
@@ -37,7 +37,7 @@ export async function playInProgram(
   }
 }
 
-/** What the program's last line says, if it is a JSON object; or else all that it wrote is the text of its answer. */
+/** The program's last line, if it is a JSON object; otherwise all of its output is the text of its answer. */
 function resultIn(output: string): unknown {
   const text = output.trim();
   const said = parsedLine(text.slice(text.lastIndexOf('\n') + 1));

@@ -11,7 +11,7 @@ import { killMarked, watchGroup } from './program-group.ts';
 export interface AgentProgram {
   readonly command: readonly string[];
   readonly folder: string;
-  /** Bytes that its processes may take together. */
+  /** The most bytes of memory for all of its processes together. */
   readonly memory: number;
 }
 
@@ -30,7 +30,7 @@ const MOST_SAID = 1000;
 /** Milliseconds for which output is still read after the program has ended. Whatever keeps the pipe open longer is ignored. */
 const LAST_WORDS = 300;
 
-/** The environment variable by which processes are found that have left the group. */
+/** The environment variable that identifies processes that have left the group. */
 const MARK = 'GRADUS_ROLLOUT';
 
 /**
