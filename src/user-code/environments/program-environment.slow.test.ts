@@ -99,7 +99,7 @@ test('a score that is not reported is an error', async () => {
     const played = await play(shell(`${CALL}; echo '{"scores": {"right": ${score}}}'`), { scores: ['right'] });
     return played.trajectory.error!.message;
   };
-  assert.match(await wrong('true'), /the score right that the program reported is no number: true/);
+  assert.match(await wrong('true'), /the score right that the program reported is not a number: true/);
   assert.match(await wrong('1e400'), /not JSON: right is Infinity/);
   // As Python writes them.
   assert.match(await wrong('NaN'), /not JSON: right is NaN/);
