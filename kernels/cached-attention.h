@@ -1,5 +1,6 @@
 // CachedAttention, the operator that ONNX Runtime calls for attention over a cache: of one token of each row (decoding.h), or of several
-// (attention.h, or where results must not depend on how many are read at once, decoding.h as well). It rotates queries and keys, and appends keys and values to the cache, which is in float32 or float16.
+// (attention.h, or where results must not depend on how many are read at once, decoding.h as well). It rotates queries and keys, and appends keys and values to the cache, which is
+// in float32 or float16, or reads what another layer has appended.
 #pragma once
 
 #include "decoding.h"
@@ -13,7 +14,7 @@ typedef struct {
   void *keys, *values; // the caches
   Format format; // of the caches, FLOAT32 or FLOAT16
   int64_t rows, steps, heads, kv_heads, size, room, positions, window;
-  int batch_invariant;
+  int batch_invariant, appends;
 } Cached;
 
 /** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
@@ -37,7 +38,7 @@ static void append(const Cached *c, const float *numbers, void *cache, int64_t p
     for (int64_t k = 0; k < c->size; k += 16) store_halves((uint16_t *)cache + place + k, load(numbers + k));
 }
 
-/** Rotates a row's tokens, and appends their keys and values to its cache. */
+/** Rotates a row's tokens, and appends their keys and values to its cache, unless that has them. */
 static void append_task(void *data, size_t index) {
   const Cached *c = data;
   const int64_t row = (int64_t)index, first = first_position(c, row);
@@ -48,7 +49,7 @@ static void append_task(void *data, size_t index) {
       const int64_t place = (token * c->heads + head) * c->size;
       rotate(c, position, c->query + place, c->rotated + place);
     }
-    for (int64_t head = 0; head < c->kv_heads; head++) {
+    for (int64_t head = 0; c->appends && head < c->kv_heads; head++) {
       const int64_t from = (token * c->kv_heads + head) * c->size, into = ((row * c->kv_heads + head) * c->room + position) * c->size;
       rotate(c, position, c->key + from, key);
       append(c, key, c->keys, into);
@@ -132,7 +133,8 @@ static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtK
               .kv_heads = node->kv_heads,
               .window = (int64_t)node->window,
               .format = format,
-              .batch_invariant = (int)node->batch_invariant};
+              .batch_invariant = (int)node->batch_invariant,
+              .appends = (int)node->appends};
   const void *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   OrtStatus *status = read_input(context, 0, &c.query, query, 2);
@@ -157,6 +159,12 @@ static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtK
                   !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2 && (format == FLOAT32 || c.size % STORED_BLOCK == 0);
   if (!fit || !positions_fit(&c)) return invalid_argument("CachedAttention: the sizes of the operands do not fit");
   status = make_output(context, 0, wide, 2, &c.output);
+  if (!c.appends) {
+    // Nothing is written into caches of another layer.
+    c.keys = (void *)key_cache;
+    c.values = (void *)value_cache;
+    return status || c.rows == 0 || c.steps == 0 ? status : compute_cached(&c, node->scale, context);
+  }
   if (!status) status = make_output(context, 1, cache, 4, (float **)&c.keys);
   if (!status) status = make_output(context, 2, cache, 4, (float **)&c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;
@@ -171,7 +179,7 @@ static OrtStatus *run_cached_attention(void *node, OrtKernelContext *context) { 
 static OrtStatus *run_cached_attention_in_halves(void *node, OrtKernelContext *context) { return run_with_caches(node, FLOAT16, context); }
 
 #define CACHED_ATTENTION_FIELDS \
-  COMMON_FIELDS, .all_inputs = 9, .all_outputs = 3, .create = create_attention, .destroy = free, \
+  COMMON_FIELDS, .all_inputs = 9, .all_outputs = 3, .optional_outputs = 2, .create = create_attention, .destroy = free, \
       .integers = 1 << 5 | 1 << 8 // last positions and twins
 
 static const Operator cached_attention = {CACHED_ATTENTION_FIELDS, .called = "CachedAttention", .compute = run_cached_attention};

@@ -29,7 +29,7 @@ typedef struct {
   Matrix weight; // [vocabulary, size]
   const int64_t *targets;
   int64_t tokens, size, vocabulary;
-  float alpha; // of logits
+  float alpha, cap; // of logits: l becomes cap · tanh(l / cap), unless the cap is 0
   Rounding rounding; // of operands of products, except that those of gradients are rounded coarsely if any are
   // Results: of each token the log-probability, the entropy, and gradients of log Σ e^l and of the entropy: [tokens, size].
   float *logprobs, *entropies, *gradients[DIRECTIONS];
@@ -84,18 +84,28 @@ static void shift_sums(Statistics *s, float largest, float *const *rows, int64_t
   *s = (Statistics){largest, factor * s->sum, factor * (s->weighted + shift * s->sum)};
 }
 
+/** Replaces numbers l by cap · tanh(l / cap). */
+static void cap_row(float *logits, float cap, int64_t count) {
+  for (int64_t i = 0; i < count; i += 16) {
+    const Vector share = mul(load_first(count - i, logits + i), broadcast(1 / cap));
+    store_first(count - i, logits + i, mul(broadcast(cap), hyperbolic_tangent(share)));
+  }
+}
+
 /**
- * Replaces logits by e^(l − largest), for the largest that the statistics have, and adds them to these. `weighted` gets
- * (l − largest) · e^(l − largest), unless it is null.
+ * Adds e^(l − largest) of logits, for the largest that the statistics have, to these. Replaces the logits by these times 1 − (l / cap)², the slope of the
+ * cap. `weighted` gets (l − largest) · e^(l − largest) times the slope, unless it is null.
+ * @param inverse_cap 1 / cap, or 0 without a cap
  */
-static void add_weights(Statistics *s, float *logits, float *weighted, int64_t count) {
+static void add_weights(Statistics *s, float *logits, float *weighted, float inverse_cap, int64_t count) {
   Vector sum = broadcast(0), weighted_sum = broadcast(0);
   for (int64_t i = 0; i < count; i += 16) {
     const Mask mask = tail_mask(count - i);
-    const Vector shifted = masked(mask, sub(load_first(count - i, logits + i), broadcast(s->largest)));
+    const Vector logit = load_first(count - i, logits + i), share = mul(logit, broadcast(inverse_cap));
+    const Vector slope = sub(broadcast(1), mul(share, share)), shifted = masked(mask, sub(logit, broadcast(s->largest)));
     const Vector weight = masked(mask, exponential(shifted)), product = mul(shifted, weight);
-    store_first(count - i, logits + i, weight);
-    if (weighted) store_first(count - i, weighted + i, product);
+    store_first(count - i, logits + i, mul(weight, slope));
+    if (weighted) store_first(count - i, weighted + i, mul(product, slope));
     sum = add(sum, weight);
     weighted_sum = add(weighted_sum, product);
   }
@@ -110,6 +120,7 @@ static void add_logits(const TokenScores *t, int64_t group, int64_t chunk, int64
     const int64_t token = row + i, target = (int64_t)t->targets[token] - first;
     float *of_token = logits[0] + i * CHUNK_COLUMNS, *weighted = t->directions > 1 ? logits[1] + i * CHUNK_COLUMNS : 0;
     Statistics *s = t->statistics + group * t->tokens + token;
+    if (t->cap != 0) cap_row(of_token, t->cap, columns);
     const float largest = array_max(of_token, columns);
     // The logit of the target, until the distribution is known.
     if (target >= 0 && target < columns) t->logprobs[token] = of_token[target];
@@ -119,7 +130,7 @@ static void add_logits(const TokenScores *t, int64_t group, int64_t chunk, int64
       for (int64_t k = 0; k < t->directions; k++) rows[k] = sums_of(t, group, k, token);
       shift_sums(s, largest, rows, t->directions, t->size);
     }
-    add_weights(s, of_token, weighted, columns);
+    add_weights(s, of_token, weighted, t->cap != 0 ? 1 / t->cap : 0, columns);
   }
 }
 

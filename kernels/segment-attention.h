@@ -6,7 +6,7 @@
 
 typedef struct {
   int64_t heads, kv_heads, window, rounded;
-  int64_t batch_invariant; // of attention over a cache
+  int64_t batch_invariant, appends; // of attention over a cache
   float scale;
 } AttentionNode;
 
@@ -18,6 +18,7 @@ static OrtStatus *create_attention(const Operator *operator, const OrtApi * igno
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "window", &node->window);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "rounded", &node->rounded);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "batch_invariant", &node->batch_invariant);
+  if (!status) status = api->KernelInfoGetAttribute_int64(info, "appends", &node->appends);
   if (!status) status = api->KernelInfoGetAttribute_float(info, "scale", &node->scale);
   if (status) free(node);
   else *created = node;

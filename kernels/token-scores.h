@@ -5,7 +5,7 @@
 #include "onnxruntime.h"
 
 typedef struct {
-  float alpha;
+  float alpha, cap;
   int64_t format; // of the weight
   int64_t rounded; // whether operands of products are rounded
 } TokenScoresNode;
@@ -14,6 +14,7 @@ static OrtStatus *create_token_scores(const Operator *operator, const OrtApi * i
   TokenScoresNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   OrtStatus *status = api->KernelInfoGetAttribute_float(info, "alpha", &node->alpha);
+  if (!status) status = api->KernelInfoGetAttribute_float(info, "cap", &node->cap);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "format", &node->format);
   if (!status) status = api->KernelInfoGetAttribute_int64(info, "rounded", &node->rounded);
   if (status) free(node);
@@ -28,6 +29,7 @@ static OrtStatus *read_tokens(const TokenScoresNode *node, OrtKernelContext *con
   if (!status) status = read_input(context, 2, &t->targets, targets, 1);
   if (status) return status;
   t->alpha = node->alpha;
+  t->cap = node->cap;
   t->rounding = node->rounded ? ROUNDED : NOT_ROUNDED;
   t->tokens = hidden[0];
   t->size = hidden[1];

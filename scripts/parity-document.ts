@@ -12,6 +12,7 @@ const families = [
   'qwen2',
   'qwen3',
   'gemma3_text',
+  'gemma4_text',
   'smollm3',
   'olmo2',
   'olmo3',

@@ -16,8 +16,8 @@ export async function loadWeights(modelPath: string) {
     tensors.set(parameter.name, values);
   }
   await files.close();
-  const shape = [config.contextLength, config.headSize / 2];
-  for (const [name, values] of rotaryValues(config, config.contextLength))
-    tensors.set(name, memory.floats(shape, values));
-  return { architecture, tensors, positions: config.contextLength, [Symbol.dispose]: () => memory[Symbol.dispose]() };
+  const { contextLength: positions } = config;
+  for (const [name, values] of rotaryValues(config, positions))
+    tensors.set(name, memory.floats([positions, values.length / positions], values));
+  return { architecture, tensors, positions, [Symbol.dispose]: () => memory[Symbol.dispose]() };
 }

@@ -12,7 +12,7 @@ export function writeRandomModel(folder: string, json: Readonly<Record<string, u
   const random = randomStream(7);
   const tensors = architectureOf(json).parameters.map(({ name, shape, kind }) => {
     const spread = kind === 'linear' ? 1 / Math.sqrt(shape[1]!) : 0.2;
-    const middle = kind === 'norm' ? 1 : 0;
+    const middle = kind === 'norm' || (kind === 'fixed' && shape.length === 1) ? 1 : 0;
     const data = Float32Array.from({ length: volume(shape) }, () => middle + spread * random.normal());
     return { name, shape, data };
   });

@@ -19,7 +19,7 @@ import torch
 from gguf import MODEL_ARCH, GGMLQuantizationType as Type
 from random_configs import FAMILIES, LATER, random_config
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, Mistral3Config, Mistral3ForConditionalGeneration, Qwen3_5Config, Qwen3_5ForConditionalGeneration
+from transformers import AutoModelForCausalLM, Gemma4Config, Gemma4ForConditionalGeneration, Mistral3Config, Mistral3ForConditionalGeneration, Qwen3_5Config, Qwen3_5ForConditionalGeneration
 
 ARCHITECTURES = {
     "llama": MODEL_ARCH.LLAMA,
@@ -80,6 +80,21 @@ def write_ministral_with_vision(random):
     write_goldens(causal, folder)
 
 
+def write_gemma_with_vision(random):
+    """A Gemma 4 that also reads images, and hears."""
+    folder, text = "gemma4-vision", random_config("gemma4_text", random, wide=True).to_dict()
+    vision = {"num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8}
+    audio = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "output_proj_dims": 8, "subsampling_conv_channels": [2, 2]}
+    config = Gemma4Config(text_config=text, vision_config=vision, audio_config=audio, tie_word_embeddings=text["tie_word_embeddings"])
+    model = Gemma4ForConditionalGeneration(config).float().eval()
+    causal = AutoModelForCausalLM.from_config(config.text_config).float().eval()
+    tiny_models.randomise(causal)
+    model.model.language_model.load_state_dict(causal.model.state_dict())
+    model.lm_head.load_state_dict(causal.lm_head.state_dict())
+    model.save_pretrained(out / folder)
+    write_goldens(causal, folder)
+
+
 def write_gguf(family, type, random):
     folder = f"{family}-{type.name}"
     config = gguf_models.as_gguf_says(random_config(family, random, wide=True))
@@ -106,3 +121,4 @@ for family in LATER:
         write_folder(family, dtype, random)
     write_folder(family, torch.float32, random, wide=True)
 write_ministral_with_vision(random)
+write_gemma_with_vision(random)

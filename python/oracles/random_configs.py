@@ -3,7 +3,7 @@ from transformers import AutoConfig
 
 FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "olmo3", "lfm2", "qwen3_5_text"]
 # Drawn after the others, so that those stay as they were.
-LATER = ["granitemoehybrid", "ministral3", "phi3"]
+LATER = ["granitemoehybrid", "ministral3", "phi3", "gemma4_text"]
 HYBRIDS = ["lfm2", "qwen3_5_text"]
 
 
@@ -79,6 +79,19 @@ def random_config(family, random, wide):
         sizes["query_pre_attn_scalar"] = choose(8, 256)
         sizes["attention_bias"] = choose(True, False)
         sizes["rope_parameters"] = {kind: sizes["rope_parameters"] | {"rope_theta": choose(100.0, 1e6)} for kind in ["full_attention", "sliding_attention"]}
+    if family == "gemma4_text":
+        shared, layers = choose(0, 2, 3), choose(2, 3, 4)
+        kinds = ["sliding_attention", "full_attention"]
+        types = [choose(*kinds) for _ in range(layers - 2)] + kinds + [choose(*kinds) for _ in range(max(0, shared - 1))] + ["full_attention"] * min(1, shared)
+        sizes |= {"num_hidden_layers": len(types), "layer_types": types, "num_kv_shared_layers": shared, "use_double_wide_mlp": choose(True, False)}
+        sizes |= {"global_head_dim": 128 if wide else 2 * int(random.integers(2, 12)), "sliding_window": int(random.integers(2, 9))}
+        sizes |= {"attention_k_eq_v": choose(True, False), "num_global_key_value_heads": choose(None, 1), "attention_bias": choose(True, False) and not wide}
+        sizes |= {"hidden_size_per_layer_input": 256 if wide else choose(0, 5, 8), "vocab_size_per_layer_input": sizes["vocab_size"] + choose(0, 3)}
+        sizes |= {"final_logit_softcapping": choose(None, 3.0, 30.0), "pad_token_id": 0}
+        sizes["rms_norm_eps"] = choose(1e-2, 1e-3)  # norms of what layers' embeddings leave near 0 would amplify rounding errors, PyTorch's too
+        sizes["rope_parameters"] = {kind: {"rope_type": "default", "rope_theta": choose(100.0, 1e6)} for kind in kinds}
+        sizes["rope_parameters"]["full_attention"] |= {"rope_type": "proportional", "partial_rotary_factor": choose(0.25, 0.5, 1.0)} | choose({}, {"factor": 2.0})
+        sizes["tie_word_embeddings"] &= sizes["final_logit_softcapping"] == 3.0
     if family == "qwen3":
         sizes["attention_bias"] = choose(True, False) and not wide
     if family == "lfm2":

@@ -14,14 +14,21 @@ export interface GgufLayout {
   readonly plainNorms?: RegExp;
   /** Whole names within a layer, in GGUF and in Hugging Face's files, that are neither weights nor biases of the parts above. */
   readonly otherNames?: ReadonlyMap<string, string>;
+  /** Whole names of weights outside of layers besides those of all architectures, in GGUF and in Hugging Face's files. @default none */
+  readonly ownNames?: readonly (readonly [ggufName: string, huggingFaceName: string])[];
   /** The name of the last norm in GGUF, and in Hugging Face's files. @default output_norm, model.norm */
   readonly lastNorm?: readonly [ggufName: string, huggingFaceName: string];
   /** Whether the output layer is there even if it uses the embedding table. @default false */
   readonly outputRequired?: boolean;
 }
 
-const wholeModelNames = ({ lastNorm = ['output_norm.weight', 'model.norm.weight'] }: GgufLayout) =>
-  new Map([['token_embd.weight', 'model.embed_tokens.weight'], ['output.weight', 'lm_head.weight'], lastNorm]);
+const wholeModelNames = ({ ownNames = [], lastNorm = ['output_norm.weight', 'model.norm.weight'] }: GgufLayout) =>
+  new Map([
+    ['token_embd.weight', 'model.embed_tokens.weight'],
+    ['output.weight', 'lm_head.weight'],
+    lastNorm,
+    ...ownNames,
+  ]);
 
 const layersNamed = (norms: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
   new Map(
@@ -46,20 +53,38 @@ const qwen: GgufLayout = {
 };
 const llama: GgufLayout = { ...qwen, adjacentPairs: true };
 
+const gemmaNorms = {
+  attn_norm: 'input_layernorm',
+  post_attention_norm: 'post_attention_layernorm',
+  ffn_norm: 'pre_feedforward_layernorm',
+  post_ffw_norm: 'post_feedforward_layernorm',
+};
+
 /** The layouts of all architectures, by `general.architecture`. */
 const layouts = {
   llama,
   qwen2: qwen,
   qwen3: qwen,
   gemma3: {
-    layerNames: layersNamed({
-      attn_norm: 'input_layernorm',
-      post_attention_norm: 'post_attention_layernorm',
-      ffn_norm: 'pre_feedforward_layernorm',
-      post_ffw_norm: 'post_feedforward_layernorm',
-    }),
+    layerNames: layersNamed(gemmaNorms),
     adjacentPairs: false,
     normOffset: 1,
+  },
+  gemma4: {
+    layerNames: layersNamed({
+      ...gemmaNorms,
+      inp_gate: 'per_layer_input_gate',
+      proj: 'per_layer_projection',
+      post_norm: 'post_per_layer_input_norm',
+    }),
+    otherNames: new Map([['layer_output_scale.weight', 'layer_scalar']]),
+    ownNames: [
+      ['per_layer_token_embd.weight', 'model.embed_tokens_per_layer.weight'],
+      ['per_layer_model_proj.weight', 'model.per_layer_model_projection.weight'],
+      ['per_layer_proj_norm.weight', 'model.per_layer_projection_norm.weight'],
+    ],
+    adjacentPairs: false,
+    normOffset: 0,
   },
   smollm3: llama,
   olmo2: {

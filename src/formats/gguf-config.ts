@@ -1,6 +1,7 @@
 // Makes a config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
 import { type GgufArchitecture, ggufArchitecture } from './gguf-architectures.ts';
+import { type Gemma4Fields, gemma4Fields } from './gguf-gemma4.ts';
 import type { TensorFile } from './tensor-file.ts';
 
 /** transformers' names of GGUF's architectures. GGUF's `llama` includes Mistral. */
@@ -9,6 +10,7 @@ const huggingFaceTypes = {
   qwen2: { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'] },
   qwen3: { model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'] },
   gemma3: { model_type: 'gemma3_text', architectures: ['Gemma3ForCausalLM'] },
+  gemma4: { model_type: 'gemma4_text', architectures: ['Gemma4ForCausalLM'] },
   smollm3: { model_type: 'smollm3', architectures: ['SmolLM3ForCausalLM'] },
   olmo2: { model_type: 'olmo2', architectures: ['Olmo2ForCausalLM'] },
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
@@ -26,6 +28,7 @@ export function architectureOfType(modelType: string): GgufArchitecture | undefi
 /** The keys of a config.json that decide what the model computes. */
 export interface GgufConfig
   extends Partial<Gemma3Layers>,
+    Partial<Omit<Gemma4Fields, 'layer_types'>>,
     Partial<GraniteFactors>,
     Partial<Lfm2Layers>,
     Partial<Qwen35Layers> {
@@ -92,7 +95,7 @@ interface GraniteFactors {
 
 /** LFM2's layers, and a width of feed-forward blocks that is not reduced. */
 interface Lfm2Layers {
-  readonly layer_types: readonly ('full_attention' | 'conv')[];
+  readonly layer_types: readonly ('full_attention' | 'conv' | Gemma4Fields['layer_types'][number])[];
   readonly conv_L_cache: number;
   readonly block_auto_adjust_ff_dim: false;
   readonly norm_eps: number;
@@ -149,19 +152,22 @@ export function ggufConfig(
   const headSize = own('attention.key_length', hiddenSize / heads);
   const theta = own('rope.freq_base', 10_000);
   const contextLength = own('context_length');
-  const scaling = ropeFactors
-    ? llama3Scaling(ropeFactors, theta, headSize, optional)
-    : ropeScaling(metadata[`${architecture}.rope.scaling.type`], (key, fallback) =>
-        shortest(own(`rope.scaling.${key}`, fallback)),
-      );
+  const gemma4 = architecture === 'gemma4' ? gemma4Fields({ metadata, tensors }, own, ropeFactors) : undefined;
+  const scaling = gemma4
+    ? undefined
+    : ropeFactors
+      ? llama3Scaling(ropeFactors, theta, headSize, optional)
+      : ropeScaling(metadata[`${architecture}.rope.scaling.type`], (key, fallback) =>
+          shortest(own(`rope.scaling.${key}`, fallback)),
+        );
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
     ...huggingFaceTypes[architecture],
-    ...(architecture === 'gemma3' ? { hidden_activation: 'gelu_pytorch_tanh' } : { hidden_act: 'silu' }),
+    ...(architecture === 'gemma3' || gemma4 ? { hidden_activation: 'gelu_pytorch_tanh' } : { hidden_act: 'silu' }),
     vocab_size: own('vocab_size', tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
-    intermediate_size: own('feed_forward_length'),
+    intermediate_size: gemma4?.intermediate_size ?? own('feed_forward_length'),
     num_hidden_layers: own('block_count') - own('nextn_predict_layers', 0),
     num_attention_heads: heads,
     num_key_value_heads: Math.max(...keyValueHeads),
@@ -169,6 +175,7 @@ export function ggufConfig(
     max_position_embeddings: contextLength,
     rms_norm_eps: normEpsilon,
     rope_theta: theta,
+    ...gemma4,
     ...(architecture === 'gemma3' && {
       sliding_window: number('gemma3.attention.sliding_window'),
       // Converters omit settings common to the family, except for Gemma 3's largest model, which reads images and is not supported.

@@ -4,7 +4,7 @@ import { ggmlTypeNames, ggufElementTypes } from './gguf-types.ts';
 import { joinBytes } from './join-bytes.ts';
 
 /** Whole numbers are written as uint32, as readers expect for all keys that we write; `float32` marks a float that happens to be whole. */
-export type GgufValue = string | boolean | number | Float32 | readonly string[] | GgufArray;
+export type GgufValue = string | boolean | number | Float32 | readonly string[] | readonly boolean[] | GgufArray;
 type GgufArray = Float32Array | Int32Array | Uint32Array | Uint8Array;
 
 interface Float32 {
@@ -59,11 +59,18 @@ function tagged(value: GgufValue): Uint8Array {
   if (typeof value === 'boolean') return joinBytes([uint32(types.bool), Uint8Array.of(value ? 1 : 0)]);
   if (typeof value === 'number') return joinBytes([uint32(types.uint32), uint32(value)]);
   if ('float32' in value) return joinBytes([uint32(types.float32), bytesOf(Float32Array.of(value.float32))]);
+  if (isFlags(value)) return array(types.bool, value.length, Uint8Array.from(value, Number));
   const [, type] = arrayTypes.find(([Constructor]) => value instanceof Constructor) ?? [undefined, types.string];
   const elements = isTexts(value) ? joinBytes(value.map(text)) : bytesOf(value);
-  return joinBytes([uint32(types.array), uint32(type), uint64(value.length), elements]);
+  return array(type, value.length, elements);
 }
 
+function array(type: number, length: number, elements: Uint8Array): Uint8Array {
+  return joinBytes([uint32(types.array), uint32(type), uint64(length), elements]);
+}
+
+type GgufList = readonly string[] | readonly boolean[] | GgufArray;
+const isFlags = (value: GgufList): value is readonly boolean[] => typeof value[0] === 'boolean';
 const isTexts = (value: readonly string[] | GgufArray): value is readonly string[] => Array.isArray(value);
 
 const utf8 = new TextEncoder();

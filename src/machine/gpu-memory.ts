@@ -1,5 +1,5 @@
 // Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
-import type { ModelConfig, ParameterSpec } from '../models/model-config.ts';
+import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../models/model-config.ts';
 import { volume } from '../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';
 import { BFLOAT16, modelStates, statesBytes } from './model-states.ts';
@@ -83,10 +83,9 @@ function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec
 
 type Tokens = Pick<GpuWorkload, 'promptTokens' | 'completionTokens'>;
 
-/** The bytes of one completion while it is sampled: its keys and values in bfloat16. */
+/** The bytes of one completion while it is sampled: its keys and values in 16 bits. */
 export function samplingBytes(config: ModelConfig, { promptTokens, completionTokens }: Tokens): number {
-  const { layers, keyValueHeads, headSize } = config;
-  return 2 * layers * 2 * keyValueHeads * headSize * (promptTokens + completionTokens);
+  return cacheBytesPerToken(config, 'float16') * (promptTokens + completionTokens);
 }
 
 /**

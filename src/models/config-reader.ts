@@ -12,8 +12,17 @@ const attentionType = (isSliding: boolean) => (isSliding ? 'sliding_attention' :
 interface RopeFields {
   readonly field?: string;
   readonly fallback?: number;
+  /** The size of a head, for families whose rotary embeddings may be `proportional`: the first lanes of whole heads turn. */
+  readonly proportionalTo?: number;
   /** For families that may rotate a part of each head: how large it is, and the size of a head, in files that do not say it. */
   readonly part?: { readonly share: number; readonly headSize: number };
+}
+
+/** Rotary embeddings in which some lanes of a head stand still. */
+function proportional(read: ConfigReader, headSize: number): Pick<RopeSettings, 'turning' | 'scaling'> {
+  const turning = Math.floor((read.notNegative('partial_rotary_factor', 1) * headSize) / 2);
+  const factor = read.positive('factor', 1);
+  return { turning: Math.min(turning, headSize / 2), ...(factor !== 1 && { scaling: { type: 'linear', factor } }) };
 }
 
 /** A JSON value for an error message, shortened to 80 characters. */
@@ -107,7 +116,7 @@ export class ConfigReader {
    */
   rope(
     layers?: 'full_attention' | 'sliding_attention',
-    { field: base = 'rope_theta', fallback = 10000, part }: RopeFields = {},
+    { field: base = 'rope_theta', fallback = 10000, part, proportionalTo }: RopeFields = {},
   ): RopeSettings {
     const field = this.#json.rope_scaling && layers !== 'sliding_attention' ? 'rope_scaling' : 'rope_parameters';
     let given = this.#json[field] ?? {};
@@ -118,6 +127,7 @@ export class ConfigReader {
     const reader = new ConfigReader(nested);
     const theta = nested.rope_theta === undefined ? this.positive(base, fallback) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
+    if (type === 'proportional' && proportionalTo) return { theta, ...proportional(reader, proportionalTo) };
     const share = nested.partial_rotary_factor ?? this.#json.partial_rotary_factor ?? part?.share ?? 1;
     if (share !== 1 && !part) throw this.unsupported(field, 'only rotary embeddings of whole heads are');
     const rotated = part && share !== 1 ? { rotated: this.#rotated(share, part.headSize, field) } : {};

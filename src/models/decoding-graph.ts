@@ -1,13 +1,13 @@
 // The sampling graph: reads tokens of each row, appends their keys and values to a cache, and scores the next token.
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
-import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
-import { size, times } from '../tensor/shape.ts';
+import { cachedAttention, gatherRows, input, logSumExp, mul, softCap, softmax } from '../tensor/ops.ts';
+import { size } from '../tensor/shape.ts';
 import { decodingConvolution } from './convolution.ts';
 import { decodingDeltaRule } from './delta-rule.ts';
 import type { Architecture } from './families.ts';
 import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
-import { attentionHeads, type CacheType, EMBEDDING, outputName } from './model-config.ts';
+import { attentionHeads, type CacheType, EMBEDDING, keysOf, keyValueHeadsOf, outputName } from './model-config.ts';
 import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 
@@ -41,7 +41,7 @@ export interface DecodingGraphOptions {
 }
 
 /**
- * Inputs besides parameters, rotary tables, caches [B, keyValueHeads, M, headSize] and states [B, …]:
+ * Inputs besides parameters, rotary tables, caches [B, keyValueHeads, M, headSize] of layers with keys and values of their own, and states [B, …]:
  * - `ids` int64 [B, S];
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
  * - `scored` int64 [N]: the indices in [B·S] of the tokens after which the next one is scored, such as each row's last;
@@ -53,7 +53,7 @@ export interface DecodingGraphOptions {
  * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches and states.
  */
 export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
-  const { keyValueHeads, headSize, hiddenSize } = config;
+  const { hiddenSize, vocabularySize, logitCap } = config;
   const { cacheType = 'float32' } = options;
   const tables = rotaryInputs(config, options.positions);
   const lastPositions = input('last_positions', 'int64', [B]);
@@ -61,21 +61,27 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const outputs: Record<string, Tensor> = {};
   const layers = createLayers({
     ...options,
+    ids: input('ids', 'int64', [B, S]),
     attention: (layer, query, key, value) => {
-      const cache = (name: string) => input(name, cacheType, [B, keyValueHeads, M, headSize]);
+      const source = keysOf(config, layer);
+      const shared = source !== layer;
+      const { keyValueHeads, headSize } = keyValueHeadsOf(config, layer);
+      const cache = (name: string) =>
+        shared ? outputs[nextCacheName(name)]! : input(name, cacheType, [B, keyValueHeads, M, headSize]);
       const attended = cachedAttention(
         {
           query,
           key,
           value,
-          keyCache: cache(keyCacheName(layer)),
-          valueCache: cache(valueCacheName(layer)),
+          keyCache: cache(keyCacheName(source)),
+          valueCache: cache(valueCacheName(source)),
           lastPositions,
           tables: tables(layer),
           ...(twins && { twins }),
         },
-        { ...attentionHeads(config, layer), steps: S },
+        { ...attentionHeads(config, layer), steps: S, ...(shared && { shared }) },
       );
+      if (shared) return attended.output;
       outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
       outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
       return attended.output;
@@ -88,11 +94,10 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
     }),
   });
 
-  const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, hiddenSize]);
-  const embedded = reshape(gatherRows(embedding, input('ids', 'int64', [B, S])), [times(B, S), hiddenSize]);
-  const hidden = family.body(config, embedded, layers);
+  const hidden = family.body(config, layers.embedding(EMBEDDING, [vocabularySize, hiddenSize]), layers);
   const scored = gatherRows(hidden, input('scored', 'int64', [N]));
-  const logits = layers.project(scored, outputName(config), { in: hiddenSize, out: config.vocabularySize });
+  const plain = layers.project(scored, outputName(config), { in: hiddenSize, out: vocabularySize });
+  const logits = logitCap === undefined ? plain : softCap(plain, logitCap);
   return {
     logits,
     probabilities: softmax(mul(logits, input('inverse_temperature', 'float32', []))),

@@ -9,6 +9,7 @@ import { type Golden, gradientDifference } from '../../test/parity.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
 import { architectureOf } from './families.ts';
+import { cacheBytesPerToken } from './model-config.ts';
 import { rotaryValues } from './rotary-tables.ts';
 
 /** Results of llama2.c, the program that stories260K was made for. */
@@ -36,6 +37,8 @@ const withGradients = [
   'tiny-qwen3',
   'tiny-qwen3-untied',
   'tiny-gemma3',
+  'tiny-gemma4',
+  'tiny-gemma4-untied',
   'tiny-smollm3',
   'tiny-olmo2',
   'tiny-granite',
@@ -151,6 +154,22 @@ const ministral3 = {
     llama_4_scaling_beta: 0.1,
   },
 };
+/** In the form of the published files, with sizes of its own. */
+const gemma4 = {
+  ...sizes,
+  model_type: 'gemma4_text',
+  num_hidden_layers: 6,
+  num_key_value_heads: 1,
+  num_kv_shared_layers: 3,
+  use_double_wide_mlp: true,
+  head_dim: 8,
+  global_head_dim: 16,
+  hidden_size_per_layer_input: 4,
+  vocab_size_per_layer_input: 44,
+  sliding_window: 5,
+  layer_types: Array.from({ length: 6 }, (_, i) => (i % 3 === 2 ? 'full_attention' : 'sliding_attention')),
+  final_logit_softcapping: 30,
+};
 /** As Phi-4-mini's config.json has it. */
 const longrope = { type: 'longrope', long_factor: [9, 9, 9, 9, 9, 9], short_factor: [1, 1, 1.5, 2, 2, 3] };
 const phi3 = {
@@ -187,8 +206,15 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ model_type: 'qwen3_moe' }, /qwen3_moe.*mixture of experts/],
     [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],
     [{ model_type: 'gemma3' }, /gemma3.*images/],
-    [{ model_type: 'gemma2' }, /gemma2.*only version 3/],
-    [{ model_type: 'gemma4' }, /gemma4.*embeddings of their own/],
+    [{ model_type: 'gemma2' }, /gemma2.*only versions 3 and 4/],
+    [{ model_type: 'gemma4_unified' }, /gemma4_unified.*only the dense text models/],
+    [{ model_type: 'gemma4', text_config: { ...gemma4, enable_moe_block: true } }, /enable_moe_block.*experts/],
+    [{ ...gemma4, use_bidirectional_attention: 'all' }, /left to right/],
+    [{ ...gemma4, vocab_size_per_layer_input: 30 }, /vocab_size_per_layer_input.*40 tokens/],
+    [{ ...gemma4, num_kv_shared_layers: 5 }, /num_kv_shared_layers.*layer 2/],
+    [{ ...gemma4, num_kv_shared_layers: 6 }, /num_kv_shared_layers.*layer 0/],
+    [{ ...gemma4, per_layer_config: { 0: { intermediate_size: 3 } } }, /per_layer_config.*head_dim/],
+    [{ ...gemma4, per_layer_config: { 0: { head_dim: 6 } } }, /per_layer_config.*one size/],
     [{ model_type: 'mistral3', text_config: { model_type: 'mistral4' } }, /mistral3.*images/],
     [{ model_type: 'phi4_multimodal' }, /phi4_multimodal.*only the text models/],
     [{ ...sizes, model_type: 'granitemoehybrid', num_local_experts: 0 }, /layer_types.*Mamba/],
@@ -272,6 +298,33 @@ test('OLMo 3 has windows in three of four layers, and scales the rotary embeddin
     rope: { theta: 500_000 },
   });
   assert.deepEqual([config.rope.theta, config.rope.scaling?.type], [1000, 'yarn']);
+});
+
+test('Gemma 4 is read from published files, from those that transformers writes, and from its wrapper', () => {
+  const { config } = architectureOf(gemma4);
+  assert.deepEqual(config.rope, { theta: 1e6, turning: 2 });
+  assert.deepEqual(config.sliding, {
+    window: 5,
+    rope: { theta: 10_000 },
+    layers: [true, true, false, true, true, false],
+  });
+  assert.deepEqual(config.keysFrom, [0, 1, 2, 1, 1, 2]);
+  assert.deepEqual('intermediateSizes' in config && config.intermediateSizes, [48, 48, 48, 96, 96, 96]);
+  assert.deepEqual([config.tiedEmbeddings, config.logitCap, config.attentionScale], [true, 30, 1]);
+  const { global_head_dim: _, ...written } = gemma4;
+  const perLayer = { ...written, per_layer_config: { 2: { head_dim: 16 }, 5: { head_dim: 16 } } };
+  assert.deepEqual(architectureOf(perLayer).config, config);
+  const { model_type: __, ...inside } = gemma4;
+  const wrapped = architectureOf({ model_type: 'gemma4', text_config: inside, vision_config: {}, audio_config: null });
+  assert.deepEqual(wrapped.config, config);
+  assert.deepEqual(wrapped.json.architectures, ['Gemma4ForCausalLM']);
+  // Keys and values of the two kinds of layers are cached once: two layers with one head of 8 numbers, and one of 16.
+  assert.equal(cacheBytesPerToken(config, 'float32'), 4 * 2 * (8 + 8 + 16));
+  const alike = architectureOf({ ...gemma4, attention_k_eq_v: true, num_global_key_value_heads: 2 }).config;
+  assert.deepEqual(
+    alike.layerHeads?.map(({ keyValueHeads }) => keyValueHeads),
+    [1, 1, 2, 1, 1, 2],
+  );
 });
 
 test('Gemma 3 is read from older files too', () => {

@@ -3,6 +3,7 @@ import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
 import type { DecoderConfig } from './decoder.ts';
 import { gemma3 } from './gemma3.ts';
+import { type Gemma4Config, gemma4 } from './gemma4.ts';
 import { granite, granite4 } from './granite.ts';
 import type { ModelFamily } from './layers.ts';
 import { type Lfm2Config, lfm2 } from './lfm2.ts';
@@ -21,7 +22,7 @@ import { smollm3 } from './smollm3.ts';
 import { textConfig } from './text-config.ts';
 
 /** The configuration of any family that we have graphs for. */
-export type FamilyConfig = DecoderConfig | Lfm2Config | Qwen35Config;
+export type FamilyConfig = DecoderConfig | Gemma4Config | Lfm2Config | Qwen35Config;
 
 const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
   Object.entries({
@@ -30,6 +31,7 @@ const families: ReadonlyMap<string, ModelFamily<FamilyConfig>> = new Map(
     qwen2,
     qwen3,
     gemma3_text: gemma3,
+    gemma4_text: gemma4,
     smollm3,
     olmo2,
     olmo3,
@@ -48,12 +50,9 @@ const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/^qwen3_next/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|hybrid/, 'some of its layers are recurrent, not attention'],
   [/^(gemma3|gemma3n.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
-  [
-    /^gemma4/,
-    'its layers have embeddings of their own, heads of several sizes and shared keys and values, and its logits are capped',
-  ],
+  [/^gemma4/, 'of the Gemma 4 models, only the dense text models are supported, alone or within gemma4'],
   [/^phi4|^phi$/, 'of the Phi models, only the text models of phi3 are supported: Phi-3, Phi-3.5 and Phi-4-mini'],
-  [/^gemma2?$/, 'of the Gemma models, only version 3 is supported'],
+  [/^gemma2?$/, 'of the Gemma models, only versions 3 and 4 are supported'],
   [/^mistral3$|vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';

@@ -7,6 +7,7 @@ import {
   add,
   checkpoint,
   dimensionAt,
+  gatherRows,
   input,
   less,
   matmul,
@@ -18,7 +19,7 @@ import {
   sub,
   where,
 } from '../tensor/ops.ts';
-import type { Shape } from '../tensor/shape.ts';
+import { type Shape, times } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import type { ModelConfig, ParameterSpec } from './model-config.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
@@ -38,6 +39,8 @@ export interface Layers {
   parameter(name: string, shape: Shape): Tensor;
   /** x [rows, in] → [rows, out]: the linear layer `name`, with its bias and its adapter if it has them. */
   linear(x: Tensor, name: string, size: { readonly in: number; readonly out: number; readonly bias?: boolean }): Tensor;
+  /** The rows of the table `name` [vocabulary, width] for the tokens of all rows: [rows, width]. */
+  embedding(name: string, shape: readonly [number, number]): Tensor;
   /** alpha · x Wᵀ, where x is [rows, in] and W is the parameter `name` [out, in]. */
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
@@ -57,6 +60,8 @@ export interface AdapterDropout {
 export const dropoutColumns = (layer: string) => `${layer}.dropout`;
 
 export interface LayerOptions {
+  /** The tokens of all rows: int64, in one or more dimensions. */
+  readonly ids: Tensor;
   readonly attention: Attention;
   readonly convolution: Convolution;
   readonly deltaRule: DeltaRule;
@@ -90,6 +95,7 @@ export function normHeads(x: Tensor, weight: Tensor, heads: number, epsilon: num
 
 /** Layers whose parameters are graph inputs. Each name is one input, even if it is used several times. */
 export function createLayers({
+  ids,
   attention,
   convolution,
   deltaRule,
@@ -121,6 +127,10 @@ export function createLayers({
   };
   return {
     parameter,
+    embedding(name, [vocabularySize, width]) {
+      const rows = gatherRows(parameter(name, [vocabularySize, width]), ids);
+      return reshape(rows, [ids.shape.reduce(times), width]);
+    },
     project,
     linear(x, name, size) {
       let y = project(x, `${name}.weight`, size);

@@ -11,6 +11,10 @@ export interface ModelConfig {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly headSize: number;
+  /** The heads of each layer's keys and values, where layers differ. @default those above */
+  readonly layerHeads?: readonly KeyValueHeads[] | undefined;
+  /** For each layer the one whose keys and values it reads: itself, or an earlier one with the same heads and rotary embeddings. @default itself */
+  readonly keysFrom?: readonly number[] | undefined;
   readonly vocabularySize: number;
   /** The longest sequence, in tokens. */
   readonly contextLength: number;
@@ -29,10 +33,17 @@ export interface ModelConfig {
   readonly deltaRule?: DeltaSizes | undefined;
   /** What layers keep of a row while sampling besides keys and values. @default nothing */
   readonly states?: readonly RowState[] | undefined;
+  /** Logits l become cap · tanh(l / cap). @default they stay as they are */
+  readonly logitCap?: number | undefined;
   /** Whether the output layer uses the embedding table as its weight. */
   readonly tiedEmbeddings: boolean;
   /** Tokens that end a text, according to config.json. */
   readonly eosIds: readonly number[];
+}
+
+export interface KeyValueHeads {
+  readonly keyValueHeads: number;
+  readonly headSize: number;
 }
 
 /** Layers that attend only to the last tokens. */
@@ -68,8 +79,8 @@ export interface ParameterSpec {
   /** Hugging Face's name, for example `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string;
   readonly shape: readonly number[];
-  /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
-  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding' | 'convolution' | 'gate';
+  /** Weight decay does not apply to biases and norms; adapters are for linear layers. What is fixed is never trained. */
+  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding' | 'convolution' | 'gate' | 'fixed';
   /** The format of the parameter in the model's file, if known. */
   readonly stored?: StorageFormat;
 }
@@ -81,7 +92,8 @@ export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ?
 
 /** The heads of a layer's attention, and how many tokens they see. */
 export function attentionHeads(config: ModelConfig, layer: number): AttentionHeads {
-  const { heads, keyValueHeads, attentionScale: scale, sliding } = config;
+  const { heads, attentionScale: scale, sliding } = config;
+  const { keyValueHeads } = keyValueHeadsOf(config, layer);
   return { heads, keyValueHeads, scale, ...(sliding?.layers[layer] && { window: sliding.window }) };
 }
 
@@ -89,17 +101,33 @@ export function attentionHeads(config: ModelConfig, layer: number): AttentionHea
 export type CacheType = 'float32' | 'float16';
 
 /** The sizes on which the memory for sampling depends. */
-export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize' | 'attends' | 'states'>;
+export type CacheConfig = KeyValueHeads &
+  Pick<ModelConfig, 'layers' | 'layerHeads' | 'keysFrom' | 'attends' | 'states'>;
+
+/** The heads of a layer's keys and values. */
+export function keyValueHeadsOf(
+  { keyValueHeads, headSize, layerHeads }: KeyValueHeads & Pick<ModelConfig, 'layerHeads'>,
+  layer: number,
+): KeyValueHeads {
+  return layerHeads?.[layer] ?? { keyValueHeads, headSize };
+}
+
+/** The layer whose keys and values a layer reads. */
+export const keysOf = ({ keysFrom }: Pick<ModelConfig, 'keysFrom'>, layer: number) => keysFrom?.[layer] ?? layer;
 
 /** The layers that keep keys and values. */
-export function attentionLayers({ layers, attends }: Pick<ModelConfig, 'layers' | 'attends'>): number[] {
-  return Array.from({ length: layers }, (_, layer) => layer).filter((layer) => attends?.[layer] ?? true);
+export function attentionLayers(config: Pick<ModelConfig, 'layers' | 'attends' | 'keysFrom'>): number[] {
+  const all = Array.from({ length: config.layers }, (_, layer) => layer);
+  return all.filter((layer) => (config.attends?.[layer] ?? true) && keysOf(config, layer) === layer);
 }
 
 /** Bytes of the keys and values of one token in a cache, over all layers. */
 export function cacheBytesPerToken(config: CacheConfig, type: CacheType): number {
-  const { keyValueHeads, headSize } = config;
-  return attentionLayers(config).length * 2 * keyValueHeads * headSize * (type === 'float16' ? 2 : 4);
+  const numbers = attentionLayers(config).map((layer) => {
+    const { keyValueHeads, headSize } = keyValueHeadsOf(config, layer);
+    return 2 * keyValueHeads * headSize;
+  });
+  return numbers.reduce((sum, count) => sum + count, 0) * (type === 'float16' ? 2 : 4);
 }
 
 /** Bytes of the states of one row, over all layers. */

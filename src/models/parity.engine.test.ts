@@ -16,8 +16,8 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   const names = makeParityModels(seed, folder);
   assert.equal(
     names.length,
-    14 * 3 + 10 + 2 + 9 * 11,
-    'families in folders of three types, ten of them wide, two with vision, and nine in GGUF of eleven',
+    15 * 3 + 11 + 3 + 9 * 11,
+    'families in folders of three types, eleven of them wide, three with vision, and nine in GGUF of eleven',
   );
   for (const name of names) {
     await t.test(name, async () => {

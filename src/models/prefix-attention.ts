@@ -21,7 +21,7 @@ import {
 } from '../tensor/ops.ts';
 import { type Dimension, plus, size, times } from '../tensor/shape.ts';
 import type { Attention } from './layers.ts';
-import type { ModelConfig } from './model-config.ts';
+import { keyValueHeadsOf, type ModelConfig } from './model-config.ts';
 import { rotation } from './rotation.ts';
 
 export const U = size('U');
@@ -91,18 +91,20 @@ export function prefixAttention(
   masks: PrefixMasks,
   tables: (layer: number) => RotaryTables,
 ): Attention {
-  const { heads, keyValueHeads: K, headSize: D, attentionScale: alpha, sliding } = config;
-  const Q = heads / K;
-  const sizes = { K, Q, D, alpha };
+  const { heads, attentionScale: alpha, sliding } = config;
   const slidingMasks = sliding && windowMasks(masks, sliding.window);
 
-  const rotated = rotation(masks.positions, tables, { rows: ROWS, size: D });
+  const rotated = rotation(masks.positions, tables);
   const promptPart = (x: Tensor) => slice(x, 0, 0, PROMPT_ROWS);
   const completionPart = (x: Tensor) => slice(x, 0, PROMPT_ROWS, ROWS);
-  const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);
-  const completionKeysOrValues = (x: Tensor) => transpose(reshape(completionPart(x), [U, G, C, K, D]), [0, 3, 1, 2, 4]);
 
   return (layer, query, key, value) => {
+    const { keyValueHeads: K, headSize: D } = keyValueHeadsOf(config, layer);
+    const Q = heads / K;
+    const sizes = { K, Q, D, alpha };
+    const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);
+    const completionKeysOrValues = (x: Tensor) =>
+      transpose(reshape(completionPart(x), [U, G, C, K, D]), [0, 3, 1, 2, 4]);
     const [q, k] = [rotated(query, heads, layer), rotated(key, K, layer)];
     const layerMasks = sliding?.layers[layer] ? slidingMasks! : masks;
     // The query heads that share a key-value head are adjacent, so that one matrix product handles them.

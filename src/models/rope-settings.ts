@@ -14,6 +14,8 @@ export interface RopeSettings {
   readonly theta: number;
   /** How many numbers of a head rotate, the first ones. They count as the head's size. @default all */
   readonly rotated?: number;
+  /** How many lanes of a head turn, the first ones; the others stay as they are. They do not count as the head's size. @default all */
+  readonly turning?: number;
   /** @default none */
   readonly scaling?: RopeScaling;
 }

@@ -3,7 +3,7 @@
 import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
 import { input } from '../tensor/ops.ts';
-import type { ModelConfig } from './model-config.ts';
+import { keyValueHeadsOf, type ModelConfig } from './model-config.ts';
 import { laneFrequency, type RopeSettings, rotationStrength } from './rope-settings.ts';
 
 /** Tables that several layers share. */
@@ -24,27 +24,28 @@ function tablesOf(config: ModelConfig, layer: number): NamedTables {
   return most(config.rope);
 }
 
-/** Graph inputs for both tables of a layer, each [positions, headSize / 2]. */
+/** Graph inputs for both tables of a layer, each [positions, its head size / 2]. */
 export function rotaryInputs(config: ModelConfig, positions: number): (layer: number) => RotaryTables {
   const inputs = new Map<string, Tensor>();
-  const table = (name: string): Tensor => {
-    const known = inputs.get(name) ?? input(name, 'float32', [positions, config.headSize / 2]);
+  const table = (name: string, headSize: number): Tensor => {
+    const known = inputs.get(name) ?? input(name, 'float32', [positions, headSize / 2]);
     inputs.set(name, known);
     return known;
   };
   return (layer) => {
     const { cos, sin } = tablesOf(config, layer);
-    return { cos: table(cos), sin: table(sin) };
+    const { headSize } = keyValueHeadsOf(config, layer);
+    return { cos: table(cos, headSize), sin: table(sin, headSize) };
   };
 }
 
-/** The values of all tables, by the names of the inputs, in row-major order. */
+/** The values of all tables [positions, half of a head], by the names of the inputs, in row-major order. */
 export function rotaryValues(config: ModelConfig, positions: number): Map<string, Float32Array> {
   const values = new Map<string, Float32Array>();
   for (let layer = 0; layer < config.layers; layer++) {
     const { cos, sin, rope } = tablesOf(config, layer);
     if (values.has(cos)) continue;
-    const tables = tableValues(rope, config.headSize, positions);
+    const tables = tableValues(rope, keyValueHeadsOf(config, layer).headSize, positions);
     values.set(cos, tables.cos).set(sin, tables.sin);
   }
   return values;
@@ -58,7 +59,8 @@ function tableValues(rope: RopeSettings | undefined, headSize: number, positions
   if (rope === undefined) return { cos, sin };
   const strength = rotationStrength(rope);
   const rotated = rope.rotated ?? headSize;
-  for (let lane = 0; lane < rotated / 2; lane++) {
+  const { turning = rotated / 2 } = rope;
+  for (let lane = 0; lane < turning; lane++) {
     const frequency = laneFrequency(rope, lane, rotated);
     for (let position = 0; position < positions; position++) {
       const angle = Math.fround(position * frequency);

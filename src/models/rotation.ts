@@ -3,21 +3,23 @@
 import type { RotaryTables } from '../tensor/attention-inputs.ts';
 import type { Tensor } from '../tensor/graph.ts';
 import { concat, dimensionAt, reshape, rotary, slice } from '../tensor/ops.ts';
-import type { Dimension } from '../tensor/shape.ts';
 import type { ModelConfig } from './model-config.ts';
 
 /**
+ * Rotates queries and keys [rows, heads·D]. Keys that several layers share are rotated once.
  * @param positions int64 [rows, 1]
  * @param tables the tables of each layer
  */
-export function rotation(
-  positions: Tensor,
-  tables: (layer: number) => RotaryTables,
-  { rows, size }: { rows: Dimension; size: number },
-) {
-  // Each row is passed as a sequence of one token, since ONNX Runtime refuses sequences that are longer than the tables.
-  return (x: Tensor, heads: number, layer: number) =>
-    reshape(rotary(reshape(x, [rows, 1, heads * size]), positions, tables(layer), heads), [rows, heads * size]);
+export function rotation(positions: Tensor, tables: (layer: number) => RotaryTables) {
+  const known = new Map<Tensor, Tensor>();
+  return (x: Tensor, heads: number, layer: number): Tensor => {
+    const [rows, width] = [dimensionAt(x, 0), dimensionAt(x, 1)];
+    // Each row is passed as a sequence of one token, since ONNX Runtime refuses sequences that are longer than the tables.
+    const turned =
+      known.get(x) ?? reshape(rotary(reshape(x, [rows, 1, width]), positions, tables(layer), heads), x.shape);
+    known.set(x, turned);
+    return turned;
+  };
 }
 
 /**

@@ -20,7 +20,7 @@ export function segmentedAttention(
   segments: Tensor,
 ): Attention {
   const positions = input('positions', 'int64', [SEGMENT_ROWS, 1]);
-  const rotated = rotation(positions, tables, { rows: SEGMENT_ROWS, size: config.headSize });
+  const rotated = rotation(positions, tables);
   return (layer, query, key, value) => {
     const heads = attentionHeads(config, layer);
     const operands = {

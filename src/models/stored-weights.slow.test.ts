@@ -145,7 +145,7 @@ for (const { unit, library, skip } of kernelLibraries())
           [tokens],
         );
         const hidden = input('hidden', 'float32', [tokens, columns]);
-        const { logprobs, entropy } = tokenScores(hidden, weight, input('targets', 'int64', [tokens]), alpha);
+        const { logprobs, entropy } = tokenScores(hidden, weight, input('targets', 'int64', [tokens]), { alpha });
         const factors = input('factors', 'float32', [tokens, 1]);
         const [gradient] = gradients(reduceSum(mul(logprobs, factors)), [hidden]);
         const inputs = { hidden: floats(5, tokens, columns), targets, factors: floats(6, tokens, 1), bytes };

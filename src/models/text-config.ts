@@ -6,6 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** For the `model_type` of such a model, the class of its text model, by the text model's own `model_type` in config.json. */
 const wrappers: Readonly<Record<string, Readonly<Record<string, TextModel>>>> = {
   qwen3_5: { qwen3_5_text: { architecture: 'Qwen3_5ForCausalLM', tied: false } },
+  gemma4: { gemma4_text: { architecture: 'Gemma4ForCausalLM', tied: true } },
   mistral3: {
     ministral3: { architecture: 'Ministral3ForCausalLM', tied: true },
     mistral: { architecture: 'MistralForCausalLM', tied: true },

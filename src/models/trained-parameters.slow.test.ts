@@ -24,6 +24,22 @@ test('without adapters all parameters are trained, or those that are named', () 
   assert.deepEqual(ownNames(untied, null, '.*\\.[01]\\..*norm\\.weight').length, 4);
 });
 
+test('what is fixed is never trained, alone or with what it is a part of', () => {
+  const gemma4 = parametersOf('tiny-gemma4');
+  const isFixed = (name: string) => /embed_tokens_per_layer|layer_scalar/.test(name);
+  const all = trainedParameters(gemma4, null);
+  assert.deepEqual(
+    all.own,
+    gemma4.filter(({ name }) => !isFixed(name)),
+  );
+  assert.equal(all.whole, false);
+  assert.ok(!ownNames(gemma4, null, ['layers.0']).some(isFixed));
+  assert.throws(() => ownNames(gemma4, { ...LORA, modulesToSave: ['embed_tokens_per_layer'] }), {
+    code: 'PARAMETER_UNKNOWN',
+    message: 'no parameter that is trained is called embed_tokens_per_layer',
+  });
+});
+
 test('a rank beyond both dimensions of a layer is refused, by the layer', () => {
   const rank = (r: number, targetModules: LoraSettings['targetModules']) =>
     trainedParameters(untied, { ...LORA, r, targetModules }).adapters!.size;

@@ -12,7 +12,7 @@ export interface TrainedParameters {
 }
 
 /**
- * Throws `LORA_TARGET_UNKNOWN` and `PARAMETER_UNKNOWN` for names that the model does not have, `LORA_RANK_TOO_LARGE` for ranks beyond its layers.
+ * What is fixed is never trained. Throws `LORA_TARGET_UNKNOWN` and `PARAMETER_UNKNOWN` for names that the model does not have, `LORA_RANK_TOO_LARGE` for ranks beyond its layers.
  * @param trainable without adapters, the parameters to train: parts of their names, such as `lm_head`, `layers.0`, `mlp`, `self_attn.q_proj`;
  *   or one regular expression that matches whole names. @default all
  */
@@ -27,7 +27,10 @@ export function trainedParameters(
     assertRanks(adapters);
     return { adapters, own, whole: false };
   }
-  if (!trainable) return { own: parameters, whole: true };
+  if (!trainable) {
+    const own = parameters.filter(isTrainable);
+    return { own, whole: own.length === parameters.length };
+  }
   const own = chosen(parameters, trainable, isNamed(trainable), 'trainable');
   return { own, whole: own.length === parameters.length };
 }
@@ -69,16 +72,20 @@ const isNamed = (targets: string | readonly string[]): Fits =>
 
 const moduleOf = (parameter: string) => parameter.replace(/\.(weight|bias)$/, '');
 
+const isTrainable = ({ kind }: ParameterSpec) => kind !== 'fixed';
+
 function chosen(
-  parameters: readonly ParameterSpec[],
+  all: readonly ParameterSpec[],
   targets: string | readonly string[],
   fits: Fits,
   key: string,
 ): ParameterSpec[] {
+  const parameters = all.filter(isTrainable);
   for (const target of [targets].flat()) {
     if (parameters.some(({ name }) => fits(name, target))) continue;
     const isTied = target === 'lm_head' && !parameters.some(({ name }) => name.startsWith('lm_head'));
-    throw new GradusError('PARAMETER_UNKNOWN', `no parameter of this model is called ${target}`, {
+    const what = all.some(({ name }) => fits(name, target)) ? 'that is trained' : 'of this model';
+    throw new GradusError('PARAMETER_UNKNOWN', `no parameter ${what} is called ${target}`, {
       path: key,
       hint: isTied
         ? 'this model uses its embeddings as the output layer: write embed_tokens'

@@ -1,5 +1,5 @@
 // The training graph: log-probabilities and entropies of completion tokens, from which losses are built.
-import type { StorageFormat, Tensor } from '../tensor/graph.ts';
+import type { Operators, StorageFormat, Tensor } from '../tensor/graph.ts';
 import {
   add,
   concat,
@@ -13,6 +13,7 @@ import {
   mul,
   reduceSum,
   reshape,
+  softCap,
   stopGradient,
   sub,
   tokenScores,
@@ -73,6 +74,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const rows = options.customOperators ? SEGMENT_ROWS : ROWS;
   const segments = segmentInput();
   const layers = createLayers({
+    ids: input('ids', 'int64', [rows]),
     ...(options.customOperators
       ? {
           attention: segmentedAttention(config, tables, segments),
@@ -88,18 +90,17 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
     ...(options.asStored && { asStored: options.asStored }),
     ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [rows, 1]) } }),
   });
-  const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);
-  const embedded = gatherRows(embedding, input('ids', 'int64', [rows]));
-  const hidden = family.body(config, embedded, layers);
+  const hidden = family.body(config, layers.embedding(EMBEDDING, [config.vocabularySize, config.hiddenSize]), layers);
 
   // Only rows that predict a trained token go through the output layer, which is by far the widest.
   const predicting = gatherRows(hidden, input('sources', 'int64', [T]));
   const output = layers.parameter(outputName(config), [config.vocabularySize, config.hiddenSize]);
   const alpha = 1 / options.temperature;
+  // Logits are capped before the temperature divides them.
+  const scaling = { alpha, ...(config.logitCap !== undefined && { cap: alpha * config.logitCap }) };
   const targets = input('targets', 'int64', [T]);
-  const { logprobs, entropy } = avoidsLogits(options)
-    ? tokenScores(predicting, output, targets, alpha)
-    : scoresOfLogits(predicting, output, targets, alpha);
+  const scores = avoidsLogits(options) ? tokenScores : scoresOfLogits;
+  const { logprobs, entropy } = scores(predicting, output, targets, scaling);
 
   const places = input('places', 'int64', [U, G, C]);
   const spread = (perToken: Tensor) =>
@@ -116,13 +117,20 @@ export function avoidsLogits({
 }
 
 /** Computes the same as `tokenScores`, by way of the logits [T, vocabulary]. */
-function scoresOfLogits(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
-  const logits = matmul(predicting, output, { transposeB: true, alpha });
+function scoresOfLogits(
+  predicting: Tensor,
+  output: Tensor,
+  targets: Tensor,
+  { alpha, cap }: Operators['tokenScores'],
+): TrainingGraph {
+  const capped = (logits: Tensor) => (cap === undefined ? logits : softCap(logits, cap));
+  const logits = capped(matmul(predicting, output, { transposeB: true, alpha }));
   const total = logSumExp(logits);
   // The targets' logits are computed a second time, from their rows of the output layer. Picking them from `logits` would cost more,
   // since the gradient would have to be scattered into a matrix [T, vocabulary].
   const targetRows = gatherRows(output, targets);
-  const targetLogits = mul(reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true }), alpha);
+  const products = reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true });
+  const targetLogits = capped(mul(products, alpha));
   // Σ p · logits as a matrix product, which needs no third matrix [T, vocabulary].
   const vocabularySize = dimensionAt(output, 0);
   const mean = matmul(

@@ -20,13 +20,15 @@ interface Heads {
   keyValueHeads: number;
   width: number;
   window?: number;
+  /** What is added: a second layer that reads the keys and values of the first, as they are in its caches or by appending them once more. */
+  second?: 'shared' | 'appending';
 }
 
 const LONGEST = 12;
 
 /** Attention with the batch, and the tokens of a call, left open; angles as in a real model. */
 function attention(
-  { heads, keyValueHeads, width, window }: Heads,
+  { heads, keyValueHeads, width, window, second }: Heads,
   steps: Dimension = size('S'),
   { hasTwins = false, cacheType = 'float32' }: { hasTwins?: boolean; cacheType?: CacheType } = {},
 ) {
@@ -37,23 +39,30 @@ function attention(
   const cache = [batch, keyValueHeads, LONGEST, width];
   const tokens = (name: string, heads: number) =>
     reshape(input(name, 'float32', [batch, steps, heads * width]), [times(batch, steps), heads * width]);
-  const attended = cachedAttention(
-    {
-      query: tokens('query', heads),
-      key: tokens('key', keyValueHeads),
-      value: tokens('value', keyValueHeads),
-      keyCache: input('keyCache', cacheType, cache),
-      valueCache: input('valueCache', cacheType, cache),
-      lastPositions: input('lastPositions', 'int64', [batch]),
-      ...(hasTwins && { twins: input('twins', 'int64', [batch, 2]) }),
-      tables: {
-        cos: constant(angles.map(Math.cos), [LONGEST, width / 2]),
-        sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
-      },
+  const inputs = {
+    query: tokens('query', heads),
+    key: tokens('key', keyValueHeads),
+    value: tokens('value', keyValueHeads),
+    keyCache: input('keyCache', cacheType, cache),
+    valueCache: input('valueCache', cacheType, cache),
+    lastPositions: input('lastPositions', 'int64', [batch]),
+    ...(hasTwins && { twins: input('twins', 'int64', [batch, 2]) }),
+    tables: {
+      cos: constant(angles.map(Math.cos), [LONGEST, width / 2]),
+      sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
     },
-    { heads, keyValueHeads, scale: 1 / Math.sqrt(width), steps, ...(window !== undefined && { window }) },
-  );
-  return { ...attended, output: reshape(attended.output, [batch, steps, heads * width]) };
+  };
+  const attributes = {
+    heads,
+    keyValueHeads,
+    scale: 1 / Math.sqrt(width),
+    steps,
+    ...(window !== undefined && { window }),
+  };
+  const { output: query, ...caches } = cachedAttention(inputs, attributes);
+  const shared = second === 'shared' ? { shared: true } : {};
+  const output = second ? cachedAttention({ ...inputs, ...caches, query }, { ...attributes, ...shared }).output : query;
+  return { ...caches, output: reshape(output, [batch, steps, heads * width]) };
 }
 
 interface Call {
@@ -255,6 +264,27 @@ for (const { width, window } of [{ width: 64 }, { width: 16 }, { width: 8 }, { w
       const [expected] = inInterpreter(heads, [whole]);
       const read = engine(heads, calls).flatMap(({ data }) => [...data]);
       assertClose(value(read, expected!.shape), expected!, tolerance, suffix);
+    }
+  });
+}
+
+for (const { engine, suffix, tolerance, reads, skip } of engines) {
+  if (!reads({ width: 32 })) continue;
+  test(`a layer that reads the caches of another says what it says with its own${suffix}`, { skip }, () => {
+    for (const [width, window] of [
+      [32, undefined],
+      [32, 3],
+      [6, undefined],
+    ] as const) {
+      if (!reads({ width })) continue;
+      const heads = { heads: 4, keyValueHeads: 2, width, ...(window !== undefined && { window }) };
+      const calls = conversation(heads, lengths, 4, 1);
+      const expected = inInterpreter({ ...heads, second: 'appending' }, calls);
+      for (const [step, output] of engine({ ...heads, second: 'shared' }, calls).entries())
+        for (const [index, length] of lengths.entries()) {
+          const tokens = step === 0 ? length : 1;
+          assertClose(row(output, index, tokens), row(expected[step]!, index, tokens), tolerance, `call ${step}`);
+        }
     }
   });
 }

@@ -33,6 +33,7 @@ import {
   slice,
   sqrt,
   sub,
+  tanh,
   tokenScoreGradients,
   transpose,
   where,
@@ -224,11 +225,16 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
 
 /** The gradient of hidden states [T, D], given the gradient of their tokens' log-probabilities or entropies [T, 1]. */
 function ofScores(node: TensorOf<'tokenScores'>, index: number, dy: Tensor): Tensor {
-  const [, weight, targets] = node.inputs;
+  const [hidden, weight, targets] = node.inputs;
   const { ofTotal, ofEntropy } = tokenScoreGradients(node);
   if (index > 1) throw new Error('the gradients of scores have no gradient themselves');
   if (index === 1) return mul(dy, ofEntropy);
-  return mul(dy, sub(mul(gatherRows(weight!, targets!), node.attributes.alpha), ofTotal));
+  const rows = gatherRows(weight!, targets!);
+  const { alpha, cap } = node.attributes;
+  if (cap === undefined) return mul(dy, sub(mul(rows, alpha), ofTotal));
+  // The slope of the cap at the target's logit.
+  const share = tanh(mul(reduceSum(mul(hidden!, rows), { axes: [-1], keepDimensions: true }), alpha / cap));
+  return mul(dy, sub(mul(rows, mul(sub(1, mul(share, share)), alpha)), ofTotal));
 }
 
 function decodingOnly({ op }: Tensor): never {

@@ -137,8 +137,9 @@ export interface Operators {
    * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number. If S is 1,
    * our operator reads these only from the other's cache. Only our operator supports float16 caches.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
+   * If `shared`, the caches are those after another layer has appended the same keys and values, and parts 1 and 2 must not be read.
    */
-  cachedAttention: AttentionHeads & { readonly steps: Dimension };
+  cachedAttention: AttentionHeads & { readonly steps: Dimension; readonly shared?: boolean };
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
    * of rows: its first row, their number, and the index of its prefix, or −1. The prefix is an earlier segment, which may have one, too. Each row
@@ -176,8 +177,9 @@ export interface Operators {
    * (hidden [T, D], weight [V, D], targets int64 [T]) → scores of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
    * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and the gradients [T, D] with respect to hidden states of 2 log Σ exp of the logits
    * and of 3 the entropy. The gradients cost less together with the scores than on their own. No gradient flows into the weight.
+   * With a cap, logits l are cap · tanh(l / cap).
    */
-  tokenScores: { readonly alpha: number };
+  tokenScores: { readonly alpha: number; readonly cap?: number };
   /** One of several results of an operator. */
   part: { readonly index: number };
 }

@@ -1,9 +1,9 @@
 // Attention in the interpreter: over a cache, and over segments with their gradients; and rotary embeddings.
-import type { AttentionHeads } from './graph.ts';
+import type { AttentionHeads, Operators } from './graph.ts';
 import { checkIndex, dot, fill, strides, type Value } from './value.ts';
 
 export function interpretCachedAttention(
-  { heads, keyValueHeads, scale, window = Number.POSITIVE_INFINITY }: AttentionHeads,
+  { heads, keyValueHeads, scale, shared, window = Number.POSITIVE_INFINITY }: Operators['cachedAttention'],
   operands: readonly Value[],
 ): Value[] {
   const [query, key, value, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
@@ -20,7 +20,7 @@ export function interpretCachedAttention(
   const keys = { shape: keyCache!.shape, data: keyCache!.data.slice() };
   const values = { shape: valueCache!.shape, data: valueCache!.data.slice() };
   const at = strides(keys.shape);
-  for (let row = 0; row < batch; row++) {
+  for (let row = 0; !shared && row < batch; row++) {
     for (let step = 0; step < steps; step++) {
       for (let i = 0; i < keyValueHeads * width; i++) {
         const slot = dot([row, Math.floor(i / width), positionOf(row, step), i % width], at);

@@ -212,11 +212,14 @@ const kernels: Kernel = {
   deltaRule: ({ attributes }, operands) => interpretDeltaRule(attributes, operands),
   cachedDeltaRule: ({ attributes }, operands) => interpretCachedDeltaRule(attributes, operands),
   deltaRuleGradient: ({ attributes }, operands) => interpretDeltaRuleGradient(attributes, operands),
-  tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
+  tokenScores: ({ attributes: { alpha, cap } }, [hidden, weight, targets]) => {
     const size = hidden!.shape[1]!;
     const [logprobs, entropies, ofTotals, ofEntropies]: [number[], number[], number[], number[]] = [[], [], [], []];
     for (const [token, target] of targets!.data.entries()) {
       const logits = logitsOf(hidden!, weight!, token, alpha);
+      if (cap !== undefined) logits.data.set(logits.data.map((logit) => cap * Math.tanh(logit / cap)));
+      /** What a change of a product changes of its logit. */
+      const slopes = Array.from(logits.data, (logit) => alpha * (1 - (cap === undefined ? 0 : logit / cap) ** 2));
       const total = logSumExp(logits).data[0]!;
       const distribution = Array.from(logits.data, (logit) => logit - total);
       const entropy = -distribution.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0);
@@ -224,7 +227,10 @@ const kernels: Kernel = {
       entropies.push(entropy);
       /** The sum of the weight's rows with these factors, in one dimension. */
       const direction = (d: number, factor: (logprob: number) => number) =>
-        alpha * distribution.reduce((sum, logprob, id) => sum + factor(logprob) * weight!.data[id * size + d]!, 0);
+        distribution.reduce(
+          (sum, logprob, id) => sum + factor(logprob) * slopes[id]! * weight!.data[id * size + d]!,
+          0,
+        );
       for (let d = 0; d < size; d++) {
         ofTotals.push(direction(d, Math.exp));
         ofEntropies.push(direction(d, (logprob) => -Math.exp(logprob) * (logprob + entropy)));

@@ -12,7 +12,7 @@ const ROTATED_MULTIPLE = 16;
 /** The attributes of our custom operators for attention. */
 export function namedHeads({ heads, keyValueHeads, scale, window = 0 }: AttentionHeads, emit: Emitter) {
   const batch_invariant = Number(emit.batchInvariant);
-  return { heads, key_value_heads: keyValueHeads, scale: { float: scale }, window, batch_invariant };
+  return { heads, key_value_heads: keyValueHeads, scale: { float: scale }, window, batch_invariant, appends: 1 };
 }
 
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
@@ -21,12 +21,13 @@ export function lowerCachedAttention(
   operands: readonly string[],
   emit: Emitter,
 ): string[] {
-  const { heads, keyValueHeads, scale, steps, window } = attributes;
+  const { heads, keyValueHeads, scale, steps, window, shared = false } = attributes;
   const [query, key, value, keyCache, valueCache, lastPositions, cos, sin, twins] = operands;
   const halves = inputs[3]!.type === 'float16';
   if (twins !== undefined && emit.packing !== undefined) {
     const operator = halves ? 'CachedAttentionInHalves' : 'CachedAttention';
-    return emit.nodeWithResults(3, operator, operands, { ...namedHeads(attributes, emit), rounded: 0 }, GRADUS);
+    const named = { ...namedHeads(attributes, emit), rounded: 0, appends: Number(!shared) };
+    return emit.nodeWithResults(shared ? 1 : 3, operator, operands, named, GRADUS);
   }
   if (halves) throw new Error('only our own attention reads caches in float16');
   const batch = inputs[5]!.shape[0]!;

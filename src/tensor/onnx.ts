@@ -139,7 +139,10 @@ const customOperator =
 
 function ownAttributes({ attributes, inputs }: CustomNode, emit: Emitter): Readonly<Record<string, OnnxAttribute>> {
   if ('heads' in attributes) return namedHeads(attributes, emit);
-  if ('alpha' in attributes) return { alpha: { float: attributes.alpha }, ...formatOf(inputs[1]!) };
+  if ('alpha' in attributes) {
+    const { alpha, cap = 0 } = attributes;
+    return { alpha: { float: alpha }, cap: { float: cap }, ...formatOf(inputs[1]!) };
+  }
   return { key_heads: attributes.keyHeads, value_heads: attributes.valueHeads };
 }
 

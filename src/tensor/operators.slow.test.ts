@@ -166,12 +166,10 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
     (x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor) =>
       rotary(x, positions, { cos, sin }, heads, inverse),
   causalConvolution: () => causalConvolution,
-  tokenScores:
-    ({ alpha }) =>
-    (hidden: Tensor, weight: Tensor, targets: Tensor) => {
-      const { logprobs, entropy } = tokenScores(hidden, weight, targets, alpha);
-      return concat([logprobs, entropy], 1);
-    },
+  tokenScores: (attributes) => (hidden: Tensor, weight: Tensor, targets: Tensor) => {
+    const { logprobs, entropy } = tokenScores(hidden, weight, targets, attributes);
+    return concat([logprobs, entropy], 1);
+  },
   segmentAttention: (attributes) => (query: Tensor, key: Tensor, value: Tensor, segments: Tensor) =>
     segmentAttention({ query, key, value, segments }, attributes),
   deltaRule:

@@ -100,6 +100,8 @@ export const silu = (x: Tensor): Tensor => mul(x, sigmoid(x));
 /** GELU, with tanh instead of the error function. Hendrycks and Gimpel 2016, arXiv:1606.08415. */
 export const geluTanh = (x: Tensor): Tensor =>
   mul(x, sigmoid(mul(mul(x, add(mul(mul(x, x), 0.044715), 1)), 2 * Math.sqrt(2 / Math.PI))));
+/** cap · tanh(x / cap), which is near x between the caps and never beyond them. */
+export const softCap = (x: Tensor, cap: number): Tensor => mul(tanh(mul(x, 1 / cap)), cap);
 /** x limited to a range. */
 export const clip = (x: Tensor, lowest: Operand, highest: Operand): Tensor => minimum(maximum(x, lowest), highest);
 
@@ -375,10 +377,15 @@ export function causalConvolutionGradient(x: Tensor, weight: Tensor, taps: Tenso
 }
 
 /** Log-probabilities and entropies [T, 1], without logits in memory; see `Operators.tokenScores`. */
-export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1) {
+export function tokenScores(
+  hidden: Tensor,
+  weight: Tensor,
+  targets: Tensor,
+  attributes: Operators['tokenScores'] = { alpha: 1 },
+) {
   checkTokenScores(hidden, weight, targets);
   const shape = [dimensionAt(hidden, 0), 1];
-  const node = make('tokenScores', [hidden, weight, targets], { alpha }, shape, 'float32');
+  const node = make('tokenScores', [hidden, weight, targets], attributes, shape, 'float32');
   return {
     logprobs: make('part', [node], { index: 0 }, shape, 'float32'),
     entropy: make('part', [node], { index: 1 }, shape, 'float32'),

@@ -6,7 +6,7 @@ import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../common/random.ts';
 import { gradients } from './gradients.ts';
-import type { Tensor } from './graph.ts';
+import type { Operators, Tensor } from './graph.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import { input, mul, reduceSum, tokenScores } from './ops.ts';
@@ -19,10 +19,15 @@ interface Sizes {
 }
 
 /** Log-probabilities and entropies, and the gradients of each with respect to hidden states. */
-function graph({ tokens, size, vocabulary }: Sizes, alpha: number) {
+function graph({ tokens, size, vocabulary }: Sizes, attributes: Operators['tokenScores']) {
   const hidden = input('hidden', 'float32', [tokens, size]);
   const targets = input('targets', 'int64', [tokens]);
-  const { logprobs, entropy } = tokenScores(hidden, input('weight', 'float32', [vocabulary, size]), targets, alpha);
+  const { logprobs, entropy } = tokenScores(
+    hidden,
+    input('weight', 'float32', [vocabulary, size]),
+    targets,
+    attributes,
+  );
   const factors = input('factors', 'float32', [tokens, 1]);
   const gradientOf = (scores: Tensor) => gradients(reduceSum(mul(scores, factors)), [hidden])[0]!;
   return { logprobs, entropy, ofLogprobs: gradientOf(logprobs), ofEntropy: gradientOf(entropy) };
@@ -45,7 +50,7 @@ function draw({ tokens, size, vocabulary }: Sizes): Record<string, Value> {
 }
 
 test('without our custom operators it cannot be lowered', () => {
-  const { logprobs } = graph({ tokens: 1, size: 8, vocabulary: 4 }, 1);
+  const { logprobs } = graph({ tokens: 1, size: 8, vocabulary: 4 }, { alpha: 1 });
   assert.throws(() => lowerToOnnx({ logprobs }), /tokenScores needs our custom operators/);
 });
 
@@ -54,22 +59,24 @@ for (const { unit, library, skip } of kernelLibraries())
     type Output = keyof ReturnType<typeof graph>;
     interface Settings {
       readonly alpha?: number;
+      readonly cap?: number;
       readonly threads?: number;
       readonly packing?: 'each_run' | 'each_run_rounded';
       /** @default all */
       readonly outputs?: readonly Output[];
     }
     const all: readonly Output[] = ['logprobs', 'entropy', 'ofLogprobs', 'ofEntropy'];
+    const scaling = ({ alpha = 1, cap }: Settings) => ({ alpha, ...(cap !== undefined && { cap }) });
     const run = (sizes: Sizes, inputs: Record<string, Value>, settings: Settings = {}) => {
-      const { alpha = 1, threads = 2, packing, outputs = all } = settings;
-      const tensors = graph(sizes, alpha);
+      const { threads = 2, packing, outputs = all } = settings;
+      const tensors = graph(sizes, scaling(settings));
       const selected = outputs.map((name) => tensors[name]);
       using compiled = compileOnnx(selected, { threads, operators: library, ...(packing && { packing }) });
       return compiled.run(inputs);
     };
     const check = (sizes: Sizes, inputs: Record<string, Value>, tolerance: number, settings: Settings = {}) => {
-      const { alpha = 1, outputs = all } = settings;
-      const tensors = graph(sizes, alpha);
+      const { outputs = all } = settings;
+      const tensors = graph(sizes, scaling(settings));
       const expected = interpret(
         outputs.map((name) => tensors[name]),
         inputs,
@@ -78,15 +85,23 @@ for (const { unit, library, skip } of kernelLibraries())
         assertClose(result, expected[i]!, tolerance, outputs[i]!);
     };
 
-    const cases: Record<string, Sizes & { alpha?: number }> = {
+    const cases: Record<string, Sizes & Settings> = {
       'a single token': { tokens: 1, size: 32, vocabulary: 64 },
       'no tokens': { tokens: 0, size: 32, vocabulary: 64 },
       'a vocabulary smaller than a block': { tokens: 5, size: 16, vocabulary: 7 },
       'odd sizes, at a temperature': { tokens: 37, size: 50, vocabulary: 531, alpha: 0.3 },
+      'capped logits': { tokens: 37, size: 50, vocabulary: 531, cap: 6 },
+      'capped logits of several groups, at a temperature': {
+        tokens: 9,
+        size: 64,
+        vocabulary: 512 * 9 + 3,
+        alpha: 0.5,
+        cap: 2,
+      },
       'several chunks and groups': { tokens: 70, size: 64, vocabulary: 512 * 9 + 100, alpha: 0.2 },
     };
-    for (const [name, { alpha = 1, ...sizes }] of Object.entries(cases))
-      test(name, () => check(sizes, draw(sizes), 5e-5, { alpha }));
+    for (const [name, { alpha, cap, ...sizes }] of Object.entries(cases))
+      test(name, () => check(sizes, draw(sizes), 5e-5, { ...(alpha && { alpha }), ...(cap && { cap }) }));
 
     test('scores without gradients, and without those of entropies', () => {
       const sizes = cases['several chunks and groups']!;

@@ -3,10 +3,12 @@ import { option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
 import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
+import { STILL } from '../../formats/gguf-gemma4.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf, type FamilyConfig } from '../../models/families.ts';
-import type { DeltaSizes, ModelConfig } from '../../models/model-config.ts';
+import type { Gemma4Config } from '../../models/gemma4.ts';
+import { type DeltaSizes, keysOf, keyValueHeadsOf, type ModelConfig } from '../../models/model-config.ts';
 import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
 
 /** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */
@@ -26,13 +28,13 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     });
   assertKnown(config, architecture, json);
   const { sliding } = config;
-  const isGemma = architecture === 'gemma3';
+  const isGemma = architecture === 'gemma3' || architecture === 'gemma4';
   const own = {
     // llama.cpp has no sliding windows in a Llama; up to the length of a window, it computes the same.
     context_length: isGemma || !sliding ? config.contextLength : Math.min(config.contextLength, sliding.window),
     embedding_length: config.hiddenSize,
     block_count: config.layers,
-    feed_forward_length: config.intermediateSize,
+    feed_forward_length: 'intermediateSizes' in config ? lengths(config.intermediateSizes) : config.intermediateSize,
     vocab_size: config.vocabularySize,
     'attention.head_count': config.heads,
     'attention.head_count_kv':
@@ -44,7 +46,7 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     'attention.layer_norm_rms_epsilon': float32(config.rmsNormEpsilon),
     'rope.dimension_count': config.rope.rotated ?? config.headSize,
     'rope.freq_base': float32(config.rope.theta),
-    ...scaling(config.rope),
+    ...(architecture !== 'gemma4' && scaling(config.rope)),
     ...(isGemma && {
       'attention.sliding_window': sliding!.window,
       'rope.freq_base_swa': float32(sliding!.rope!.theta),
@@ -52,12 +54,35 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     ...(architecture === 'granite' && 'biases' in config && graniteFactors(config)),
     ...(architecture === 'lfm2' && { 'shortconv.l_cache': config.convolutionLength! }),
     ...(config.deltaRule && deltaNets(config, config.deltaRule)),
+    ...('intermediateSizes' in config && gemma4Layers(config)),
   };
   return {
     'general.architecture': architecture,
     'general.type': 'model',
     ...Object.fromEntries(Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value])),
     ...llama3Settings(config.rope),
+  };
+}
+
+/** One number if they are all the same. */
+const lengths = (each: readonly number[]) => (new Set(each).size === 1 ? each[0]! : Int32Array.from(each));
+
+function gemma4Layers(config: Gemma4Config): GgufMetadata {
+  const marks = config.sliding!.layers;
+  const heads = marks.map((_, layer) => keyValueHeadsOf(config, layer));
+  const [wide, narrow] = [heads[marks.indexOf(false)]!.headSize, heads[marks.indexOf(true)]!.headSize];
+  return {
+    embedding_length_per_layer_input: config.layerEmbeddingSize,
+    ...(config.logitCap !== undefined && { final_logit_softcapping: float32(config.logitCap) }),
+    'attention.head_count_kv': lengths(heads.map(({ keyValueHeads }) => keyValueHeads)),
+    'attention.key_length': wide,
+    'attention.value_length': wide,
+    'attention.key_length_swa': narrow,
+    'attention.value_length_swa': narrow,
+    'attention.shared_kv_layers': marks.filter((_, layer) => keysOf(config, layer) !== layer).length,
+    'attention.sliding_window_pattern': marks,
+    'rope.dimension_count': wide,
+    'rope.dimension_count_swa': narrow,
   };
 }
 
@@ -86,7 +111,12 @@ function graniteFactors(config: DecoderConfig): GgufMetadata {
 }
 
 /** The divisor of each lane's frequency, for the tensor `ROPE_FACTORS`, with which Llama 3's scaling is written. */
-export function ropeFactors({ rope, headSize }: ModelConfig): Float32Array | undefined {
+export function ropeFactors({ modelType, rope, headSize, layerHeads, sliding }: ModelConfig): Float32Array | undefined {
+  if (modelType === 'gemma4_text') {
+    const lanes = layerHeads![sliding!.layers.indexOf(false)]!.headSize / 2;
+    const divisor = 1 / frequencyFactor(rope, 0, 2 * lanes);
+    return Float32Array.from({ length: lanes }, (_, lane) => (lane < (rope.turning ?? lanes) ? divisor : STILL));
+  }
   if (rope.scaling?.type !== 'llama3') return undefined;
   return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
 }
@@ -135,10 +165,24 @@ function assertKnown(
       refuse('layer_types', 'must make every sixth layer attend to everything');
     if (config.attentionScale !== 1 / Math.sqrt(config.headSize))
       refuse('query_pre_attn_scalar', 'must be the head size');
-  } else if (sliding && config.modelType !== 'mistral') {
+  } else if (sliding && config.modelType !== 'mistral' && architecture !== 'gemma4') {
     refuse('sliding_window', 'is not part of the format');
   }
-  if ('convolutionBias' in config) {
+  if ('intermediateSizes' in config) {
+    if (config.attentionBias) refuse('attention_bias', 'is not part of the format');
+    if (!sliding) refuse('layer_types', 'must have layers that attend to a window');
+    if (sliding!.rope!.scaling || (rope.scaling && rope.scaling.type !== 'linear'))
+      refuse('rope_parameters', 'has a scaling that is not part of the format');
+    if (config.layerEmbeddingSize > 0 && config.layerVocabularySize !== config.vocabularySize)
+      refuse('vocab_size_per_layer_input', 'must be the number of tokens');
+    // llama.cpp reads the keys of the last two layers that have any: the first of them slides, the other does not.
+    const first = config.keysFrom!.findIndex((from, layer) => from !== layer);
+    const sources = config.keysFrom!.filter(
+      (from, layer) => from !== layer && from !== first - (sliding!.layers[layer] ? 2 : 1),
+    );
+    if (sources.length > 0)
+      refuse('num_kv_shared_layers', 'must leave a layer with a window and one without behind which keys are shared');
+  } else if ('convolutionBias' in config) {
     if (config.convolutionBias) refuse('conv_bias', 'is not part of the format');
   } else if ('attentionBias' in config) {
     if (config.attentionBias) refuse('attention_bias', 'is not part of the format');

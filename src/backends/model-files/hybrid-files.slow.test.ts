@@ -1,4 +1,4 @@
-// Files of Qwen3.5: checkpoints with a vision tower and layers that predict further tokens, which are left out; and GGUF, whose values differ.
+// Files of Qwen3.5 and Gemma 4: checkpoints with a vision tower and layers that predict further tokens, which are left out; and GGUF, whose values differ.
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,6 +80,54 @@ test('an adapter of a model that reads images fits its text part, by names and b
   const target = 'model.language_model.layers.0.linear_attn.in_proj_qkv';
   const adapters = loraAdapters(parameters, { r: 1, alpha: 1, targetModules: [target] });
   assert.deepEqual([...adapters.keys()], ['model.layers.0.linear_attn.in_proj_qkv']);
+});
+
+test('the towers of Gemma 4 are left out by name', () => {
+  const towers = ['vision_tower.std_scale', 'embed_vision.embedding_projection.weight', 'audio_tower.output_proj.bias'];
+  const names = [...towers, 'embed_audio.embedding_projection.weight', 'language_model.norm.weight'];
+  assert.deepEqual(partsLeftOut(names.map((name) => `model.${name}`)), [
+    'audio_tower',
+    'embed_audio',
+    'embed_vision',
+    'vision_tower',
+  ]);
+});
+
+test('a Gemma 4 that is written as GGUF is read again as the same model', async () => {
+  const folder = temporaryFolder('hybrid');
+  const [path, dtype] = [join(folder, 'model.gguf'), 'float32'] as const;
+  const json = readJson<Record<string, unknown>>(fixturePath('tiny-gemma4'), 'config.json');
+  const untied = readJson<Record<string, unknown>>(fixturePath('tiny-gemma4-untied'), 'config.json');
+  assert.throws(() => ggufModelMetadata(json), { code: 'EXPORT_IMPOSSIBLE', message: /vocab_size_per_layer_input/ });
+  assert.throws(() => ggufModelMetadata(untied), { code: 'EXPORT_IMPOSSIBLE', message: /attention_bias/ });
+  const [sliding, full] = ['sliding_attention', 'full_attention'];
+  const turned = { ...json, vocab_size_per_layer_input: 49, layer_types: [full, sliding, sliding, full] };
+  assert.throws(
+    () => ggufModelMetadata({ ...turned, per_layer_config: { 0: { head_dim: 16 }, 3: { head_dim: 16 } } }),
+    {
+      code: 'EXPORT_IMPOSSIBLE',
+      message: /num_kv_shared_layers/,
+    },
+  );
+  const models = {
+    shared: { ...json, vocab_size_per_layer_input: 49 },
+    alike: { ...untied, attention_bias: false },
+  };
+  for (const [name, written] of Object.entries(models)) {
+    const model = writeRandomModel(join(folder, name), written);
+    await writeGgufModel({ path, dtype, metadata: ggufModelMetadata(written), modelPath: model, checkpoint: model });
+    assert.deepEqual(await valuesOf(path), await valuesOf(model));
+    const [{ architecture: read, ...file }, { architecture, ...original }] = [
+      await openModelFiles(path),
+      await openModelFiles(model),
+    ];
+    await file.close();
+    await original.close();
+    const { eosIds: _, ...config } = read.config;
+    const { eosIds: __, ...expected } = architecture.config;
+    // Without embeddings of layers nothing says how many tokens these would know.
+    assert.deepEqual({ ...config, layerVocabularySize: 0 }, { ...expected, layerVocabularySize: 0 });
+  }
 });
 
 test('what is written as GGUF is read again, with value heads and decays in their other form', async () => {

@@ -21,10 +21,13 @@ function textName(name: string): string {
   return name.replace(inside, '$1model.').replace(output, '$1lm_head.');
 }
 
-/** Parts of a model that its text model does not need, by the beginnings of their names: the vision tower, and layers that predict further tokens. */
+/** Parts of a model that its text model does not need, by the beginnings of their names: the towers for images and audio, and layers that predict further tokens. */
 export function partsLeftOut(names: Iterable<string>): string[] {
   const parts = [...names].map(
-    (name) => /^(?:model\.)?(visual|vision_tower|multi_modal_projector|mtp)\./.exec(name)?.[1],
+    (name) =>
+      /^(?:model\.)?(visual|vision_tower|multi_modal_projector|embed_vision|audio_tower|embed_audio|mtp)\./.exec(
+        name,
+      )?.[1],
   );
   return [...new Set(parts.filter((part) => part !== undefined))].sort();
 }

@@ -44,7 +44,7 @@ export async function readFrozenWeights(
 
 function addRotaryTables(tensors: Map<string, HostTensor>, { config }: Architecture): void {
   for (const [name, values] of rotaryValues(config, config.contextLength)) {
-    const table = newTensor('float32', [config.contextLength, config.headSize / 2]);
+    const table = newTensor('float32', [config.contextLength, values.length / config.contextLength]);
     table.buffer.data.set(values);
     tensors.set(name, table);
   }

@@ -1,7 +1,7 @@
 // The type of the weights that completions are sampled with. Loads no native library, so that runs of other backends may import it.
 import type { Config } from '../../config/schema.ts';
 import type { rolloutDtypes } from '../../config/sections.ts';
-import type { CacheType, ModelConfig } from '../../models/model-config.ts';
+import { attentionLayers, type CacheType, keyValueHeadsOf, type ModelConfig } from '../../models/model-config.ts';
 import { expectsKernels } from './kernel-use.ts';
 
 type Setting = (typeof rolloutDtypes)[number];
@@ -24,8 +24,10 @@ export function rolloutDtype(setting: Setting, { customOperators, whole }: Rollo
 }
 
 /** Keys and values are rounded where weights are, if our operators, which read whole blocks of 32, can read them. */
-export function cacheType(dtype: RolloutDtype, { headSize }: ModelConfig, customOperators: boolean): CacheType {
-  return dtype !== 'float32' && customOperators && headSize % 32 === 0 ? 'float16' : 'float32';
+export function cacheType(dtype: RolloutDtype, config: ModelConfig, customOperators: boolean): CacheType {
+  const sizes = attentionLayers(config).map((layer) => keyValueHeadsOf(config, layer).headSize);
+  const wholeBlocks = sizes.every((size) => size % 32 === 0);
+  return dtype !== 'float32' && customOperators && wholeBlocks ? 'float16' : 'float32';
 }
 
 /** Whether completions are sampled with weights of a different precision from the trained ones. */

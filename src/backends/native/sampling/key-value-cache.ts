@@ -1,11 +1,24 @@
 // The key-value cache of sampling, and the states of layers: one slot for each row, in memory that sessions update in place.
 import { keyCacheName, valueCacheName } from '../../../models/decoding-graph.ts';
-import { attentionLayers, type CacheConfig, type CacheType, type RowState } from '../../../models/model-config.ts';
+import {
+  attentionLayers,
+  type CacheConfig,
+  type CacheType,
+  type KeyValueHeads,
+  keyValueHeadsOf,
+  type RowState,
+} from '../../../models/model-config.ts';
 import { allocate, type NativeBuffer } from '../../../runtime/buffers.ts';
 import type { Device } from '../../../runtime/device.ts';
 import { DeviceTensor } from '../../../runtime/device-tensor.ts';
 import { type AnyTensor, type HostTensor, tensor } from '../../../runtime/tensor.ts';
 import { volume } from '../../../tensor/shape.ts';
+
+/** The keys or the values of one layer, for all slots. */
+interface SlotTokens {
+  readonly heads: KeyValueHeads;
+  readonly buffer: NativeBuffer<CacheType>;
+}
 
 /** A state of one layer, for all slots. */
 interface SlotStates extends RowState {
@@ -33,7 +46,7 @@ export interface CachePlace {
 }
 
 /**
- * Two tensors [slots, keyValueHeads, room, headSize] for each layer that attends, and the states [slots, …] of layers, in host memory. On another device, the slots that runs update
+ * Two tensors [slots, keyValueHeads, room, headSize] for each layer that has keys and values of its own, and the states [slots, …] of layers, in host memory. On another device, the slots that runs update
  * stay on the device while the same rows decode, and are copied back when rows are moved.
  */
 export class KeyValueCache implements Disposable {
@@ -41,7 +54,7 @@ export class KeyValueCache implements Disposable {
   /** How many tokens each slot has room for. */
   readonly room: number;
   readonly #config: CacheConfig;
-  readonly #buffers: ReadonlyMap<string, NativeBuffer<CacheType>>;
+  readonly #tokens: ReadonlyMap<string, SlotTokens>;
   readonly #states: readonly SlotStates[];
   readonly #place: CachePlace;
   #views: Views | undefined;
@@ -51,10 +64,15 @@ export class KeyValueCache implements Disposable {
     this.#place = place;
     this.slots = slots;
     this.room = room;
-    const names = attentionLayers(config).map((layer) => [keyCacheName(layer), valueCacheName(layer)]);
-    const length = this.#offset(slots);
     const { type = 'float32' } = place;
-    this.#buffers = new Map(names.flat().map((name) => [name, allocate<CacheType>(type, length, { sparse: true })]));
+    this.#tokens = new Map(
+      attentionLayers(config).flatMap((layer) => {
+        const heads = keyValueHeadsOf(config, layer);
+        const length = this.#offset(heads, slots);
+        const names = [keyCacheName(layer), valueCacheName(layer)];
+        return names.map((name) => [name, { heads, buffer: allocate<CacheType>(type, length, { sparse: true }) }]);
+      }),
+    );
     this.#states = (config.states ?? []).map((state) => {
       const buffer = allocate('float32', slots * volume(state.shape), { sparse: true });
       return { ...state, size: volume(state.shape), buffer };
@@ -76,12 +94,11 @@ export class KeyValueCache implements Disposable {
     if (this.#views?.slots !== slots) {
       this.#copyBack();
       this.#releaseViews();
-      const shape = [count, this.#config.keyValueHeads, this.room, this.#config.headSize];
-      const start = this.#offset(first);
       const onHost = new Map([
-        ...[...this.#buffers].map(
-          ([name, buffer]) => [name, tensor(buffer.slice(start, volume(shape)), shape)] as const,
-        ),
+        ...[...this.#tokens].map(([name, { heads, buffer }]) => {
+          const shape = [count, heads.keyValueHeads, this.room, heads.headSize];
+          return [name, tensor(buffer.slice(this.#offset(heads, first), volume(shape)), shape)] as const;
+        }),
         ...this.#states.map(
           ({ name, shape, size, buffer }) =>
             [name, tensor(buffer.slice(first * size, count * size), [count, ...shape])] as const,
@@ -97,7 +114,7 @@ export class KeyValueCache implements Disposable {
     if (start >= end) return;
     this.#copyBack();
     other.#copyBack();
-    for (const name of this.#buffers.keys()) this.#copy(name, other, from, to, [start, end]);
+    for (const name of this.#tokens.keys()) this.#copy(name, other, from, to, [start, end]);
   }
 
   /** Copies the states of a slot of a cache, which may be this one, to slot `to` of this cache. */
@@ -115,7 +132,7 @@ export class KeyValueCache implements Disposable {
     this.#releaseViews();
     const after = new KeyValueCache(this.#config, slots, room, this.#place);
     for (const slot of ranges.keys()) after.#copyStates(this, slot, slot);
-    for (const [name, buffer] of this.#buffers) {
+    for (const [name, { buffer }] of this.#tokens) {
       for (const [slot, range] of ranges.entries()) after.#copy(name, this, slot, slot, range);
       // One by one, so that old and new buffers of the whole cache never exist at the same time.
       buffer.dispose();
@@ -126,7 +143,7 @@ export class KeyValueCache implements Disposable {
 
   dispose(): void {
     this.#releaseViews();
-    for (const buffer of this.#buffers.values()) buffer.dispose();
+    for (const { buffer } of this.#tokens.values()) buffer.dispose();
     for (const { buffer } of this.#states) buffer.dispose();
   }
 
@@ -142,17 +159,18 @@ export class KeyValueCache implements Disposable {
   }
 
   #copy(name: string, other: KeyValueCache, from: number, to: number, range: readonly [number, number]): void {
-    const [source, target] = [other.#buffers.get(name)!.data, this.#buffers.get(name)!.data];
-    const [start, end] = range.map((token) => token * this.#config.headSize) as [number, number];
-    for (let head = 0; head < this.#config.keyValueHeads; head++) {
-      const base = other.#offset(from, head);
-      target.set(source.subarray(base + start, base + end), this.#offset(to, head) + start);
+    const { heads, buffer } = this.#tokens.get(name)!;
+    const source = other.#tokens.get(name)!.buffer.data;
+    const [start, end] = range.map((token) => token * heads.headSize) as [number, number];
+    for (let head = 0; head < heads.keyValueHeads; head++) {
+      const base = other.#offset(heads, from, head);
+      buffer.data.set(source.subarray(base + start, base + end), this.#offset(heads, to, head) + start);
     }
   }
 
   /** The index of the first element of a head [room, headSize] of a slot. */
-  #offset(slot: number, head = 0): number {
-    return (slot * this.#config.keyValueHeads + head) * this.room * this.#config.headSize;
+  #offset({ keyValueHeads, headSize }: KeyValueHeads, slot: number, head = 0): number {
+    return (slot * keyValueHeads + head) * this.room * headSize;
   }
 
   #toDevice(onHost: Views['onHost']): Views['onDevice'] {
