@@ -36,8 +36,9 @@ def chat(row):
 local = {"openai/gsm8k": rows, "HuggingFaceH4/no_robots": [{"messages": chat(row)} for row in rows]}
 
 
-def load_dataset(name, *_, **__):
-    return datasets.DatasetDict(train=datasets.Dataset.from_list(local[name]))
+def load_dataset(name, *_, split=None, **__):
+    only = datasets.Dataset.from_list(local[name])
+    return datasets.DatasetDict(train=only) if split is None else only
 
 
 datasets.load_dataset = load_dataset

@@ -1,6 +1,9 @@
 // Schemas of a Tinker server's answers, with only those fields that we read.
 import { z } from 'zod';
 
+/** The version of Tinker’s library whose requests we send. */
+export const SPOKEN_VERSION = '0.38.0';
+
 const tensor = z.object({ data: z.array(z.number()) });
 
 export const capabilities = z.object({
@@ -9,11 +12,18 @@ export const capabilities = z.object({
   ),
 });
 
-/** The server's limits for one request, in examples and bytes, with the defaults of Tinker's library. */
+/**
+ * The server's limits for one request, in examples and bytes, with the defaults of Tinker's library; whether passes are sent in zstd, and whether tokens that expire
+ * replace the key.
+ */
 export const clientConfig = z.object({
+  pjwt_auth_enabled: z.boolean().default(false),
+  proto_compress_fwdbwd: z.boolean().default(false),
   fwdbwd_max_chunk_len: z.int().positive().default(1024),
   fwdbwd_max_chunk_bytes_count: z.int().positive().default(5_000_000),
 });
+
+export const exchangedToken = z.object({ jwt: z.string() });
 
 export const createdSession = z.object({ session_id: z.string() });
 

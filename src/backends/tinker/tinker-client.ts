@@ -1,10 +1,12 @@
 // A client for Tinker servers: JSON or protobuf over HTTP. Most requests are answered with an id, with which the client then polls for the result.
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
 import type { z } from 'zod';
-import { keepSecret } from '../../common/redaction.ts';
 import { repeatedly, retryAfter, TryAgain } from '../../common/repeatedly.ts';
 import { call } from '../../common/words.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
-import { failed, future, tryAgain } from './answers.ts';
+import { clientConfig, exchangedToken, failed, future, SPOKEN_VERSION, tryAgain } from './answers.ts';
+import { ServerKey } from './server-key.ts';
 
 export interface TinkerServer {
   readonly url: string;
@@ -17,6 +19,8 @@ export interface TinkerServer {
 export interface TinkerClient {
   /** A request that is answered at once: a POST with a body, else a GET. */
   ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T>;
+  /** Exchanges the key for tokens, which are sent from now on. */
+  useTokens(): Promise<void>;
   /** A request with a result to wait for; resolves once the server has taken it. A body of bytes is protobuf. */
   submit(route: string, body: object, options?: SubmitOptions): Promise<Submitted>;
   /** The result of a submitted request. */
@@ -36,6 +40,8 @@ export interface SubmitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether it may be sent again after a lost connection, since it changes nothing. @default false */
   readonly repeatable?: boolean;
+  /** Whether a body of bytes is sent in zstd. @default false */
+  readonly compressed?: boolean;
 }
 
 export interface WaitOptions {
@@ -64,7 +70,17 @@ const busy: readonly number[] = [429, 503];
 /** Asking for a result changes nothing, so it may be repeated after any of these. */
 const passing: readonly number[] = [...busy, 408, 425, 502, 504];
 
+/** What Tinker's library asks for with the key itself, even where it has a token. */
+const withKey: readonly string[] = ['client/config', 'auth/token'];
+
 const PROTOBUF = 'application/x-protobuf';
+
+interface Sent {
+  readonly body?: object | undefined;
+  readonly signal: AbortSignal;
+  readonly readResult?: WaitOptions['read'];
+  readonly compressed?: boolean | undefined;
+}
 
 interface Answer {
   readonly status: number;
@@ -78,24 +94,44 @@ interface Answer {
  * `TINKER_ANSWER_INVALID`; or the reason of a signal.
  */
 export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClient {
-  keepSecret(apiKey ?? '');
   const base = `${url.replace(/\/+$/, '')}/api/v1/`;
+  const key = new ServerKey(apiKey, {
+    async wantsTokens() {
+      const config = await repeatable('client/config', { sdk_version: SPOKEN_VERSION }).catch(() => undefined);
+      return clientConfig.safeParse(config).data?.pjwt_auth_enabled ?? false;
+    },
+    async exchange() {
+      const route = 'auth/token';
+      return read(exchangedToken, await repeatable(route, {}), { url, route }).jwt;
+    },
+  });
+  const repeatable = (route: string, body: object) => {
+    const deadline = Date.now() + timeout;
+    return answered(route, body, { again: passing, deadline, signal: undefined, repeatable: true });
+  };
 
-  async function send(
-    route: string,
-    body: object | undefined,
-    signal: AbortSignal,
-    readResult: WaitOptions['read'],
-  ): Promise<Answer> {
+  /** Sends a request with the key or the token that counts; with another one if the server does not accept this. */
+  async function send(route: string, sent: Sent): Promise<Answer> {
+    if (withKey.includes(route)) return await sendWith(apiKey, route, sent);
+    const used = await key.current();
+    const answer = await sendWith(used, route, sent);
+    if (!refusesKey(answer) || !(await key.replace(used))) return answer;
+    return await sendWith(await key.current(), route, sent);
+  }
+
+  async function sendWith(used: string | undefined, route: string, { body, signal, readResult, compressed }: Sent) {
     const isBytes = body instanceof Uint8Array;
     const response = await fetch(base + route, {
       method: body ? 'POST' : 'GET',
       headers: {
         accept: readResult ? PROTOBUF : 'application/json',
         ...(body && { 'content-type': isBytes ? PROTOBUF : 'application/json' }),
-        ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+        ...(isBytes && compressed && { 'content-encoding': 'zstd' }),
+        ...(used !== undefined && { 'x-api-key': used }),
       },
-      ...(body && { body: isBytes ? new Uint8Array(body) : JSON.stringify(body) }),
+      ...(body && {
+        body: isBytes ? new Uint8Array(compressed ? await promisify(zstdCompress)(body) : body) : JSON.stringify(body),
+      }),
       // The key must not be sent to wherever a server redirects.
       redirect: 'error',
       signal,
@@ -119,7 +155,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
   async function answered(
     route: string,
     body: object | undefined,
-    { again, deadline, signal, poll = false, repeatable = poll, read: readResult, what = route }: Sending,
+    { again, deadline, signal, poll = false, repeatable = poll, read: readResult, what = route, ...how }: Sending,
   ): Promise<unknown> {
     const attempt = async () => {
       signal?.throwIfAborted();
@@ -127,7 +163,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
       if (left <= 0) throw late();
       const limit = AbortSignal.timeout(Math.ceil(poll ? Math.min(left, LONGEST_POLL) : left));
       const either = signal ? AbortSignal.any([signal, limit]) : limit;
-      const answer = await send(route, body, either, readResult).catch((error: unknown) => {
+      const answer = await send(route, { body, signal: either, readResult, ...how }).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (error instanceof GradusError) throw error;
         if (!poll && limit.aborted) throw late();
@@ -148,9 +184,9 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
     return read(schema, answer, { url, route });
   }
 
-  async function submit(route: string, body: object, { signal, repeatable }: SubmitOptions = {}): Promise<Submitted> {
+  async function submit(route: string, body: object, { signal, ...options }: SubmitOptions = {}): Promise<Submitted> {
     const deadline = Date.now() + timeout;
-    const answer = await answered(route, body, { again: busy, deadline, signal, repeatable });
+    const answer = await answered(route, body, { again: busy, deadline, signal, ...options });
     return { route, id: read(future, answer, { url, route }).request_id, deadline };
   }
 
@@ -165,6 +201,7 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
 
   return {
     ask,
+    useTokens: () => key.useTokens(),
     submit,
     wait,
     result: async (schema, route, body, options) =>
@@ -181,6 +218,7 @@ interface Sending {
   readonly poll?: boolean;
   /** Whether it may be sent again after a lost connection. @default whether it polls */
   readonly repeatable?: boolean | undefined;
+  readonly compressed?: boolean | undefined;
   readonly read?: WaitOptions['read'];
   /** Its name in errors. @default its route */
   readonly what?: string;
@@ -191,10 +229,12 @@ interface Place {
   readonly route: string;
 }
 
+const refusesKey = ({ status }: Pick<Answer, 'status'>) => status === 401 || status === 403;
+
 /** The body of an answer. Throws if the answer is an error. */
 function accepted({ status, body }: Answer, { url, route }: Place): unknown {
   if (status >= 200 && status < 300) return body;
-  if (status === 401 || status === 403) {
+  if (refusesKey({ status })) {
     throw new GradusError('TINKER_UNAUTHORIZED', `the Tinker server at ${url} refuses the key: ${detailOf(body)}`, {
       hint: 'set TINKER_API_KEY to a key of this server',
       kind: 'credentials',

@@ -10,9 +10,17 @@ import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Policy, TextLogprobs, TextLogprobsOptions } from '../../policy.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { createdModel, createdSession, done, samplingSession, savedWeights, scoredPrompt } from './answers.ts';
+import {
+  createdModel,
+  createdSession,
+  done,
+  SPOKEN_VERSION,
+  samplingSession,
+  savedWeights,
+  scoredPrompt,
+} from './answers.ts';
 import type { TinkerClient } from './tinker-client.ts';
-import { type Dialect, runPass, SPOKEN_VERSION, serverDialect } from './tinker-passes.ts';
+import { type Dialect, runPass, serverDialect } from './tinker-passes.ts';
 import { assertSamples, sampleCompletions } from './tinker-policy.ts';
 import { supervisedGradients, type TokenGradients, tokenGradients } from './token-gradients.ts';
 import { chunks, datum, type LossReduction, learningData } from './training-data.ts';

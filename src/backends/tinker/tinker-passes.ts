@@ -6,11 +6,8 @@ import {
   type TinkerDatum,
   writeForwardBackwardRequest,
 } from '../../formats/tinker-messages.ts';
-import { clientConfig, passed } from './answers.ts';
+import { clientConfig, passed, SPOKEN_VERSION } from './answers.ts';
 import { HttpStatus, type Submitted, type TinkerClient } from './tinker-client.ts';
-
-/** The version of Tinker’s library whose requests we send. */
-export const SPOKEN_VERSION = '0.38.0';
 
 /** A number is at most this many bytes, in either encoding. */
 const NUMBER_BYTES = 10;
@@ -26,6 +23,8 @@ type Outputs = z.output<typeof passed>['loss_fn_outputs'];
 export interface Dialect {
   /** Whether passes are protobuf; undefined until the server has taken or refused one. */
   protobuf: boolean | undefined;
+  /** Whether passes in protobuf are sent in zstd. */
+  readonly compressed: boolean;
   readonly mostExamples: number;
   readonly mostBytes: number;
 }
@@ -38,8 +37,10 @@ export async function serverDialect(client: TinkerClient, signal?: AbortSignal):
     throw error;
   });
   const limits = config ?? clientConfig.parse({});
+  if (limits.pjwt_auth_enabled) await client.useTokens();
   return {
     protobuf: config ? undefined : false,
+    compressed: limits.proto_compress_fwdbwd,
     mostExamples: limits.fwdbwd_max_chunk_len,
     mostBytes: limits.fwdbwd_max_chunk_bytes_count,
   };
@@ -84,7 +85,7 @@ async function submit(
   const numbered = { model_id: model, seq_id: nextId() };
   const inProtobuf = () => {
     const body = writeForwardBackwardRequest({ ...numbered, data, loss_fn, forward_only });
-    return client.submit('forward_backward', body, options);
+    return client.submit('forward_backward', body, { ...options, compressed: dialect.compressed });
   };
   const inJson = () => {
     const [route, key] = forward_only ? ['forward', 'forward_input'] : ['forward_backward', 'forward_backward_input'];
