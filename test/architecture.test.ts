@@ -177,6 +177,7 @@ const allowedImports: Record<string, string[]> = {
     'models',
     'config',
     'http',
+    'runs',
     'backends',
     'evaluation',
   ],

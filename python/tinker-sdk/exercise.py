@@ -3,9 +3,13 @@
 MODEL is the folder of the model that it serves, WEIGHTS the folder where it saves. Prints a line of JSON for each case: its name, and what went wrong or null.
 """
 
+import asyncio
 import json
 import os
+import pickle
+import subprocess
 import sys
+import tempfile
 import traceback
 
 os.environ.update(TINKER_TELEMETRY="0", HF_HUB_OFFLINE="1")
@@ -22,7 +26,8 @@ torch.manual_seed(0)
 torch.set_num_threads(1)
 base = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32).eval()
 vocabulary = base.config.vocab_size
-service = tinker.ServiceClient(base_url=url, api_key="tml-test")
+key = os.environ.get("TINKER_EXERCISE_KEY", "tml-test")
+service = tinker.ServiceClient(base_url=url, api_key=key)
 
 
 def close(ours, theirs, tolerance=1e-4):
@@ -293,6 +298,198 @@ def what_is_saved_goes_on_as_it_would_have():
     raises(tinker.NotFoundError, "no weights", lambda: service.create_sampling_client(model_path=sampler_path).result())
 
 
+def lists_tell_what_there_is_and_the_command_line_too():
+    training = trainer(user_metadata={"purpose": "lists"})
+    rest = tinker.RestClient(base_url=url, api_key="tml-test")
+    run = training.model_id
+    assert training.model_id in [r.training_run_id for r in rest.list_training_runs(limit=1000).result().training_runs]
+    first = training.save_state("first", ttl_seconds=7200, user_metadata={"step": "1"}).result().path
+    second = training.save_weights_for_sampler("second").result().path
+    external = training.save_weights_external("third").result().path
+
+    listed = rest.list_checkpoints(run).result().checkpoints
+    assert [c.tinker_path for c in listed] == [first, second, external]
+    assert [c.checkpoint_type for c in listed] == ["training", "sampler", "external"]
+    assert listed[0].user_metadata == {"step": "1"} and listed[1].user_metadata == {"purpose": "lists"}
+    assert listed[1].expires_at is None and 7100 < (listed[0].expires_at - listed[0].time).total_seconds() < 7300
+    # Only what training goes on from has the optimiser's state.
+    assert listed[0].size_bytes > 2 * listed[1].size_bytes and listed[1].size_bytes == listed[2].size_bytes
+    raises(tinker.RequestFailedError, "no state of an optimiser", lambda: service.create_training_client_from_state_with_optimizer(second).result())
+    service.create_training_client_from_state(second).result()
+
+    everything = rest.list_user_checkpoints(limit=1000).result()
+    assert everything.cursor.total_count == len(everything.checkpoints) and everything.checkpoints[0].tinker_path == external
+    page = rest.list_user_checkpoints(limit=2, offset=1).result()
+    assert [c.tinker_path for c in page.checkpoints] == [second, first] and page.cursor.offset == 1
+    newest = rest.get_training_run(run).result()
+    assert newest.last_checkpoint.tinker_path == first and newest.last_sampler_checkpoint.tinker_path == second
+    assert newest.user_metadata == {"purpose": "lists"}
+
+    session = service.holder.get_session_id()
+    assert session in rest.list_sessions(limit=1000).result().sessions
+    assert run in rest.get_session(session).result().training_run_ids
+    rest.set_checkpoint_ttl_from_tinker_path(first, None).result()
+    rest.set_checkpoint_ttl_from_tinker_path(second, 3600).result()
+    rest.publish_checkpoint_from_tinker_path(second).result()
+    listed = rest.list_checkpoints(run).result().checkpoints
+    assert listed[0].expires_at is None and listed[1].expires_at is not None and listed[1].public and not listed[0].public
+    rest.unpublish_checkpoint_from_tinker_path(second).result()
+    raises(tinker.BadRequestError, "3600", lambda: rest.set_checkpoint_ttl_from_tinker_path(first, 5).result())
+    raises(tinker.BadRequestError, "neither accounts nor projects", lambda: rest.copy_weights(first, "project").result())
+    raises(tinker.BadRequestError, "neither accounts nor projects", lambda: rest.assign_session_project(session, "project").result())
+    raises(tinker.BadRequestError, "no traces", lambda: rest.export_session_trace(session).result())
+    raises(tinker.BadRequestError, "encrypts nothing", lambda: training.save_weights_external("secret", age_encryption_recipients=["age1x"]).result())
+    raises(tinker.BadRequestError, "save_weights_external writes these", lambda: rest.holder.run_coroutine_threadsafe(urls_of(rest, run, "weights/first")).result())
+
+    def command(*args, fails=False):
+        environment = {**os.environ, "TINKER_BASE_URL": url, "TINKER_API_KEY": "tml-test"}
+        ran = subprocess.run([os.path.join(os.path.dirname(sys.executable), "tinker"), *args], capture_output=True, text=True, env=environment)
+        assert (ran.returncode != 0) == fails, f"tinker {' '.join(args)}: {ran.stdout} {ran.stderr}"
+        return ran.stdout + ran.stderr
+
+    assert run in command("--format", "json", "run", "list", "--limit", "0")
+    assert first in command("--format", "json", "checkpoint", "list", "--run-id", run)
+    assert name in command("model", "list")
+    assert "no traces" in command("session", "export-trace", session, fails=True)
+    with tempfile.TemporaryDirectory() as folder:
+        command("checkpoint", "download", first, "--output", folder)
+        [downloaded] = os.listdir(folder)
+        files = set(os.listdir(os.path.join(folder, downloaded)))
+        assert files == {"adapter_config.json", "adapter_model.safetensors"}, files
+        fresh = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32)
+        adapter = PeftModel.from_pretrained(fresh, os.path.join(folder, downloaded)).state_dict()
+        saved = peft_model(training, "same").state_dict()
+        assert all(torch.equal(adapter[key], value) for key, value in saved.items())
+    command("checkpoint", "delete", "--yes", second)
+    assert second not in [c.tinker_path for c in rest.list_checkpoints(run).result().checkpoints]
+    # The export that the download went through is gone.
+    assert not any("download" in c.tinker_path for c in rest.list_user_checkpoints(limit=1000).result().checkpoints)
+
+
+async def urls_of(rest, run, checkpoint):
+    with rest.holder.aclient(tinker.lib.client_connection_pool_type.ClientConnectionPoolType.TRAIN) as client:
+        return await client.weights.get_external_weights_urls(model_id=run, checkpoint_id=checkpoint)
+
+
+def several_targets_for_a_token_are_as_many_losses():
+    training = trainer()
+    model = peft_model(training)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    data, total, expected = [], torch.tensor(0.0), []
+    for length, width in [(20, 3), (5, 3), (6, 1), (9, 0)]:
+        tokens = ids(length)
+        shape = (length, width) if width else (length,)
+        targets, weights = torch.randint(3, vocabulary, shape), torch.rand(shape)
+        # What is 0 is left out of a sparse matrix.
+        if width == 3:
+            targets[: length - 3], weights[: length - 3] = 0, 0.0
+        logprobs = torch.log_softmax(model(torch.tensor([tokens])).logits[0], -1)
+        chosen = logprobs.gather(1, targets.reshape(length, -1)).reshape(shape)
+        total = total - (chosen * weights).sum()
+        expected.append(chosen.detach())
+        sparse = types.TensorData.from_torch_sparse if length == 20 else types.TensorData.from_torch
+        inputs = {"target_tokens": sparse(targets), "weights": sparse(weights)}
+        data.append(types.Datum(model_input=types.ModelInput.from_ints(tokens), loss_fn_inputs=inputs))
+    assert data[0].loss_fn_inputs["target_tokens"].sparse_crow_indices is not None
+    result = training.forward_backward(data, "cross_entropy").result()
+    for output, logprobs in zip(result.loss_fn_outputs, expected, strict=True):
+        close(output["logprobs"].to_torch(), logprobs)
+    close(result.metrics["loss:sum"], total.detach())
+    total.backward()
+    norm = torch.nn.utils.clip_grad_norm_(parameters, float("inf"))
+    close(training.optim_step(types.AdamParams()).result().metrics["unclipped_grad_l2:mean"] / norm, 1.0, 2e-3)
+
+    def distillation(data, rows):
+        return -sum((datum.loss_fn_inputs["target_distribution"].to_torch() * row).sum() for datum, row in zip(data, rows, strict=True)), {}
+
+    teacher = types.TensorData.from_torch(torch.rand(5, 2))
+    inputs = {"target_tokens": types.TensorData.from_torch(torch.randint(3, vocabulary, (5, 2))), "target_distribution": teacher}
+    custom = [types.Datum(model_input=types.ModelInput.from_ints(ids(5)), loss_fn_inputs=inputs)]
+    result = training.forward_backward_custom(custom, distillation).result()
+    close(result.metrics["loss:sum"], -(teacher.to_torch() * result.loss_fn_outputs[0]["logprobs"].to_torch()).sum(), 1e-3)
+
+
+def logprobs_of_chosen_tokens_are_the_models():
+    sampler = service.create_sampling_client(base_model=name).result()
+    prompt = ids(9)
+    plain = torch.log_softmax(base(torch.tensor([prompt])).logits[0], -1).detach()
+    asked = torch.randint(0, vocabulary, (8, 4))
+    asked[:5] = -1
+    asked[6, 2] = -1
+    expected = torch.where(asked >= 0, plain[:8].gather(1, asked.clamp(min=0)), 0.0)
+    for tensor in (types.TensorData.from_torch(asked), types.TensorData.from_torch_sparse(asked, pad_value=-1)):
+        response = sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), target_prompt_logprobs=tensor).result()
+        close(response.target_prompt_logprobs.to_torch(), expected)
+        assert response.prompt_logprobs is None
+    one = lambda ids: sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), target_prompt_logprobs=types.TensorData.from_torch(ids)).result()  # noqa: E731
+    raises(tinker.BadRequestError, "names no token", lambda: one(torch.full((8, 1), -1)))
+    raises(tinker.BadRequestError, "8 rows", lambda: one(torch.full((9, 1), 3)))
+    raises(tinker.BadRequestError, f"a token {vocabulary}", lambda: one(torch.full((8, 1), vocabulary)))
+    raises(tinker.BadRequestError, "not drawn", lambda: sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), prompt_alt_tokens_k=2).result())
+
+
+def many_futures_of_many_clients_are_each_ones_own():
+    one, other = trainer(seed=1), trainer(seed=2)
+    tokens, targets = ids(6), ids(6)
+    data = [types.Datum(model_input=types.ModelInput.from_ints(tokens), loss_fn_inputs={"target_tokens": targets})]
+    steps = []
+    for _ in range(4):
+        for client in (one, other):
+            steps.append((client, client.forward_backward(data, "cross_entropy"), client.optim_step(types.AdamParams(learning_rate=0.01))))
+    losses = {client: [passed.result().metrics["loss:sum"] for each, passed, _ in steps if each is client] for client in (one, other)}
+    assert all(each[-1] < each[0] - 0.1 for each in losses.values()), losses
+    assert losses[one] != losses[other]
+    sampler = one.save_weights_and_get_sampling_client(kind="inflight").result()
+    copies = [pickle.loads(pickle.dumps(sampler)) for _ in range(2)]
+    params = types.SamplingParams(max_tokens=5, stop=[], temperature=4.0)
+    futures = [client.sample(types.ModelInput.from_ints(tokens), 2, params) for client in (sampler, *copies) for _ in range(6)]
+    drawn = {tuple(sequence.tokens) for future in futures for sequence in future.result().sequences}
+    assert len(drawn) > 25, drawn
+    seeded = types.SamplingParams(max_tokens=5, stop=[], seed=3)
+    same = [client.sample(types.ModelInput.from_ints(tokens), 1, seeded).result().sequences[0].tokens for client in (sampler, *copies)]
+    assert same[0] == same[1] == same[2]
+
+    async def awaited():
+        training = await service.create_lora_training_client_async(name, rank=2)
+        passed = await training.forward_backward_async(data, "cross_entropy")
+        stepped = await training.optim_step_async(types.AdamParams())
+        assert (await passed).metrics["loss:sum"] > 0 and (await stepped).metrics
+        path = (await (await training.save_weights_for_sampler_async("async"))).path
+        client = await training.create_sampling_client_async(path)
+        assert len((await client.sample_async(types.ModelInput.from_ints(tokens), 1, params)).sequences) == 1
+        long = asyncio.ensure_future(client.sample_async(types.ModelInput.from_ints(tokens), 64, types.SamplingParams(max_tokens=240, stop=[])))
+        await asyncio.sleep(0.5)
+        long.cancel()
+        assert (await client.compute_logprobs_async(types.ModelInput.from_ints(tokens)))[0] is None
+
+    asyncio.run(awaited())
+
+
+def a_client_that_is_done_says_so():
+    with tinker.ServiceClient(base_url=url, api_key="tml-test", user_metadata={"kind": "short"}, project_id="none") as mine:
+        training = mine.create_lora_training_client(base_model=name, rank=2).result()
+        sampler = training.save_weights_and_get_sampling_client().result()
+        session = mine.holder.get_session_id()
+    rest = tinker.RestClient(base_url=url, api_key="tml-test")
+    left = rest.get_session(session).result()
+    assert left.training_run_ids == [] and left.sampler_ids == [] and left.user_metadata == {"kind": "short"}
+    raises(tinker.NotFoundError, "no sampler", lambda: rest.get_sampler(sampler._sampling_session_id).result())
+
+
+def passes_in_zstd_are_the_same():
+    from tinker.lib.internal_client_holder import InternalClientHolder
+
+    training = trainer()
+    data = [types.Datum(model_input=types.ModelInput.from_ints(ids(10)), loss_fn_inputs={"target_tokens": ids(10)})]
+    plain = training.forward(data, "cross_entropy").result().metrics
+    holder = training.holder
+    compressing = InternalClientHolder(
+        session_id=holder.get_session_id(), base_url=url, api_key="tml-test", _client_config={**holder.get_client_config().model_dump(), "proto_compress_fwdbwd": True}
+    )
+    training.holder = compressing
+    assert training.forward(data, "cross_entropy").result().metrics == plain
+
+
 def mistakes_are_told_and_change_nothing():
     raises(tinker.BadRequestError, "this server has the model", lambda: service.create_lora_training_client("Qwen/Qwen3-8B").result())
     raises(tinker.RequestFailedError, "no weights", lambda: service.create_training_client_from_state(f"tinker://{'0' * 8}-0000-0000-0000-{'0' * 12}:train:0/weights/x").result())
@@ -311,7 +508,12 @@ def mistakes_are_told_and_change_nothing():
     bad("token", target_tokens=[1, 2, 3, vocabulary])
     bad("finite", weights=[1.0, float("inf"), 1.0, 1.0])
     bad("more than a context", tokens=ids(400), target_tokens=ids(400), weights=[1.0] * 400)
-    bad("several numbers for a token", target_tokens=[[1, 2]] * 4, weights=[[0.5, 0.5]] * 4)
+    several = {"target_tokens": [[1, 2]] * 4, "weights": None, "logprobs": [[0.0, 0.0]] * 4, "advantages": [[1.0, 1.0]] * 4}
+    good.pop("weights")
+    bad("several numbers for a token", loss="importance_sampling", **{key: value for key, value in several.items() if value})
+    good["weights"] = [1.0] * 4
+    bad("256", target_tokens=[[1] * 300] * 4, weights=[[1.0] * 300] * 4)
+    bad("2 numbers for a token and target_tokens 3", target_tokens=[[1, 2, 3]] * 4, weights=[[0.5, 0.5]] * 4)
     image = types.Datum(model_input=types.ModelInput(chunks=[types.ImageChunk(data=b"x", format="png")]), loss_fn_inputs=good)
     raises(tinker.BadRequestError, "only text", lambda: training.forward_backward([image], "cross_entropy").result())
     raises(tinker.BadRequestError, "dimuon", lambda: training.optim_step(types.DimuonParams(learning_rate=0.1)).result())
@@ -326,7 +528,7 @@ def mistakes_are_told_and_change_nothing():
 
 
 CASES = [value for key, value in list(globals().items()) if callable(value) and "_" in key and value.__module__ == "__main__"]
-CASES = [case for case in CASES if case.__name__ not in ("peft_model", "logprobs_of", "folder_of")]
+CASES = [case for case in CASES if case.__name__ not in ("peft_model", "logprobs_of", "folder_of", "urls_of")]
 
 for case in CASES:
     if len(sys.argv) > 4 and case.__name__ not in sys.argv[4:]:

@@ -5,16 +5,22 @@ import { GradusError, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { carriesKey } from '../http/api-key.ts';
 import { ownHost } from '../http/own-host.ts';
+import { bodyOf, bytesOf, jsonBody, MOST_BYTES } from './body.ts';
 import { clientConfig, dynamicConfig } from './client-config.ts';
+import { downloadRoutes } from './download-routes.ts';
 import { Futures, type Outcome } from './futures.ts';
 import { readPassRequest, writePassOutput, writeSampleOutput } from './protobuf-messages.ts';
 import { Refusal } from './refusal.ts';
 import * as requests from './requests.ts';
-import { openSampler, sample } from './sampling-work.ts';
+import { sample } from './sampling-work.ts';
 import { savedWeightsRoutes } from './saved-weights-routes.ts';
-import type { Body, Result, Submitted } from './submitted.ts';
+import * as saving from './saving-work.ts';
+import { sessionRoutes } from './session-routes.ts';
+import { sessionOf } from './sessions.ts';
+import { type Body, bytesOfResult, type Result, type Submitted } from './submitted.ts';
 import type { TrainingServer } from './training-server.ts';
 import * as training from './training-work.ts';
+import { unknownHere } from './unknown-here.ts';
 
 export interface TrainingAppOptions {
   /** The address that the server listens on: without a key, requests for another host are refused. */
@@ -25,13 +31,9 @@ export interface TrainingAppOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The most bytes of a request. The library splits data of more than 5 MB into several requests. */
-const MOST_BYTES = 64 * 2 ** 20;
 /** How long a request for a result is held, in milliseconds: the library gives up after 45 seconds. */
 const HOLD = 20_000;
 const PROTOBUF = 'application/x-protobuf';
-const ABOUT =
-  'This is a Gradus server: adapters of LoRA models are on all linear layers except the output layer, whatever train_unembed says';
 
 /** The requests whose results are fetched later. */
 const work: Readonly<Record<string, (server: TrainingServer, body: Body) => Submitted>> = {
@@ -39,22 +41,27 @@ const work: Readonly<Record<string, (server: TrainingServer, body: Body) => Subm
   forward: training.forward,
   forward_backward: training.forwardBackward,
   optim_step: training.optimStep,
-  save_weights: training.saveWeights,
-  save_weights_for_sampler: training.saveWeightsForSampler,
-  load_weights: training.loadWeights,
+  save_weights: saving.saveWeights,
+  save_weights_for_sampler: saving.saveWeightsForSampler,
+  save_weights_external: saving.saveWeightsExternal,
+  load_weights: saving.loadWeights,
   unload_model: training.unloadModel,
   asample: sample,
 };
 
 export function trainingApp(server: TrainingServer, { host, apiKey, onError }: TrainingAppOptions): Hono {
-  const futures = new Futures<Result>();
+  const futures = new Futures<Result>(bytesOfResult);
   const app = new Hono().basePath('/api/v1');
+  const { addresses, files } = downloadRoutes(server);
+  if (apiKey === undefined) app.use(ownHost(host));
+  // Signatures are checked in place of the key.
+  app.route('/', files);
   if (apiKey !== undefined) {
     app.use(async (c, next) => {
       if (!carriesKey(c, apiKey)) throw new Refusal('the key is missing or wrong: send it as X-API-Key', 401);
       await next();
     });
-  } else app.use(ownHost(host));
+  }
   const tooLarge = () => {
     throw new Refusal(`a request may have at most ${MOST_BYTES} bytes`, 413);
   };
@@ -65,28 +72,33 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
   app.post('/client/dynamic_config', (c) => c.json(dynamicConfig));
   // The library reports usage statistics, which are dropped here.
   app.post('/telemetry', (c) => c.json({ status: 'accepted' }));
-  sessionRoutes(app, server);
-  savedWeightsRoutes(app, server);
+  for (const routes of [sessionRoutes(server), savedWeightsRoutes(server), addresses]) app.route('/', routes);
+  for (const [request, why] of Object.entries(unknownHere)) {
+    const [method, path] = request.split(' ') as [string, string];
+    app.on(method, path, () => {
+      throw new Refusal(why);
+    });
+  }
   for (const [route, submit] of Object.entries(work)) {
     app.post(`/${route}`, async (c) => {
-      const bytes = await bytesOf(c);
       const isProtobuf = route === 'forward_backward' && c.req.header('content-type')?.startsWith(PROTOBUF);
       const { id, run, cancel, ...told } = isProtobuf
-        ? training.pass(server, readPassRequest(bytes), { bytes })
-        : submit(server, { content: json(bytes), bytes });
+        ? passOf(server, await bytesOf(c))
+        : submit(server, await bodyOf(c));
       // A request that is repeated because its answer was lost counts as the earlier one.
       if (!futures.has(id)) futures.add(id, run, cancel);
       return c.json({ request_id: id, ...told });
     });
   }
   app.post('/retrieve_future', async (c) => {
-    const { request_id } = requests.parse(requests.futureRequest, await contentOf(c));
+    const { request_id } = requests.parse(requests.futureRequest, await jsonBody(c));
+    server.sessions.notice(sessionOf(request_id));
     const outcome = await futures.retrieve(request_id, HOLD);
     if (!outcome) return c.json({ type: 'try_again', request_id, queue_state: 'active' }, 408);
     return answer(c, outcome, onError);
   });
   app.post('/cancel_future', async (c) => {
-    futures.cancel(requests.parse(requests.futureRequest, await contentOf(c)).request_id);
+    futures.cancel(requests.parse(requests.futureRequest, await jsonBody(c)).request_id);
     return c.body(null, 204);
   });
   app.notFound((c) => c.json({ detail: `this server does not know ${c.req.method} ${c.req.path}` }, 404));
@@ -98,66 +110,13 @@ export function trainingApp(server: TrainingServer, { host, apiKey, onError }: T
   return app;
 }
 
-function sessionRoutes(app: Hono, server: TrainingServer): void {
-  app.post('/create_session', async (c) => {
-    const { user_metadata } = requests.parse(requests.sessionRequest, await contentOf(c));
-    const session_id = server.openSession(user_metadata ?? null);
-    return c.json({ type: 'create_session', session_id, info_message: ABOUT });
-  });
-  app.post('/session_heartbeat', async (c) => {
-    server.hear(requests.parse(requests.heartbeatRequest, await contentOf(c)).session_id);
-    return c.json({ type: 'session_heartbeat' });
-  });
-  app.get('/sessions/:id', (c) => {
-    const { metadata } = server.hear(c.req.param('id'));
-    const { models, samplers } = server.contentsOf(c.req.param('id'));
-    return c.json({ training_run_ids: models, sampler_ids: samplers, user_metadata: metadata });
-  });
-  app.post('/create_sampling_session', async (c) => {
-    const bytes = await bytesOf(c);
-    return c.json(await openSampler(server, { content: json(bytes), bytes }));
-  });
-  app.get('/samplers/:id', (c) => {
-    const { id, path } = server.sampler(c.req.param('id'));
-    return c.json({ sampler_id: id, base_model: server.name, model_path: path ?? null });
-  });
-  app.post('/get_info', async (c) => {
-    const { model_id } = requests.parse(requests.modelRequest, await contentOf(c));
-    const { described } = server.model(model_id);
-    const model_data = {
-      arch: server.architecture.json.model_type,
-      model_name: server.name,
-      tokenizer_id: server.tokenizerId,
-    };
-    const lora = { is_lora: true, lora_rank: described.rank };
-    return c.json({ type: 'get_info', model_id, model_data, model_name: server.name, ...lora });
-  });
+function passOf(server: TrainingServer, bytes: Uint8Array): Submitted {
+  return training.pass(server, readPassRequest(bytes), { bytes });
 }
 
 function capabilities({ name, text: { contextLength } }: TrainingServer): object {
   const model = { model_name: name, max_context_length: contextLength, trainable: true, sampleable: true };
   return { supported_models: [model] };
-}
-
-async function bytesOf(c: Context): Promise<Uint8Array> {
-  try {
-    return new Uint8Array(await c.req.arrayBuffer());
-  } catch (error) {
-    // The client is gone, or sent too much.
-    throw error instanceof Refusal ? error : new Refusal(`the request ended early: ${messageOf(error)}`);
-  }
-}
-
-async function contentOf(c: Context): Promise<unknown> {
-  return json(await bytesOf(c));
-}
-
-function json(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    throw new Refusal(`the request is not JSON: ${messageOf(error)}`);
-  }
 }
 
 /** A result in the form that the client accepts, or the reason why there is none. */

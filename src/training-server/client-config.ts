@@ -10,7 +10,8 @@ export const clientConfig = {
   // A sampled batch may take minutes on a CPU, and many requests may wait for it.
   sample_enable_stuck_detection: false,
   sample_use_retrieve_futures: false,
-  sample_join_sampling_session: false,
+  // Copies of a sampler in other processes number their requests apart.
+  sample_join_sampling_session: true,
   custom_loss_server_side: false,
 };
 

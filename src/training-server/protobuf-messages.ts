@@ -78,21 +78,39 @@ export interface PassOutput {
 }
 
 export function writePassOutput({ loss_fn_output_type, loss_fn_outputs, metrics }: PassOutput): Uint8Array {
-  const rows = loss_fn_outputs.map(({ logprobs }) => logprobs.data);
-  const offsets = [0];
-  for (const row of rows) offsets.push(offsets.at(-1)! + 4 * row.length);
-  const batched = new ProtobufMessage()
-    .bytes(1, bytesOf(Float32Array.from(rows.flat())))
-    .bytes(2, bytesOf(BigInt64Array.from(offsets, BigInt)))
-    .integer(3, 1);
-  const record = new ProtobufMessage()
-    .text(1, loss_fn_output_type)
-    .message(2, new ProtobufMessage().text(1, 'logprobs').message(2, batched))
-    .integer(3, rows.length);
-  const output = new ProtobufMessage().text(1, loss_fn_output_type).message(2, record);
+  const output = new ProtobufMessage().text(1, loss_fn_output_type);
+  // A record holds examples with equally many numbers for a token.
+  for (const alike of neighbours(loss_fn_outputs, ({ logprobs }) => trailing(logprobs).join())) {
+    const rows = alike.map(({ logprobs }) => logprobs.data);
+    const offsets = [0];
+    for (const row of rows) offsets.push(offsets.at(-1)! + 4 * row.length);
+    const batched = new ProtobufMessage()
+      .bytes(1, bytesOf(Float32Array.from(rows.flat())))
+      .bytes(2, bytesOf(BigInt64Array.from(offsets, BigInt)))
+      .integer(3, 1)
+      .integers(4, trailing(alike[0]!.logprobs));
+    const record = new ProtobufMessage()
+      .text(1, loss_fn_output_type)
+      .message(2, new ProtobufMessage().text(1, 'logprobs').message(2, batched))
+      .integer(3, rows.length);
+    output.message(2, record);
+  }
   for (const [name, value] of Object.entries(metrics))
     output.message(3, new ProtobufMessage().text(1, name).double(2, value));
   return output.finish();
+}
+
+/** The lengths of a tensor after the first. */
+const trailing = ({ shape }: SentTensor) => (shape ?? []).slice(1);
+
+/** Divides a list where the keys of neighbours differ. */
+function neighbours<T>(all: readonly T[], keyOf: (each: T) => string): T[][] {
+  const groups: T[][] = [];
+  for (const [i, each] of all.entries()) {
+    if (i > 0 && keyOf(all[i - 1]!) === keyOf(each)) groups.at(-1)!.push(each);
+    else groups.push([each]);
+  }
+  return groups;
 }
 
 /** The answer to a request for samples. Log-probabilities of a prompt are null where none were computed, as for its first token. */
@@ -105,11 +123,13 @@ export interface SampleOutput {
   }[];
   readonly prompt_logprobs?: readonly (number | null)[];
   readonly topk_prompt_logprobs?: readonly (readonly TokenLogprob[] | null)[];
+  readonly target_prompt_logprobs?: SentTensor;
 }
 
 const stopReasons = { stop: 0, length: 1 };
 
-export function writeSampleOutput({ sequences, prompt_logprobs, topk_prompt_logprobs }: SampleOutput): Uint8Array {
+export function writeSampleOutput({ sequences, ...ofPrompt }: SampleOutput): Uint8Array {
+  const { prompt_logprobs, topk_prompt_logprobs, target_prompt_logprobs } = ofPrompt;
   const output = new ProtobufMessage();
   for (const { stop_reason, tokens, logprobs, topk } of sequences) {
     const sequence = new ProtobufMessage()
@@ -121,7 +141,20 @@ export function writeSampleOutput({ sequences, prompt_logprobs, topk_prompt_logp
   }
   if (prompt_logprobs) output.bytes(2, bytesOf(Float32Array.from(prompt_logprobs, (logprob) => logprob ?? Number.NaN)));
   if (topk_prompt_logprobs) output.message(3, likeliest(topk_prompt_logprobs));
+  if (target_prompt_logprobs) output.message(5, floats(target_prompt_logprobs));
   return output.finish();
+}
+
+/** A tensor of float32, as sparse as it is. */
+function floats({ data, shape, sparse_crow_indices, sparse_col_indices }: SentTensor): ProtobufMessage {
+  const values = bytesOf(Float32Array.from(data));
+  const int64s = (numbers: readonly number[]) => bytesOf(BigInt64Array.from(numbers, BigInt));
+  const tensor = new ProtobufMessage();
+  if (sparse_crow_indices) {
+    const csr = new ProtobufMessage().bytes(1, values).bytes(2, int64s(sparse_crow_indices));
+    tensor.message(2, csr.bytes(3, int64s(sparse_col_indices ?? [])));
+  } else tensor.bytes(1, values);
+  return tensor.integer(3, 1).integers(4, shape ?? []);
 }
 
 /** The value that readers take as the end of a row's tokens. */

@@ -14,7 +14,15 @@ const id = z.string().min(1).max(200);
 /** The name of saved weights: a part of an address, and of a path. */
 const weightsName = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._=@+-]{0,127}$/, 'use letters, digits and ._=@+-');
 const metadata = z.record(z.string().max(200), z.unknown()).nullish();
-const sequence = z.int().min(0).nullish();
+/** Clients of one sampler in several processes count from random numbers that JavaScript rounds; the bytes of a request tell them apart. */
+const sequence = z
+  .number()
+  .min(0)
+  .max(2 ** 63)
+  .multipleOf(1)
+  .nullish();
+/** For how long weights are kept, in seconds: an hour to ten years. */
+const timeToLive = z.int().min(3600).max(315_360_000).nullish();
 
 export const chunk = z.discriminatedUnion('type', [
   z.object({ type: z.literal('encoded_text'), tokens: z.array(z.int()) }),
@@ -46,7 +54,15 @@ export type PassInput = z.infer<typeof passInput>;
 export const forwardRequest = z.object({ model_id: id, seq_id: sequence, forward_input: passInput });
 export const forwardBackwardRequest = z.object({ model_id: id, seq_id: sequence, forward_backward_input: passInput });
 
-export const sessionRequest = z.object({ user_metadata: metadata });
+export const sessionRequest = z.object({ user_metadata: metadata, display_name: z.string().max(1000).nullish() });
+export const finishRequest = z.object({
+  reason: z.object({ type: z.enum(['success', 'errored', 'interrupted']) }),
+});
+/** The part of a list that is asked for. */
+export const listQuery = z.object({
+  limit: z.coerce.number().int().min(0).max(10_000).default(100),
+  offset: z.coerce.number().int().min(0).default(0),
+});
 export const heartbeatRequest = z.object({ session_id: id });
 
 export const createModelRequest = z.object({
@@ -91,6 +107,7 @@ export const saveRequest = z.object({
   path: weightsName.nullish(),
   overwrite: z.boolean().default(false),
   user_metadata: metadata,
+  ttl_seconds: timeToLive,
 });
 export const saveForSamplerRequest = z.object({
   model_id: id,
@@ -98,7 +115,16 @@ export const saveForSamplerRequest = z.object({
   path: weightsName.nullish(),
   sampling_session_seq_id: z.int().min(0).nullish(),
   user_metadata: metadata,
+  ttl_seconds: timeToLive,
 });
+export const saveExternalRequest = z.object({
+  model_id: id,
+  seq_id: sequence,
+  path: weightsName,
+  ttl_seconds: timeToLive,
+  age_encryption_recipients: z.array(z.string()).nullish(),
+});
+export const timeToLiveRequest = z.object({ ttl_seconds: timeToLive });
 export const loadRequest = z.object({
   model_id: id.nullish(),
   seq_id: sequence,
@@ -138,7 +164,7 @@ export const sampleRequest = z.object({
   prompt_logprobs_last_n: z.int().min(1).nullish(),
   topk_prompt_logprobs: z.int().min(0).max(256).default(0),
   topk_sample_logprobs: z.int().min(0).max(256).default(0),
-  target_prompt_logprobs: z.unknown().optional(),
+  target_prompt_logprobs: tensor.nullish(),
   prompt_alt_tokens_k: z.int().min(0).default(0),
 });
 export type SampleRequestBody = z.infer<typeof sampleRequest>;

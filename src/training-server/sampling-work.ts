@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { Refusal } from './refusal.ts';
 import * as requests from './requests.ts';
 import { sampleOutput, samplingPlan } from './sampling.ts';
+import { sessionOf } from './sessions.ts';
 import { type Body, requestId, type Submitted } from './submitted.ts';
-import type { Sampler, TrainingServer } from './training-server.ts';
+import type { NewSampler, TrainingServer } from './training-server.ts';
 
 /** Opens a sampler, and answers when it is open. */
 export async function openSampler(server: TrainingServer, body: Body): Promise<object> {
@@ -12,7 +13,7 @@ export async function openSampler(server: TrainingServer, body: Body): Promise<o
     requests.samplingSessionRequest,
     body.content,
   );
-  server.hear(session_id);
+  server.sessions.hear(session_id);
   const found = await weightsFor(server, { base_model, model_path });
   const { id } = server.addSampler(session_id, sampling_session_seq_id, found);
   return { type: 'create_sampling_session', sampling_session_id: id };
@@ -23,7 +24,7 @@ interface Named {
   readonly model_path?: string | null | undefined;
 }
 
-async function weightsFor(server: TrainingServer, { base_model, model_path }: Named): Promise<Omit<Sampler, 'id'>> {
+async function weightsFor(server: TrainingServer, { base_model, model_path }: Named): Promise<NewSampler> {
   if (base_model != null) server.assertBase(base_model);
   if (model_path == null) {
     if (base_model == null) throw new Refusal('base_model or model_path is missing');
@@ -39,8 +40,9 @@ export function sample(server: TrainingServer, body: Body): Submitted {
   const known = sampler == null ? undefined : server.sampler(sampler);
   if (!known && model_path == null && base_model == null) throw new Refusal('sampling_session_id is missing');
   const cancelled = new AbortController();
-  const signal = AbortSignal.any([cancelled.signal, server.closing]);
-  const { prompt, job, scorePrompt } = samplingPlan(request, server.text, signal);
+  const work = sampler == null ? [] : [server.sessions.hear(sessionOf(sampler)).work.signal];
+  const signal = AbortSignal.any([cancelled.signal, server.closing, ...work]);
+  const { prompt, job, scoring } = samplingPlan(request, server.text, signal);
   const id = sampler == null ? randomUUID() : requestId(sampler, seq_id, body);
   return {
     id,
@@ -48,12 +50,11 @@ export function sample(server: TrainingServer, body: Body): Submitted {
     cancel: () => cancelled.abort(),
     async run() {
       const weights = await server.weightsOf(known ?? (await weightsFor(server, { base_model, model_path })));
-      const scoring =
-        scorePrompt === undefined
-          ? undefined
-          : server.queue.run(() => server.score(weights, prompt, { topLogprobs: scorePrompt, signal }));
-      const [completions, scored] = await Promise.all([server.queue.sample({ ...job, weights }), scoring]);
-      return { samples: sampleOutput(completions, request, scored) };
+      const scored = scoring && server.queue.run(() => server.score(weights, prompt, scoring));
+      const [completions, ofPrompt] = await Promise.all([server.queue.sample({ ...job, weights }), scored]);
+      if (signal.aborted)
+        throw new Refusal('nobody waits for these samples: they were cancelled, or the session is over');
+      return { samples: sampleOutput(completions, request, ofPrompt) };
     },
   };
 }

@@ -1,10 +1,12 @@
 // Requests for samples: how they become requests to the engine, and their answers.
 import { randomInt } from 'node:crypto';
+import type { ScoredText, ScoringOptions } from '../backends/native/sampling/text-logprobs.ts';
 import { streamSeed } from '../common/random.ts';
-import { type Completion, type SampleRequest, stopAtText, type TextLogprobs } from '../policy.ts';
+import { type Completion, type SampleRequest, stopAtText } from '../policy.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { tokensOf } from './batch.ts';
 import type { SampleJob } from './engine-queue.ts';
+import { promptTargets, targetLogprobs } from './prompt-targets.ts';
 import type { SampleOutput } from './protobuf-messages.ts';
 import { Refusal } from './refusal.ts';
 import type { SampleRequestBody } from './requests.ts';
@@ -20,14 +22,13 @@ export interface SampledText {
 export interface SamplingPlan {
   readonly prompt: readonly number[];
   readonly job: Omit<SampleJob, 'weights'>;
-  /** How many of the likeliest tokens are reported at each position of the prompt; undefined if its log-probabilities are not wanted. */
-  readonly scorePrompt: number | undefined;
+  /** What is wanted of the prompt; undefined if its log-probabilities are not. */
+  readonly scoring: ScoringOptions | undefined;
 }
 
 /** Throws a `Refusal`. */
 export function samplingPlan(body: SampleRequestBody, text: SampledText, signal: AbortSignal): SamplingPlan {
-  const { sampling_params: params, num_samples, topk_sample_logprobs, topk_prompt_logprobs } = body;
-  if (body.target_prompt_logprobs != null) throw new Refusal('target_prompt_logprobs are not computed here');
+  const { sampling_params: params, num_samples, topk_sample_logprobs } = body;
   if (body.prompt_alt_tokens_k > 0)
     throw new Refusal('prompt_alt_tokens_k: alternatives to a prompt are not computed here');
   const prompt = tokensOf(body.prompt);
@@ -57,8 +58,15 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
       options: { temperature: params.temperature, topP: params.top_p, topK: Math.max(0, params.top_k) },
       requests: Array.from({ length: num_samples }, (_, i) => request(i)),
     },
-    scorePrompt: body.prompt_logprobs || topk_prompt_logprobs > 0 ? topk_prompt_logprobs : undefined,
+    scoring: scoringOf(body, text, signal),
   };
+}
+
+function scoringOf(body: SampleRequestBody, text: SampledText, signal: AbortSignal): ScoringOptions | undefined {
+  const { prompt_logprobs, topk_prompt_logprobs: topLogprobs, target_prompt_logprobs: asked } = body;
+  if (!prompt_logprobs && topLogprobs === 0 && !asked) return undefined;
+  const targets = asked && promptTargets(asked, tokensOf(body.prompt).length - 1, text.vocabularySize);
+  return { topLogprobs, signal, ...(targets && { targets: [targets] }) };
 }
 
 /** Where completions end: at the tokens that end the model's turn, and at the tokens or texts of the request; nowhere if the request has an empty list. */
@@ -78,9 +86,10 @@ function endOf(
 export function sampleOutput(
   completions: readonly Completion[],
   body: SampleRequestBody,
-  scored: TextLogprobs | undefined,
+  scored: ScoredText | undefined,
 ): SampleOutput {
   const { sampling_params, prompt_logprobs, prompt_logprobs_last_n, topk_prompt_logprobs } = body;
+  const asked = body.target_prompt_logprobs;
   const sequences = completions.map(({ ids, logprobs, plainLogprobs, topLogprobs, finishReason }) => ({
     stop_reason: finishReason === 'length' ? ('length' as const) : ('stop' as const),
     tokens: ids,
@@ -95,5 +104,6 @@ export function sampleOutput(
     sequences,
     ...(prompt_logprobs && { prompt_logprobs: wanted(scored.logprobs) }),
     ...(topk_prompt_logprobs > 0 && { topk_prompt_logprobs: wanted(scored.topLogprobs!) }),
+    ...(asked && { target_prompt_logprobs: targetLogprobs(asked, scored.targetLogprobs!) }),
   };
 }

@@ -67,6 +67,7 @@ export async function serveTraining(
     maxModels,
   });
   try {
+    await server.weights.tidy();
     const listening = await listen(trainingApp(server, { host, apiKey, onError }), { host, port });
     return {
       ...listening,

@@ -5,6 +5,21 @@ import type { PassOutput, SampleOutput } from './protobuf-messages.ts';
 /** Passes and samples can also be sent as protobuf. */
 export type Result = { readonly json: object } | { readonly passes: PassOutput } | { readonly samples: SampleOutput };
 
+const BYTES_OF_A_NUMBER = 8;
+
+/** About how much memory a result takes. */
+export function bytesOfResult(result: Result): number {
+  if ('json' in result) return 0;
+  const numbers =
+    'passes' in result
+      ? result.passes.loss_fn_outputs.map(({ logprobs }) => logprobs.data.length)
+      : [
+          ...result.samples.sequences.map(({ tokens, topk }) => 2 * tokens.length + 4 * (topk?.flat().length ?? 0)),
+          (result.samples.prompt_logprobs?.length ?? 0) + 4 * (result.samples.topk_prompt_logprobs?.flat().length ?? 0),
+        ];
+  return BYTES_OF_A_NUMBER * numbers.reduce((sum, count) => sum + count, 0);
+}
+
 export interface Submitted {
   /** Equal for repeated requests. */
   readonly id: string;

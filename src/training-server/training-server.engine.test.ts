@@ -21,6 +21,12 @@ const cases = [
   'samples_end_where_they_are_told_to',
   'models_learn_apart_and_samplers_keep_their_weights',
   'what_is_saved_goes_on_as_it_would_have',
+  'lists_tell_what_there_is_and_the_command_line_too',
+  'several_targets_for_a_token_are_as_many_losses',
+  'logprobs_of_chosen_tokens_are_the_models',
+  'many_futures_of_many_clients_are_each_ones_own',
+  'a_client_that_is_done_says_so',
+  'passes_in_zstd_are_the_same',
   'mistakes_are_told_and_change_nothing',
 ];
 

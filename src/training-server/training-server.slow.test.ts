@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { writeServedModel } from '../../test/served-model.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { datum, input, type Json, normOf, pass, step, tensor, trainingClient } from '../../test/training-client.ts';
 import { readForwardBackwardOutput, writeForwardBackwardRequest } from '../formats/tinker-messages.ts';
 import { serveTraining, type TrainingServing } from './serve-training.ts';
 
@@ -27,60 +28,7 @@ after(async () => {
   assert.deepEqual(problems, []);
 });
 
-type Json = Record<string, unknown>;
-
-async function send(route: string, body: unknown, headers: Record<string, string> = {}, url = server.url) {
-  const raw = typeof body === 'string' || body instanceof Uint8Array;
-  const response = await fetch(`${url}/api/v1/${route}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: raw ? (body as string | Uint8Array<ArrayBuffer>) : JSON.stringify(body),
-  });
-  const isJson = response.headers.get('content-type')?.includes('json');
-  const content = isJson ? ((await response.json()) as Json) : new Uint8Array(await response.arrayBuffer());
-  return { status: response.status, content: content as Json };
-}
-
-async function accepted(route: string, body: unknown, url?: string): Promise<Json> {
-  const { status, content } = await send(route, body, {}, url);
-  assert.equal(status, 200, JSON.stringify(content));
-  return content;
-}
-
-/** Submits a request and fetches its result. */
-async function result(route: string, body: unknown, url?: string): Promise<Json> {
-  const { request_id } = await accepted(route, body, url);
-  return await accepted('retrieve_future', { request_id }, url);
-}
-
-const newSession = async (url?: string) =>
-  (await accepted('create_session', { tags: [], user_metadata: null, sdk_version: '0' }, url)).session_id;
-let seen = 0;
-
-async function newModel(session_id: unknown, url?: string, rank = 2): Promise<string> {
-  const body = { session_id, model_seq_id: seen++, base_model: 'served', lora_config: { rank } };
-  const { model_id, error } = await result('create_model', body, url);
-  assert.equal(error, undefined);
-  return String(model_id);
-}
-
-const tensor = (data: number[], dtype = 'float32') => ({ data, dtype, shape: [data.length] });
-const input = (...tokens: unknown[]) => ({ chunks: [{ type: 'encoded_text', tokens }] });
-const datum = (tokens = [5, 6, 7], targets = [6, 7, 8]) => ({
-  model_input: input(...tokens),
-  loss_fn_inputs: { target_tokens: tensor(targets, 'int64') },
-});
-const pass = (model_id: string, seq_id: number | null = null, data: unknown[] = [datum()]) => ({
-  model_id,
-  seq_id,
-  forward_backward_input: { data, loss_fn: 'cross_entropy' },
-});
-const step = (model_id: string, seq_id: number | null = null) => ({
-  model_id,
-  seq_id,
-  adam_params: { learning_rate: 0 },
-});
-const normOf = ({ metrics }: Json) => (metrics as Json)['unclipped_grad_l2:mean'] as number;
+const { send, accepted, result, newSession, newModel } = trainingClient(() => server.url);
 
 test('a pass is the same as JSON and as protobuf', async () => {
   const model_id = await newModel(await newSession());
@@ -232,10 +180,10 @@ test('bodies that are too large, cut off or slow do no harm', async () => {
 test('there are as many models as allowed, and a name of weights is taken once', async () => {
   const session = await newSession();
   const [one, other] = [await newModel(session), await newModel(session)];
-  const third = { session_id: session, model_seq_id: seen++, base_model: 'served', lora_config: { rank: 2 } };
+  const third = { session_id: session, model_seq_id: 9001, base_model: 'served', lora_config: { rank: 2 } };
   assert.match(String((await result('create_model', third)).error), /trains 2 models at a time/);
   await result('unload_model', { model_id: other });
-  const again = await result('create_model', { ...third, model_seq_id: seen++ });
+  const again = await result('create_model', { ...third, model_seq_id: 9002 });
   assert.equal(again.error, undefined);
   assert.equal((await result('save_weights', { model_id: one, path: 'a' })).error, undefined);
   assert.match(String((await result('save_weights', { model_id: one, path: 'a', seq_id: 3 })).error), /already/);
@@ -257,11 +205,12 @@ test('a sampler can be cancelled, and one without a name is kept for a while', a
     prompt: input(5, 6),
     sampling_params: { max_tokens, stop: [] },
   });
-  assert.match(String((await send('asample', ask(samplers[0], 2, 0))).content.detail), /newest 8/);
+  assert.match(String((await send('asample', ask(samplers[0], 2, 0))).content.detail), /8 of all are kept/);
   const { request_id } = await accepted('asample', ask(samplers[8], 250, 0));
   await send('cancel_future', { request_id });
-  const { sequences } = await accepted('retrieve_future', { request_id });
-  assert.ok((sequences as { tokens: number[] }[]).every(({ tokens }) => tokens.length < 250));
+  const cancelled = await accepted('retrieve_future', { request_id });
+  assert.deepEqual([cancelled.category, cancelled.sequences], ['user', undefined]);
+  assert.match(String(cancelled.error), /cancelled/);
   const [first] = (await result('asample', ask(samplers[8], 3, 1))).sequences as {
     tokens: number[];
     logprobs: number[];
@@ -282,7 +231,7 @@ test('saved weights outlive the server', async () => {
   const second = await open();
   try {
     const session_id = await newSession(second.url);
-    const body = { session_id, model_seq_id: seen++, path, optimizer: true };
+    const body = { session_id, model_seq_id: 9003, path, optimizer: true };
     const loaded = await result('load_weights', body, second.url);
     const after = await result('forward', { model_id: loaded.model_id, forward_input: forward }, second.url);
     assert.deepEqual(after.metrics, before.metrics);

@@ -1,25 +1,20 @@
 // The state of a training server: sessions, the models that they train, and samplers of these models.
-import { randomUUID } from 'node:crypto';
 import type { LoraEngine } from '../backends/native/lora-models/lora-engine.ts';
 import type { LoraModel, LoraWeights } from '../backends/native/lora-models/lora-model.ts';
+import type { ScoredText, ScoringOptions } from '../backends/native/sampling/text-logprobs.ts';
 import type { Architecture } from '../models/families.ts';
 import type { LoraSettings } from '../models/lora.ts';
-import type { TextLogprobs, TextLogprobsOptions } from '../policy.ts';
 import { EngineQueue } from './engine-queue.ts';
 import { Refusal } from './refusal.ts';
 import type { CreateModelRequest } from './requests.ts';
 import type { SampledText } from './sampling.ts';
 import { type SavedWeights, type WeightsDescription, WeightsStore } from './saved-weights.ts';
+import { type Session, type SessionDescription, Sessions, sessionOf } from './sessions.ts';
 
 /** Tinker's LoRA has this alpha whatever the rank: Schulman et al. 2025, "LoRA Without Regret". */
 const ALPHA = 32;
-/** The most samplers with weights in memory. Older ones read their files again, or are lost if they were saved without a name. */
+/** The most samplers with weights in memory. Others read their files again, or are lost if they were saved without a name. */
 const MOST_IN_MEMORY = 8;
-/** A session that has been silent for this many milliseconds is over: clients send a heartbeat every 10 seconds. */
-const SILENCE = 5 * 60_000;
-/** After this many milliseconds it is forgotten. */
-const LONG_SILENCE = 6 * 60 * 60_000;
-
 export interface TrainingServerOptions {
   readonly engine: LoraEngine;
   readonly text: Pick<SampledText, 'tokenizer' | 'stopIds'>;
@@ -35,16 +30,12 @@ export interface TrainingServerOptions {
   readonly maxModels: number;
 }
 
-interface Session {
-  lastHeard: number;
-  readonly metadata: Readonly<Record<string, unknown>> | null;
-}
-
 export interface TrainedModel {
   readonly id: string;
   readonly session: string;
   readonly model: LoraModel;
-  readonly described: Omit<WeightsDescription, 'created'>;
+  readonly described: Pick<WeightsDescription, 'base_model' | 'rank' | 'train_mlp' | 'train_attn' | 'user_metadata'>;
+  /** As from `Date.now`. */
   lastRequest: number;
 }
 
@@ -54,7 +45,11 @@ export interface Sampler {
   weights: LoraWeights | undefined;
   /** The address of the weights, if they were saved. */
   readonly path?: string;
+  /** How many clients have joined it from other processes. */
+  copies: number;
 }
+
+export type NewSampler = Pick<Sampler, 'weights' | 'path'>;
 
 export class TrainingServer {
   readonly name: string;
@@ -63,9 +58,9 @@ export class TrainingServer {
   readonly architecture: Architecture;
   readonly queue: EngineQueue;
   readonly weights: WeightsStore;
+  readonly sessions = new Sessions();
   readonly #options: TrainingServerOptions;
   readonly #closing = new AbortController();
-  readonly #sessions = new Map<string, Session>();
   readonly #models = new Map<string, TrainedModel>();
   readonly #samplers = new Map<string, Sampler>();
 
@@ -92,19 +87,17 @@ export class TrainingServer {
     throw new Refusal(`this server has the model ${this.name}, not ${JSON.stringify(name)}`);
   }
 
-  openSession(metadata: Session['metadata']): string {
-    this.#forgetSessions();
-    const id = randomUUID();
-    this.#sessions.set(id, { lastHeard: Date.now(), metadata });
-    return id;
+  openSession(described: SessionDescription): string {
+    const isNeeded = (id: string) => this.contentsOf(id).models.length > 0;
+    for (const id of this.sessions.forgetOld(isNeeded)) this.#forgetSamplers(id);
+    return this.sessions.open(described).id;
   }
 
-  /** Notes that a session is alive. Throws a `Refusal` for an unknown one. */
-  hear(id: string): Session {
-    const session = this.#sessions.get(id);
-    if (!session) throw new Refusal(`there is no session ${id}; perhaps the server was restarted`, 404);
-    session.lastHeard = Date.now();
-    return session;
+  /** Ends a session, and unloads what it trained and sampled from. What it still waits for is not computed. */
+  endSession(id: string, reason: NonNullable<Session['ended']>): void {
+    this.sessions.end(id, reason);
+    for (const model of this.contentsOf(id).models) this.#unload(model);
+    this.#forgetSamplers(id);
   }
 
   /** The ids of the models and samplers of a session. */
@@ -117,13 +110,18 @@ export class TrainingServer {
   model(id: string): TrainedModel {
     const found = this.#models.get(id);
     if (!found) throw new Refusal(`there is no model ${id}; perhaps it was unloaded, or the server was restarted`, 404);
+    this.sessions.hear(found.session);
     found.lastRequest = Date.now();
-    this.hear(found.session);
     return found;
   }
 
   findModel(id: string): TrainedModel | undefined {
     return this.#models.get(id);
+  }
+
+  /** The ids of all models that are there. */
+  get models(): string[] {
+    return [...this.#models.keys()];
   }
 
   /** Makes a model. Called by the queue. Throws a `Refusal` if there are too many. */
@@ -133,6 +131,7 @@ export class TrainingServer {
     lora: NonNullable<CreateModelRequest['lora_config']>,
     metadata: WeightsDescription['user_metadata'],
   ): TrainedModel {
+    this.sessions.hear(session);
     const id = modelId(session, number);
     if (this.#models.has(id)) throw new Refusal(`there is already a model ${id}`);
     this.#makeRoom();
@@ -162,47 +161,65 @@ export class TrainingServer {
     }
   }
 
+  /** Throws a `Refusal` for an unknown model. */
   unload(id: string): void {
-    this.model(id).model.dispose();
-    this.#models.delete(id);
-    this.#options.engine.trim([...this.#samplers.values()].flatMap(({ weights }) => weights ?? []));
+    this.model(id);
+    this.#unload(id);
   }
 
-  addSampler(session: string, number: number, sampler: Omit<Sampler, 'id'>): Sampler {
+  /** Nobody finds it from now on. Its memory is freed once nothing is computed with it. */
+  #unload(id: string): void {
+    const unloaded = this.#models.get(id);
+    this.#models.delete(id);
+    void this.queue.run(async () => {
+      unloaded?.model.dispose();
+      this.#options.engine.trim([...this.#samplers.values()].flatMap(({ weights }) => weights ?? []));
+    });
+  }
+
+  addSampler(session: string, number: number, sampler: NewSampler): Sampler {
+    this.sessions.hear(session);
     const id = samplerId(session, number);
-    const added = { ...sampler, id };
+    const added = { ...sampler, id, copies: 0 };
     this.#samplers.delete(id);
     this.#samplers.set(id, added);
+    this.#freeSamplers();
+    return added;
+  }
+
+  /** Keeps those in memory that were used last, and the newest of each session that is not over: its client may be sampling from it all the time. */
+  #freeSamplers(): void {
     const inMemory = [...this.#samplers.values()].filter(({ weights }) => weights);
-    for (const old of inMemory.slice(0, -MOST_IN_MEMORY)) {
+    const newest = new Map(inMemory.map((sampler) => [sessionOf(sampler.id), sampler]));
+    const isNeeded = (sampler: Sampler) =>
+      newest.get(sessionOf(sampler.id)) === sampler && !this.sessions.isOver(sessionOf(sampler.id));
+    for (const old of inMemory.slice(0, -MOST_IN_MEMORY).filter((sampler) => !isNeeded(sampler))) {
       if (old.path === undefined) this.#samplers.delete(old.id);
       else old.weights = undefined;
     }
-    return added;
   }
 
   /** Throws a `Refusal` for an unknown sampler. */
   sampler(id: string): Sampler {
     const found = this.#samplers.get(id);
-    const session = this.#sessions.get(sessionOf(id));
-    if (session) session.lastHeard = Date.now();
-    if (found) return found;
-    const kept = `only the newest ${MOST_IN_MEMORY} without a name are kept; save_weights_for_sampler with a name keeps weights permanently`;
+    if (found) {
+      this.sessions.hear(sessionOf(id));
+      this.#samplers.delete(id);
+      this.#samplers.set(id, found);
+      return found;
+    }
+    const kept = `of those without a name, the newest of each session and ${MOST_IN_MEMORY} of all are kept; save_weights_for_sampler with a name keeps weights permanently`;
     throw new Refusal(`there is no sampler ${id}: ${kept}`, 404);
   }
 
   /** The log-probabilities of a text. Called by the queue. */
-  async score(
-    weights: LoraWeights | undefined,
-    text: readonly number[],
-    options: TextLogprobsOptions,
-  ): Promise<TextLogprobs> {
-    const [scored] = await this.#options.engine.policy(weights).textLogprobs!([text], options);
+  async score(weights: LoraWeights | undefined, text: readonly number[], options: ScoringOptions): Promise<ScoredText> {
+    const [scored] = await this.#options.engine.policy(weights).textLogprobs([text], options);
     return scored!;
   }
 
   /** The weights that a sampler uses. */
-  async weightsOf(sampler: Omit<Sampler, 'id'>): Promise<LoraWeights | undefined> {
+  async weightsOf(sampler: NewSampler): Promise<LoraWeights | undefined> {
     const { weights, path } = sampler;
     return weights ?? (path === undefined ? undefined : await this.readWeights(path));
   }
@@ -227,25 +244,20 @@ export class TrainingServer {
   /** Cancels sampling, waits for other computations, and frees memory. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.sessions.close();
     await this.queue.idle();
     this.#options.engine.dispose();
   }
 
-  /** Sessions cost little, but a server may run for months. */
-  #forgetSessions(): void {
-    for (const [id, { lastHeard }] of this.#sessions) {
-      const { models, samplers } = this.contentsOf(id);
-      if (models.length > 0 || Date.now() - lastHeard < LONG_SILENCE) continue;
-      for (const sampler of samplers) this.#samplers.delete(sampler);
-      this.#sessions.delete(id);
-    }
+  #forgetSamplers(session: string): void {
+    for (const sampler of this.contentsOf(session).samplers) this.#samplers.delete(sampler);
   }
 
   /** Unloads models of sessions that are over, if there is no room for another. */
   #makeRoom(): void {
     const { maxModels } = this.#options;
-    const isOver = ({ session }: TrainedModel) => Date.now() - this.#sessions.get(session)!.lastHeard > SILENCE;
-    for (const { id, model } of [...this.#models.values()].filter(isOver)) {
+    const over = [...this.#models.values()].filter(({ session }) => this.sessions.isOver(session));
+    for (const { id, model } of over) {
       if (this.#models.size < maxModels) break;
       model.dispose();
       this.#models.delete(id);
@@ -258,7 +270,6 @@ export class TrainingServer {
 }
 
 export const modelId = (session: string, number: number) => `${session}:train:${number}`;
-const sessionOf = (id: string) => id.slice(0, id.indexOf(':'));
 export const samplerId = (session: string, number: number) => `${session}:sample:${number}`;
 
 /** Throws a `Refusal`. */

@@ -42,11 +42,13 @@ const storedName = ({ adapters }: CheckpointParts, name: string) => (adapters ? 
 /**
  * Writes weights and optimiser state to a folder, which is created if it does not exist.
  * @param config the model's config.json, written beside full weights so that the folder can be opened as a model
+ * @param weightsOnly leaves the optimiser's state out. @default false
  */
 export async function saveCheckpoint(
   directory: string,
   parts: CheckpointParts,
   config: Readonly<Record<string, unknown>>,
+  weightsOnly = false,
 ): Promise<void> {
   const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = parts;
   await mkdir(directory, { recursive: true });
@@ -59,20 +61,16 @@ export async function saveCheckpoint(
       format: 'pt',
     }),
   );
-  await writeDurably(
-    join(directory, OPTIMIZER),
-    safetensorsParts(
-      [
-        ...tensors(optimizer.mean, (name) => `exp_avg.${name}`),
-        ...tensors(optimizer.square, (name) => `exp_avg_sq.${name}`),
-      ],
-      {
-        step: String(optimizer.steps),
-        entropy_coef: String(entropyControl.state.coefficient),
-        last_entropy: String(entropyControl.state.entropy),
-      },
-    ),
-  );
+  const state = [
+    ...tensors(optimizer.mean, (name) => `exp_avg.${name}`),
+    ...tensors(optimizer.square, (name) => `exp_avg_sq.${name}`),
+  ];
+  const metadata = {
+    step: String(optimizer.steps),
+    entropy_coef: String(entropyControl.state.coefficient),
+    last_entropy: String(entropyControl.state.entropy),
+  };
+  if (!weightsOnly) await writeDurably(join(directory, OPTIMIZER), safetensorsParts(state, metadata));
   const json = adapters
     ? peftConfig(adapters.settings, adapters.adapters, { name: modelName, tiedEmbeddings })
     : writtenConfig(config, 'float32');

@@ -1,7 +1,6 @@
 // Many LoRA models over one copy of a base model's weights, for a training server. Each is trained separately and can be sampled from in any earlier state.
 import type { Architecture } from '../../../models/families.ts';
 import type { LoraSettings } from '../../../models/lora.ts';
-import type { Policy } from '../../../policy.ts';
 import { openModelFiles } from '../../model-files/model-files.ts';
 import { hasCustomOperators } from '../compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from '../frozen-weights.ts';
@@ -10,7 +9,7 @@ import { kernelOptions } from '../kernel-options.ts';
 import type { NativeModelOptions } from '../native-options.ts';
 import { free } from '../placement.ts';
 import { LoraModel, type LoraWeights } from './lora-model.ts';
-import { LoraShape } from './lora-shape.ts';
+import { type LoraPolicy, LoraShape } from './lora-shape.ts';
 
 export type LoraEngineOptions = Pick<
   NativeModelOptions,
@@ -63,7 +62,7 @@ export class LoraEngine {
   }
 
   /** Samples with a snapshot of a model's weights, or with the base model. */
-  policy(weights: LoraWeights | undefined): Policy {
+  policy(weights: LoraWeights | undefined): LoraPolicy {
     if (!weights) return this.#anyShape().policy(undefined);
     return this.#shape(weights.settings).policy(weights.values);
   }

@@ -79,9 +79,9 @@ export class LoraModel {
     return { settings: this.shape.settings, values: this.#values.buffer.data.slice() };
   }
 
-  /** Writes the adapter in PEFT's format, and the optimiser's state. */
-  async save(directory: string): Promise<void> {
-    await saveCheckpoint(directory, this.#checkpointParts(), this.shape.parts.architecture.json);
+  /** Writes the adapter in PEFT's format, and the optimiser's state unless only weights are wanted. */
+  async save(directory: string, { weightsOnly = false }: LoadOptions = {}): Promise<void> {
+    await saveCheckpoint(directory, this.#checkpointParts(), this.shape.parts.architecture.json, weightsOnly);
   }
 
   /** Reads what `save` wrote, and drops gradients that wait. Throws as `loadCheckpoint` does. */

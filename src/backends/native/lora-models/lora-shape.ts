@@ -11,6 +11,8 @@ import { ArenaSum } from '../training/arena-sum.ts';
 import { Learner } from '../training/learner.ts';
 import type { TokenObjective } from '../training/objective.ts';
 
+export type LoraPolicy = Policy & Pick<NativePolicy, 'textLogprobs'>;
+
 export class LoraShape {
   readonly settings: LoraSettings;
   readonly parts: GraphParts;
@@ -40,7 +42,7 @@ export class LoraShape {
   }
 
   /** @param values of an arena of this layout; by default adapters that change nothing */
-  policy(values: Float32Array | undefined): Policy {
+  policy(values: Float32Array | undefined): LoraPolicy {
     this.#policy ??= openPolicy(this.parts, this.#sampled, { updated: () => false, version: () => 0 });
     const { policy } = this.#policy;
     const load = () => {

@@ -1,20 +1,11 @@
 // The native engine's policy: samples single completions and whole dialogues with the current weights. No token is read twice.
 import type { ModelConfig } from '../../../models/model-config.ts';
-import type {
-  Completion,
-  ConverseOptions,
-  Dialogue,
-  Policy,
-  SampleRequest,
-  SamplingOptions,
-  TextLogprobs,
-  TextLogprobsOptions,
-} from '../../../policy.ts';
+import type { Completion, ConverseOptions, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../../policy.ts';
 import { DialogueQueue } from './dialogue-queue.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
 import type { SamplingSession } from './sampling-session.ts';
-import { textLogprobs } from './text-logprobs.ts';
+import { type ScoredText, type ScoringOptions, textLogprobs } from './text-logprobs.ts';
 
 export interface NativePolicyOptions extends Pick<SampledModel, 'contextLength' | 'updated'> {
   readonly config: ModelConfig;
@@ -75,7 +66,7 @@ export class NativePolicy implements Policy {
     }
   }
 
-  async textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
+  async textLogprobs(texts: readonly (readonly number[])[], options?: ScoringOptions): Promise<ScoredText[]> {
     using lease = this.#session(false).lease();
     const reader = { session: lease.session, config: this.#config, model: this.#model };
     return await textLogprobs(texts, reader, options);

@@ -18,23 +18,36 @@ export interface TextReader {
   readonly model: Pick<SampledModel, 'contextLength' | 'vocabularySize'>;
 }
 
+export interface ScoringOptions extends TextLogprobsOptions {
+  /** For each text and each of its positions, other tokens whose log-probabilities are wanted there. @default none */
+  readonly targets?: readonly (readonly (readonly number[])[])[];
+}
+
+export interface ScoredText extends TextLogprobs {
+  /** Those of the targets, if there are any. */
+  readonly targetLogprobs?: readonly (readonly number[])[];
+}
+
 /** Scores one text after another. Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOGPROB_NOT_FINITE`. */
 export async function textLogprobs(
   texts: readonly (readonly number[])[],
   { session, config, model }: TextReader,
-  options: TextLogprobsOptions = {},
-): Promise<TextLogprobs[]> {
+  options: ScoringOptions = {},
+): Promise<ScoredText[]> {
+  const { targets } = options;
   for (const text of texts) assertText(text, model);
+  for (const ids of targets?.flat() ?? []) assertTokensKnown(ids, model.vocabularySize);
   using decoding = session.begin();
   const { device, cacheType: type } = session;
   const { topLogprobs: count = 0, signal } = options;
-  const results: TextLogprobs[] = [];
-  for (const text of texts) {
+  const results: ScoredText[] = [];
+  for (const [index, text] of texts.entries()) {
     // Nothing follows the last token, so it need not be read.
     const end = text.length - 1;
     using cache = new KeyValueCache(config, 1, end, { device, type, onRelease: () => decoding.releaseCaches() });
     const logprobs: number[] = [];
     const topLogprobs: TokenLogprob[][] = [];
+    const targetLogprobs: number[][] = [];
     for (let start = 0; start < end; start += TOKENS_AT_ONCE) {
       signal?.throwIfAborted();
       const ids = text.slice(start, Math.min(start + TOKENS_AT_ONCE, end));
@@ -53,9 +66,10 @@ export async function textLogprobs(
         const at = (id: number) => ({ id, logprob: logits[id]! - logTotal });
         logprobs.push(at(text[start + i + 1]!).logprob);
         topLogprobs.push(likeliestTokens(logits, count).map(at));
+        if (targets) targetLogprobs.push((targets[index]![start + i] ?? []).map((id) => at(id).logprob));
       });
     }
-    results.push({ logprobs, ...(count > 0 && { topLogprobs }) });
+    results.push({ logprobs, ...(count > 0 && { topLogprobs }), ...(targets && { targetLogprobs }) });
   }
   return results;
 }
