@@ -425,7 +425,7 @@ def logprobs_of_chosen_tokens_are_the_models():
     raises(tinker.BadRequestError, "names no token", lambda: one(torch.full((8, 1), -1)))
     raises(tinker.BadRequestError, "8 rows", lambda: one(torch.full((9, 1), 3)))
     raises(tinker.BadRequestError, f"a token {vocabulary}", lambda: one(torch.full((8, 1), vocabulary)))
-    raises(tinker.BadRequestError, "not drawn", lambda: sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), prompt_alt_tokens_k=2).result())
+    raises(tinker.BadRequestError, "prompt_alt_tokens_k", lambda: sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), prompt_alt_tokens_k=2).result())
 
 
 def many_futures_of_many_clients_are_each_ones_own():
@@ -493,7 +493,7 @@ def passes_in_zstd_are_the_same():
 def mistakes_are_told_and_change_nothing():
     raises(tinker.BadRequestError, "this server has the model", lambda: service.create_lora_training_client("Qwen/Qwen3-8B").result())
     raises(tinker.RequestFailedError, "no weights", lambda: service.create_training_client_from_state(f"tinker://{'0' * 8}-0000-0000-0000-{'0' * 12}:train:0/weights/x").result())
-    raises(tinker.BadRequestError, "no address", lambda: service.create_training_client_from_state("tinker://../../etc").result())
+    raises(tinker.BadRequestError, "not an address", lambda: service.create_training_client_from_state("tinker://../../etc").result())
     training = trainer()
     good = {"target_tokens": ids(4), "weights": [1.0] * 4}
     pass_of = lambda loss="cross_entropy", config=None, tokens=None, **inputs: training.forward_backward(  # noqa: E731
@@ -501,8 +501,8 @@ def mistakes_are_told_and_change_nothing():
     ).result()
     bad = lambda text, **changes: raises(tinker.BadRequestError, text, lambda: pass_of(**changes))  # noqa: E731
     bad("stable_reinforce", loss="stable_reinforce")
-    bad("weights is no input of importance_sampling", loss="importance_sampling")
-    bad("clip_low_threshold is no setting", config={"clip_low_threshold": 0.5})
+    bad("weights is not an input of importance_sampling", loss="importance_sampling")
+    bad("clip_low_threshold is not a setting", config={"clip_low_threshold": 0.5})
     bad("3 numbers for the 4 tokens", weights=[1.0] * 3)
     bad("token", tokens=[vocabulary + 5, 1, 1, 1])
     bad("token", target_tokens=[1, 2, 3, vocabulary])
