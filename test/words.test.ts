@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { commandWords } from '../src/cli/command-words.ts';
-import { call, type Deed, type OptionName, option, resuming, verb } from '../src/common/words.ts';
+import { call, type Operation, type OptionName, option, resuming, verb } from '../src/common/words.ts';
 import { GradusError } from '../src/errors.ts';
 import * as surface from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -76,10 +76,10 @@ test('the words of the command line are its commands and flags', () => {
       Array.from(read(file).matchAll(/(?:Command|command)\('([\w-]+)'\)/g), ([, name]) => name!),
     ),
   );
-  const deeds = membersOf('Deed') as Deed[];
-  assert.ok(deeds.length > 15);
-  for (const deed of deeds)
-    for (const word of words.verb(deed).split(' ')) assert.ok(known.has(word), `${deed}: ${word}`);
+  const operations = membersOf('Operation') as Operation[];
+  assert.ok(operations.length > 15);
+  for (const operation of operations)
+    for (const word of words.verb(operation).split(' ')) assert.ok(known.has(word), `${operation}: ${word}`);
   for (const name of membersOf('OptionName') as OptionName[]) {
     const flag = words.option(name);
     assert.ok(flags.has(flag) || flags.has(flag.replace('--', '--no-')), `${name}: ${flag}`);
@@ -108,13 +108,13 @@ test('what gave a key its value is called as it was typed', () => {
 });
 
 test('the words of a program are functions of the package, its options, or what there is to read', () => {
-  for (const deed of membersOf('Deed') as Deed[]) {
-    const said = call(deed, 'rewards');
+  for (const operation of membersOf('Operation') as Operation[]) {
+    const said = call(operation, 'rewards');
     assert.deepEqual(commandsIn(`'${said}'`), []);
     const name = /^(\w+)\(/.exec(said)?.[1];
     if (name !== undefined) assert.equal(typeof (surface as Record<string, unknown>)[name], 'function', said);
     else if (said.startsWith('docs/')) assert.ok(read(said).length > 0);
-    assert.ok(verb(deed).length > 0);
+    assert.ok(verb(operation).length > 0);
   }
   assert.equal(call('evaluate', 'RUN'), 'evaluate(RUN)');
   assert.equal(call('sample', 'runs/a', { prompt: 'TEXT' }), "sample('runs/a', { prompt: TEXT })");

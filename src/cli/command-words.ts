@@ -1,10 +1,10 @@
 // The words of the command line: commands and flags to type, for the keys of `src/common/words.ts`.
 import { join } from 'node:path';
 import { shellWord } from '../common/shell-word.ts';
-import type { CallOptions, Deed, OptionName, OptionValue, Words } from '../common/words.ts';
+import type { CallOptions, Operation, OptionName, OptionValue, Words } from '../common/words.ts';
 import { runFiles } from '../runs/layout.ts';
 
-const commands: Readonly<Record<Deed, string>> = {
+const commands: Readonly<Record<Operation, string>> = {
   train: 'train',
   evaluate: 'eval',
   sample: 'sample',
@@ -79,11 +79,20 @@ function option(name: OptionName, value: OptionValue = true): string {
 }
 
 /** A command to type. @param rest further words, which are typed as they are */
-export function command(deed: Deed, subject?: string, options: CallOptions = {}, ...rest: readonly string[]): string {
+export function command(
+  operation: Operation,
+  subject?: string,
+  options: CallOptions = {},
+  ...rest: readonly string[]
+): string {
   const given = Object.entries(options).map(([name, value]) => option(name as OptionName, value));
-  return ['gradus', commands[deed], ...(subject === undefined ? [] : [shellWord(subject)]), ...given, ...rest].join(
-    ' ',
-  );
+  return [
+    'gradus',
+    commands[operation],
+    ...(subject === undefined ? [] : [shellWord(subject)]),
+    ...given,
+    ...rest,
+  ].join(' ');
 }
 
 /** The keys of the configuration that have options of their own; those of a sweep are in its section. */
@@ -111,8 +120,8 @@ const ofSweeps: Readonly<Record<string, string>> = {
 export function commandWords(argv: readonly string[] = []): Words {
   const isSweep = argv[0] === 'sweep';
   return {
-    verb: (deed) => commands[deed],
-    call: (deed, subject, options) => command(deed, subject, options),
+    verb: (operation) => commands[operation],
+    call: (operation, subject, options) => command(operation, subject, options),
     option,
     givenBy(path) {
       const key = path.join('.');

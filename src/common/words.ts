@@ -2,7 +2,7 @@
 // commands and flags. Texts refer to an action by its key here, and the program chooses the words once at the start, like a language.
 
 /** The actions, each of which is a function of the package or a command. */
-export type Deed =
+export type Operation =
   | 'train'
   | 'evaluate'
   | 'sample'
@@ -75,9 +75,9 @@ export type CallOptions = Readonly<Partial<Record<OptionName, OptionValue>>>;
 
 export interface Words {
   /** The name of the function or command: `evaluate`. */
-  readonly verb: (deed: Deed) => string;
+  readonly verb: (operation: Operation) => string;
   /** A whole call: `evaluate('runs/a', { split: 'train' })`. @param subject words in capitals stand for what the reader puts there */
-  readonly call: (deed: Deed, subject?: string, options?: CallOptions) => string;
+  readonly call: (operation: Operation, subject?: string, options?: CallOptions) => string;
   /** An option, alone or with its value: `split`, `split: 'train'`. */
   readonly option: (name: OptionName, value?: OptionValue) => string;
   /** The source of a configuration value that did not come from a file. */
@@ -87,7 +87,7 @@ export interface Words {
 }
 
 /** The functions of the package; actions that are only commands are described. */
-const functions: Readonly<Record<Deed, string | { readonly said: (subject: string) => string }>> = {
+const functions: Readonly<Record<Operation, string | { readonly said: (subject: string) => string }>> = {
   train: 'train',
   evaluate: 'evaluate',
   sample: 'sample',
@@ -130,12 +130,12 @@ const assigned: Words['option'] = (name, value) => {
 
 /** The words of a program that imports the package. */
 const programWords: Words = {
-  verb(deed) {
-    const name = functions[deed];
+  verb(operation) {
+    const name = functions[operation];
     return typeof name === 'string' ? name : name.said('');
   },
-  call(deed, subject, options = {}) {
-    const name = functions[deed];
+  call(operation, subject, options = {}) {
+    const name = functions[operation];
     if (typeof name !== 'string') return name.said(subject ?? '');
     const given = Object.entries(options).map(([key, value]) => assigned(key as OptionName, value));
     const all = given.length > 0 ? [subject === undefined ? '…' : asValue(subject), `{ ${given.join(', ')} }`] : [];
@@ -153,7 +153,7 @@ export function speak(words: Words): void {
   spoken = words;
 }
 
-export const verb: Words['verb'] = (deed) => spoken.verb(deed);
+export const verb: Words['verb'] = (operation) => spoken.verb(operation);
 export const call: Words['call'] = (...given) => spoken.call(...given);
 export const option: Words['option'] = (...given) => spoken.option(...given);
 export const givenBy: Words['givenBy'] = (path) => spoken.givenBy(path);

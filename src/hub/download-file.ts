@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { repeatedly, TryAgain } from '../common/repeatedly.ts';
+import { RetryableError, retry } from '../common/retry.ts';
 import { GradusError } from '../errors.ts';
 import {
   abortAfterSilence,
@@ -112,10 +112,10 @@ async function receive(download: FileDownload, handle: FileHandle, { position, h
       if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
     } catch (error) {
       throwIfCancelled(signal);
-      throw isOfFiles(error) ? error : new TryAgain(unreachable(settings, subject, error));
+      throw isOfFiles(error) ? error : new RetryableError(unreachable(settings, subject, error));
     }
   };
-  if (position < file.size) await repeatedly(attempt, attemptsOf(settings, signal));
+  if (position < file.size) await retry(attempt, attemptsOf(settings, signal));
   return hash;
 }
 

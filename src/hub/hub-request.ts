@@ -1,6 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { bearerOf } from '../common/authorization.ts';
-import { type Pauses, repeatedly, retryAfter, TryAgain } from '../common/repeatedly.ts';
+import { RetryableError, type RetryOptions, retry, retryAfter } from '../common/retry.ts';
 import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
@@ -50,18 +50,18 @@ export async function hubRequest(
     throwIfCancelled(signal);
     if ('error' in outcome) {
       const fault = unreachable(settings, subject, outcome.error);
-      throw isUnknownHost(outcome.error) ? fault : new TryAgain(fault);
+      throw isUnknownHost(outcome.error) ? fault : new RetryableError(fault);
     }
     if (outcome.ok) return outcome;
     const fault = await refusal(settings, subject, outcome);
     const after = retryAfter(outcome.headers);
-    throw busyStatuses.has(outcome.status) && after <= LONGEST_WAIT ? new TryAgain(fault, after) : fault;
+    throw busyStatuses.has(outcome.status) && after <= LONGEST_WAIT ? new RetryableError(fault, after) : fault;
   };
-  return await repeatedly(attempt, attemptsOf(settings, signal));
+  return await retry(attempt, attemptsOf(settings, signal));
 }
 
 /** How often the hub is asked, with the pauses in between. */
-export function attemptsOf({ firstWait }: HubSettings, signal: AbortSignal | undefined): Pauses {
+export function attemptsOf({ firstWait }: HubSettings, signal: AbortSignal | undefined): RetryOptions {
   return { first: firstWait, attempts: ATTEMPTS, signal };
 }
 

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
 import { redacted } from '../common/redaction.ts';
-import { repeatedly, retryAfter, TryAgain } from '../common/repeatedly.ts';
 import { beginningOf, textOf } from '../common/response-text.ts';
+import { RetryableError, retry, retryAfter } from '../common/retry.ts';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { RewardFunction } from '../scoring.ts';
@@ -137,9 +137,9 @@ async function askRepeatedly(
       kind: 'failed',
     });
     const { mayPass, after = 0 } = answer;
-    throw mayPass && after <= LONGEST_WAIT ? new TryAgain(fault, after) : fault;
+    throw mayPass && after <= LONGEST_WAIT ? new RetryableError(fault, after) : fault;
   };
-  return await repeatedly(attempt, { first: FIRST_PAUSE, attempts: retries + 1 });
+  return await retry(attempt, { first: FIRST_PAUSE, attempts: retries + 1 });
 }
 
 interface Failure {

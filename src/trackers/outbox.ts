@@ -1,5 +1,5 @@
 // A queue that sends items to a server one after another in the background, and retries while the server cannot be reached.
-import { repeatedly, TryAgain } from '../common/repeatedly.ts';
+import { RetryableError, retry } from '../common/retry.ts';
 import { messageOf } from '../errors.ts';
 
 /** The server refused an item permanently, so that retrying would not help. */
@@ -67,7 +67,7 @@ export class Outbox<T> {
     const pauses = { first: firstPause, longest: longestPause, signal, holdsProcess: false };
     while (this.#waiting.length > 0 && !signal.aborted) {
       try {
-        this.#waiting.splice(0, await repeatedly(() => this.#attempt(), pauses));
+        this.#waiting.splice(0, await retry(() => this.#attempt(), pauses));
         this.#impatience?.refresh();
         this.#fault = undefined;
       } catch (error) {
@@ -89,7 +89,7 @@ export class Outbox<T> {
     } catch (error) {
       if (error instanceof RefusedError) throw error;
       this.#fault = messageOf(error);
-      throw new TryAgain(error);
+      throw new RetryableError(error);
     }
   }
 }

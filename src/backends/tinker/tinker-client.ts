@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { zstdCompress } from 'node:zlib';
 import type { z } from 'zod';
-import { repeatedly, retryAfter, TryAgain } from '../../common/repeatedly.ts';
+import { RetryableError, retry, retryAfter } from '../../common/retry.ts';
 import { call } from '../../common/words.ts';
 import { GradusError, messageOf, messageWithCause } from '../../errors.ts';
 import { clientConfig, exchangedToken, failed, future, SPOKEN_VERSION, tryAgain } from './answers.ts';
@@ -169,13 +169,13 @@ export function tinkerClient({ url, apiKey, timeout }: TinkerServer): TinkerClie
         if (!poll && limit.aborted) throw late();
         const fault = unreachable(url, error);
         // Until its time is up, what changes nothing may be repeated even after a lost connection.
-        throw (poll && limit.aborted) || (repeatable && isLost(error)) ? new TryAgain(fault) : fault;
+        throw (poll && limit.aborted) || (repeatable && isLost(error)) ? new RetryableError(fault) : fault;
       });
       const isPending = poll && tryAgain.safeParse(answer.body).success;
-      if (isPending || again.includes(answer.status)) throw new TryAgain(late(), answer.after);
+      if (isPending || again.includes(answer.status)) throw new RetryableError(late(), answer.after);
       return accepted(answer, { url, route: what });
     };
-    return await repeatedly(attempt, { first: SHORTEST_PAUSE, longest: LONGEST_PAUSE, deadline, signal });
+    return await retry(attempt, { first: SHORTEST_PAUSE, longest: LONGEST_PAUSE, deadline, signal });
   }
 
   async function ask<T>(schema: z.ZodType<T>, route: string, body?: object, signal?: AbortSignal): Promise<T> {

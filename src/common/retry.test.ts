@@ -1,19 +1,19 @@
 // Retries: how often, after which pauses, and how a signal ends them.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { type Pauses, repeatedly, retryAfter, TryAgain } from './repeatedly.ts';
+import { RetryableError, type RetryOptions, retry, retryAfter } from './retry.ts';
 
 /** The pauses before each retry of a task that fails this often, in milliseconds. */
-async function pausesOf(failures: readonly (number | undefined)[], pauses: Pauses): Promise<number[]> {
+async function pausesOf(failures: readonly (number | undefined)[], options: RetryOptions): Promise<number[]> {
   const timer = mock.method(globalThis, 'setTimeout', ((done: () => void, _milliseconds: number) => {
     queueMicrotask(done);
     return 0;
   }) as never);
   const left = [...failures];
   try {
-    await repeatedly(async () => {
-      if (left.length > 0) throw new TryAgain(new Error('busy'), left.shift());
-    }, pauses);
+    await retry(async () => {
+      if (left.length > 0) throw new RetryableError(new Error('busy'), left.shift());
+    }, options);
     return timer.mock.calls.map(({ arguments: [, milliseconds] }) => Number(milliseconds));
   } finally {
     timer.mock.restore();
@@ -36,17 +36,17 @@ test('no pause outlasts the deadline', async () => {
   assert.ok(pause! >= 0 && pause! <= 50, String(pause));
 });
 
-test('after the last attempt its fault is thrown, and any other error at once', async () => {
+test('the error of the last attempt is thrown, and one that is not retryable at once', async () => {
   let made = 0;
   const fault = new Error('busy');
   const busy = async () => {
     made++;
-    throw new TryAgain(fault);
+    throw new RetryableError(fault);
   };
-  await assert.rejects(repeatedly(busy, { first: 0, attempts: 3 }), (error) => error === fault);
+  await assert.rejects(retry(busy, { first: 0, attempts: 3 }), (error) => error === fault);
   assert.equal(made, 3);
   await assert.rejects(
-    repeatedly(
+    retry(
       async () => {
         made++;
         throw fault;
@@ -58,13 +58,13 @@ test('after the last attempt its fault is thrown, and any other error at once', 
   assert.equal(made, 4);
 });
 
-test('progress begins the count anew', async () => {
+test('progress restarts the count', async () => {
   let made = 0;
-  const got = await repeatedly(
+  const got = await retry(
     async (progressed) => {
       made++;
       if (made % 2 === 0) progressed();
-      if (made < 9) throw new TryAgain(new Error('cut off'));
+      if (made < 9) throw new RetryableError(new Error('cut off'));
       return made;
     },
     { first: 0, attempts: 3 },
@@ -75,11 +75,11 @@ test('progress begins the count anew', async () => {
 test('a signal ends a pause, and the attempt says what that means', async () => {
   const controller = new AbortController();
   const stopped = new Error('stopped');
-  const run = repeatedly(
+  const run = retry(
     async () => {
       if (controller.signal.aborted) throw stopped;
       setImmediate(() => controller.abort());
-      throw new TryAgain(new Error('busy'));
+      throw new RetryableError(new Error('busy'));
     },
     { first: 600_000, signal: controller.signal },
   );

@@ -1,20 +1,20 @@
 // Retries while it may help, after pauses that double. Everything that is retried uses this.
 
 /** Thrown by an attempt that is worth retrying. */
-export class TryAgain extends Error {
+export class RetryableError extends Error {
   /** The error to throw when no attempts are left. */
   readonly fault: unknown;
   /** The shortest pause before the next attempt, in milliseconds. */
   readonly after: number;
 
   constructor(fault: unknown, after = 0) {
-    super('try again', { cause: fault });
+    super('retryable', { cause: fault });
     this.fault = fault;
     this.after = after;
   }
 }
 
-export interface Pauses {
+export interface RetryOptions {
   /** The pause after the first attempt, in milliseconds; it doubles with each. */
   readonly first: number;
   /** @default none is too long */
@@ -30,11 +30,11 @@ export interface Pauses {
 }
 
 /**
- * The result of the first attempt that throws no `TryAgain`; any other error is thrown on.
+ * The result of the first attempt that throws no `RetryableError`; any other error is thrown on.
  * @param attempt gets a function to report progress, which resets the count of attempts and the pause
  */
-export async function repeatedly<T>(attempt: (progressed: () => void) => Promise<T>, pauses: Pauses): Promise<T> {
-  const { first, longest = Number.POSITIVE_INFINITY, attempts = Number.POSITIVE_INFINITY, deadline } = pauses;
+export async function retry<T>(attempt: (progressed: () => void) => Promise<T>, options: RetryOptions): Promise<T> {
+  const { first, longest = Number.POSITIVE_INFINITY, attempts = Number.POSITIVE_INFINITY, deadline } = options;
   let made = 0;
   const progressed = () => {
     made = 0;
@@ -43,11 +43,11 @@ export async function repeatedly<T>(attempt: (progressed: () => void) => Promise
     try {
       return await attempt(progressed);
     } catch (error) {
-      if (!(error instanceof TryAgain)) throw error;
+      if (!(error instanceof RetryableError)) throw error;
       made++;
       if (made >= attempts) throw error.fault;
       const pause = Math.max(Math.min(first * 2 ** (made - 1), longest), error.after);
-      await wait(deadline === undefined ? pause : Math.min(pause, Math.max(0, deadline - Date.now())), pauses);
+      await wait(deadline === undefined ? pause : Math.min(pause, Math.max(0, deadline - Date.now())), options);
     }
   }
 }
@@ -55,7 +55,7 @@ export async function repeatedly<T>(attempt: (progressed: () => void) => Promise
 /** Longer ones would be over at once. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-function wait(milliseconds: number, { signal, holdsProcess = true }: Pauses): Promise<void> {
+function wait(milliseconds: number, { signal, holdsProcess = true }: RetryOptions): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const end = () => {
