@@ -489,7 +489,7 @@ test('prompts that open a tag are reported, and settings of rewards that contrad
     [
       { name: 'regex_match', config: { pattern: '^<think>.*</think>' } },
       undefined,
-      /the pattern of regex_match wants it/,
+      /the pattern of regex_match requires it/,
     ],
   ] as const) {
     const { level, detail } = await opened([reward], prompt);
