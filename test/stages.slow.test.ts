@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
+import { openConfig } from '../src/config-source/open-config.ts';
 import type { ProgramConfig } from '../src/data/program-values.ts';
 import { multiTurn } from '../src/envs/multi-turn.ts';
 import { inspectRun } from '../src/finished-runs/inspect-run.ts';
@@ -12,7 +13,6 @@ import { train } from '../src/launch/train.ts';
 import { planTraining } from '../src/planning/plan.ts';
 import { readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
 import type { TimedEvent } from '../src/training/event-schemas.ts';
-import { loadTraining } from '../src/training/resolved-run.ts';
 import { assertResumable } from './resumable.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tinyConfig } from './tiny-model.ts';
@@ -154,7 +154,7 @@ test('what is held out is seen in no stage, whatever its data', async () => {
 });
 
 test('the dry run shows each stage', async () => {
-  const { stages: planned, steps } = await planTraining(loadTraining({ ...config, stages }));
+  const { stages: planned, steps } = await planTraining(openConfig({ ...config, stages }));
   assert.equal(steps, 9);
   assert.deepEqual(
     planned!.map(({ name, method, steps }) => [name, method, steps]),
@@ -216,7 +216,7 @@ test('a stage may be as long as passes over its data, and continues where it was
     ],
   } as ConfigInput;
   const expected = [5, 1, 2];
-  const plan = await planTraining(loadTraining(epochs));
+  const plan = await planTraining(openConfig(epochs));
   assert.deepEqual([plan.steps, plan.stages!.map(({ steps }) => steps)], [8, expected]);
   assert.deepEqual(plan.stages![0]!.changes, { num_train_epochs: 1 });
   await assertResumable(epochs, place('epochs'), [2, 5, 7]);
@@ -279,7 +279,7 @@ test('a run that is stopped while a stage loads ends like any other, and continu
 
 test('what a stage cannot say is an error with its place', () => {
   const refuses = (stage: object, code: string, message: RegExp, hint = /./) =>
-    assert.throws(() => loadTraining({ ...config, stages: [{ name: 'a', steps: 1 }, stage] } as ConfigInput), {
+    assert.throws(() => openConfig({ ...config, stages: [{ name: 'a', steps: 1 }, stage] } as ConfigInput), {
       code,
       message,
       hint,
@@ -303,11 +303,11 @@ test('what a stage cannot say is an error with its place', () => {
   const endless = /num_train_epochs has no effect without dataset or environment/;
   refuses({ name: 'b', num_train_epochs: 1 }, 'CONFIG_CONFLICT', endless, /add dataset/);
   const keeping = { ...config, stages: [{ name: 'a', steps: 1, keep_optimizer: true }] };
-  assert.throws(() => loadTraining(keeping), { code: 'CONFIG_CONFLICT', message: /no stage before/ });
-  assert.throws(() => loadTraining({ ...config, stages, max_steps: 5 }), {
+  assert.throws(() => openConfig(keeping), { code: 'CONFIG_CONFLICT', message: /no stage before/ });
+  assert.throws(() => openConfig({ ...config, stages, max_steps: 5 }), {
     code: 'CONFIG_CONFLICT',
     path: 'max_steps',
   });
-  const resolved = loadTraining({ ...config, stages }).config;
-  assert.deepEqual(loadTraining(resolved).config, resolved);
+  const resolved = openConfig({ ...config, stages }).config;
+  assert.deepEqual(openConfig(resolved).config, resolved);
 });

@@ -4,9 +4,9 @@ import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type LengthDistribution, promptLengths } from '../data/length-distribution.ts';
 import type { Problems } from '../data/problems.ts';
+import { openings } from '../loop/openings.ts';
 import type { Example } from '../rl.ts';
-import { scoreGoldAnswers } from '../setup/gold-answers.ts';
-import { openings, openTask } from '../setup/task.ts';
+import { openTask } from '../setup/task.ts';
 import { goldEpisodes } from './check-environment.ts';
 import type { Check } from './checks.ts';
 import {
@@ -20,6 +20,7 @@ import {
   templateCheck,
 } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
+import { scoreGoldAnswers } from './gold-answers.ts';
 import { openedPromptsCheck } from './opened-prompts.ts';
 
 export interface DataCheck {

@@ -5,6 +5,7 @@ import type { Config } from '../config/schema.ts';
 import type { Turns } from '../environment.ts';
 import { shortened } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
+import { agentOf } from '../loop/openings.ts';
 import { puppet } from '../loop/puppet.ts';
 import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Message } from '../message.ts';
@@ -12,7 +13,7 @@ import type { Policy } from '../policy.ts';
 import { spellings } from '../rewards/gold-answers.ts';
 import { type Action, correctness, type Example, exchange, type Reward, type State, type Trajectory } from '../rl.ts';
 import { rolloutOptions } from '../setup/setup.ts';
-import { agentOf, openTask, type Task } from '../setup/task.ts';
+import { openTask, type Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import type { PlayerReport } from './player-report.ts';
 

@@ -5,17 +5,17 @@ import { call } from '../common/words.ts';
 import type { Config } from '../config/schema.ts';
 import type { LengthDistribution } from '../data/length-distribution.ts';
 import { moreThanRows, type Problems } from '../data/problems.ts';
-import { moreRoom } from '../data/prompt-lengths.ts';
 import { extractionsOf, promptColumns } from '../data/row-prompt.ts';
 import { shortened } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Example, State } from '../rl.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
-import type { GoldVerdict } from '../setup/gold-answers.ts';
+import { moreRoom } from '../setup/prompt-lengths.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 import { emptyAnswersCheck, usualAnswerCheck } from './answer-checks.ts';
 import { type Check, failed, passed, share } from './checks.ts';
+import type { GoldVerdict } from './gold-answers.ts';
 
 type Prompt = (row: Example) => readonly Message[];
 

@@ -1,8 +1,8 @@
 // Checks whether the first reward, which decides what is correct, tells right answers from wrong ones.
 
-import type { GoldVerdict } from '../setup/gold-answers.ts';
 import type { Task } from '../setup/task.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
+import type { GoldVerdict } from './gold-answers.ts';
 
 /** A reward that gives 1 to this fraction of wrong answers judges something other than the answer. */
 const MISTAKEN = 0.8;

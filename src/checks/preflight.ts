@@ -13,15 +13,15 @@ import { GradusError } from '../errors.ts';
 import { sampleRecord } from '../evaluation/sample-policy.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
+import { agentOf, openings } from '../loop/openings.ts';
 import { trainingSequences } from '../loop/training-sequence.ts';
 import type { Example, Group, GroupReason } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
-import { scoreGoldAnswers } from '../setup/gold-answers.ts';
 import type { Setup } from '../setup/setup.ts';
-import { agentOf, openings } from '../setup/task.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, stepSizeCheck, templateCheck } from './data-checks.ts';
 import { firstRewardCheck } from './first-reward.ts';
+import { scoreGoldAnswers } from './gold-answers.ts';
 import { openedPromptsCheck } from './opened-prompts.ts';
 import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
 import {

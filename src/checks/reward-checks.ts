@@ -3,11 +3,11 @@ import { counted } from '../common/counted.ts';
 import type { Config } from '../config/schema.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
 import { correctness, finalText, type Group, type GroupReason } from '../rl.ts';
-import type { GoldVerdict } from '../setup/gold-answers.ts';
 import { answerOf } from '../setup/right-answers.ts';
 import type { Setup } from '../setup/setup.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import { goldAnswersCheck, opening } from './data-checks.ts';
+import type { GoldVerdict } from './gold-answers.ts';
 
 /** The fraction of right answers that may score no more than a wrong one before there is a warning. */
 const TOLERATED_REVERSALS = 0.2;

@@ -2,8 +2,9 @@
 
 import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
+import { assertValid } from '../common/schema-check.ts';
 import { call, option } from '../common/words.ts';
-import { assertValid, checkpointName, sampleSize, temperature } from '../config/call-options.ts';
+import { checkpointName, sampleSize, temperature } from '../config/call-options.ts';
 import type { Config } from '../config/schema.ts';
 import { evaluation as evaluationSection } from '../config/sections.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
@@ -27,7 +28,7 @@ import { changesOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import type { Setup } from '../setup/setup.ts';
-import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import { changedFiles } from '../user-code/user-files.ts';
 import { evaluateSetup, type SetupEvaluation } from './evaluate-setup.ts';
 import type { EvaluationProgress } from './evaluation-options.ts';
 import { openSubject } from './open-subject.ts';
@@ -129,7 +130,7 @@ export async function evaluate(
       await model.load(checkpoint.folder, { weightsOnly: true });
       const evaluation = step === 0 ? baseline : await measure(setup, asked, step, measuring);
       const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
-      const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
+      const changed_files = changedFiles(readRun(directory).code, setup.userFiles());
       const result: Found = {
         split,
         run: { dir: directory, step },
@@ -191,8 +192,8 @@ async function measure(
  * directory cannot be written.
  */
 function openLog(directory: string, step: number, setup: Setup, decisive: object): EvaluationFile | undefined {
-  const { config, versions, values } = setup;
-  const code = hashUserFiles(config, values);
+  const { config, versions } = setup;
+  const code = setup.userFiles();
   const text = JSON.stringify({ ...decisive, config, code, versions: { ...ownVersions(), ...versions } });
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex');
   try {

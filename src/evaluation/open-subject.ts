@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { call, option } from '../common/words.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
+import { openConfig } from '../config-source/open-config.ts';
 import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import { type Checkpoint, findCheckpoint } from '../runs/checkpoints.ts';
 import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
-import { openConfigFile } from '../setup/config-file.ts';
 import { openSetup, type Setup } from '../setup/setup.ts';
 import { withOwnAdapter } from '../setup/start-adapter-copy.ts';
 import { modelAlone } from './model-alone.ts';
@@ -68,7 +68,7 @@ export function findSubject(
       },
     );
   }
-  if (typeof subject === 'string' && isFile(subject)) return { config: openConfigFile(subject, settings).config };
+  if (typeof subject === 'string' && isFile(subject)) return { config: openConfig(subject, settings).config };
   if (settings.length > 0) {
     throw new GradusError(
       'USAGE',

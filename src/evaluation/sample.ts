@@ -1,8 +1,10 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
+
 import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
 import { streamSeed } from '../common/random.ts';
-import { assertValid, checkpointName, completionCount, temperature } from '../config/call-options.ts';
+import { assertValid } from '../common/schema-check.ts';
+import { checkpointName, completionCount, temperature } from '../config/call-options.ts';
 import type { Config } from '../config/schema.ts';
 import { type ProgramConfig, withoutValues } from '../data/program-values.ts';
 import { singleTurn } from '../envs/single-turn.ts';

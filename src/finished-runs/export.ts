@@ -1,4 +1,5 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
+
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -12,8 +13,9 @@ import type { WrittenDtype } from '../backends/model-files/write-merged.ts';
 import { openModelText } from '../backends/open-renderer.ts';
 import { counted } from '../common/counted.ts';
 import { parseToWrite } from '../common/json-numbers.ts';
+import { assertValid } from '../common/schema-check.ts';
 import { option } from '../common/words.ts';
-import { assertValid, checkpointName } from '../config/call-options.ts';
+import { checkpointName } from '../config/call-options.ts';
 import { loadConfigObject } from '../config/load.ts';
 import { templateFile, templateName } from '../config/references.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';

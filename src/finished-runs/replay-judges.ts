@@ -9,12 +9,13 @@ import type { ConfigInput } from '../config/schema.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
 import { checkedScore } from '../loop/environment-answers.ts';
+import { agentOf } from '../loop/openings.ts';
 import type { Message } from '../message.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import { type Trajectory, wasPlayed } from '../rl.ts';
 import { readResolvedConfig } from '../runs/read-run.ts';
 import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/records.ts';
-import { agentOf, openPlay } from '../setup/task.ts';
+import { openPlay } from '../setup/task.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 
 export interface Judged {

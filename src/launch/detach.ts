@@ -1,5 +1,6 @@
 // Starts training in a separate process, which continues when this one ends.
 import { basename, join } from 'node:path';
+import { openConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
 import { assertConfirmed } from '../modal/rental.ts';
 import { startDetached } from '../package/own-process.ts';
@@ -12,7 +13,7 @@ import type { RunRecord } from '../runs/records.ts';
 import { emptyRun, hasNotBegun, reserveRun } from '../runs/reservation.ts';
 import { waitUntil } from '../runs/wait-until.ts';
 import { assertWritable } from '../training/open-run.ts';
-import { loadTraining, type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 
 export interface DetachOptions extends RunPlace {
   readonly settings: readonly string[];
@@ -69,7 +70,7 @@ function beginningFailure({ error, stop_reason }: RunRecord, log: string): Gradu
 
 /** Errors in the configuration or the directory are thrown here; later ones are recorded in run.json. */
 function startProcess(configFile: string, options: DetachOptions): DetachedRun {
-  const run = resolveRun(loadTraining(configFile, options.settings), options, options.require);
+  const run = resolveRun(openConfig(configFile, options.settings), options, options.require);
   const { config, directory, reference, resume } = run;
   assertConfirmed(run, options.yes ?? false);
   assertWritable(run);

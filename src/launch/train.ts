@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { profilerOf } from '../backends/backends.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
-import { assertValid } from '../config/call-options.ts';
+import { assertValid } from '../common/schema-check.ts';
+import { openConfig } from '../config-source/open-config.ts';
 import type { ProgramConfig } from '../data/program-values.ts';
 import { GradusError } from '../errors.ts';
 import type { EvaluationProgress } from '../evaluation/evaluation-options.ts';
@@ -12,7 +13,7 @@ import { endIfReserved } from '../runs/reservation.ts';
 import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent } from '../training/event-schemas.ts';
 import { assertWritable } from '../training/open-run.ts';
-import { loadTraining, type RunPlace, resolveRun } from '../training/resolved-run.ts';
+import { type RunPlace, resolveRun } from '../training/resolved-run.ts';
 import type { TrainResult } from '../training/result-schema.ts';
 import { trainHere } from '../training/train-here.ts';
 import type { SayNext } from '../training/train-result.ts';
@@ -67,7 +68,7 @@ export async function* trainEvents(
   options: TrainOptions = {},
 ): AsyncGenerator<TimedEvent, TrainResult> {
   assertOptions(options);
-  const run = resolveRun(loadTraining(config, options.settings), options, options.require);
+  const run = resolveRun(openConfig(config, options.settings), options, options.require);
   const isRented = run.config.compute === 'modal';
   if (isRented) {
     const { assertConfirmed } = await import('../modal/rental.ts');

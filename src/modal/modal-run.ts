@@ -23,7 +23,6 @@ import type { RunRecord } from '../runs/records.ts';
 import { replaceJson } from '../runs/replace-file.ts';
 import { emptyRun, endReserved, reserveRun } from '../runs/reservation.ts';
 import type { TimedEvent } from '../training/event-schemas.ts';
-import { healthSettings } from '../training/health-settings.ts';
 import type { ResolvedRun } from '../training/resolved-run.ts';
 import type { TrainResult } from '../training/result-schema.ts';
 import { type SayNext, storedTrainResult, trainResult } from '../training/train-result.ts';
@@ -59,7 +58,7 @@ export async function* trainAtModal(
   next?: SayNext,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   await assertReady();
-  const { config, directory, reference, goals } = run;
+  const { config, directory, reference, goals, health } = run;
   // Before anything is written, since a secret among the files is an error.
   const described = modalApp(config, basename(directory));
   const app = prepareDirectory(run, described);
@@ -78,7 +77,7 @@ export async function* trainAtModal(
     requirements: goals.requirements,
     reference,
     next,
-    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
+    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), health).alerts,
     artifacts: runArtifacts(directory),
   });
   replaceJson(join(directory, runFiles.result), storedTrainResult(result));

@@ -3,10 +3,10 @@ import { existingNames } from '../common/nearest.ts';
 import { call, option } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
+import type { OpenedConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
 import { gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
 import type { GpuCost } from '../machine/result-schema.ts';
-import type { LoadedTraining } from '../training/resolved-run.ts';
 import { modalApp } from './modal-app.ts';
 import type { Rental } from './rental-schema.ts';
 
@@ -46,7 +46,7 @@ export function runCost({ modal, trl, max_completion_length }: Config, work: Ren
  * Throws `CONFIRMATION_REQUIRED` if a run would cost money and the user has not agreed, `CONFIG_UNSUPPORTED`, and the errors of `assertRentable`.
  * @param yes whether the user has agreed
  */
-export function assertConfirmed({ config, values }: LoadedTraining, yes: boolean): void {
+export function assertConfirmed({ config, values }: OpenedConfig, yes: boolean): void {
   if (config.compute !== 'modal') return;
   assertNamesOnly(values);
   assertRentable(config);
@@ -63,7 +63,7 @@ export function assertConfirmed({ config, values }: LoadedTraining, yes: boolean
 }
 
 /** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
-function assertNamesOnly(values: LoadedTraining['values'] = new Map()): void {
+function assertNamesOnly(values: OpenedConfig['values'] = new Map()): void {
   const [name] = values.keys();
   if (name === undefined) return;
   throw new GradusError('CONFIG_UNSUPPORTED', `${name}: a rented machine does not have the values of this program`, {

@@ -7,19 +7,22 @@ import { existingNames } from '../common/nearest.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
-import { stageProblems, stepCount } from '../data/problems.ts';
+import { problemLoader, stageProblems, stepCount } from '../data/problems.ts';
 import type { ProgramValues } from '../data/program-values.ts';
-import { fitPrompts } from '../data/prompt-lengths.ts';
 import { promptOf } from '../data/row-prompt.ts';
-import { countStageSteps } from '../data/stage-steps.ts';
+import type { DataLoader } from '../data-loader.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
+import { agentOf, openings } from '../loop/openings.ts';
 import { RolloutGenerator, type RolloutOptions, type RolloutSource } from '../loop/rollout-generator.ts';
 import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from '../runs/evaluation-metrics.ts';
 import { PolicyCalls } from '../user-code/environments/policy-calls.ts';
+import { hashUserFiles } from '../user-code/user-files.ts';
+import { fitPrompts } from './prompt-lengths.ts';
+import { countStageSteps } from './stage-steps.ts';
 import { openStagedModel, type StagedModel } from './staged-model.ts';
-import { agentOf, openings, openStageTask, openTask, problemsOfStages, type Task, type TaskParts } from './task.ts';
+import { openStageTask, openTask, problemsOfStages, type Task, type TaskParts } from './task.ts';
 
 export interface Setup extends Task {
   /** As loaded, with the steps of stages whose length is given in epochs. */
@@ -33,10 +36,12 @@ export interface Setup extends Task {
   readonly template: TemplateUse;
   /** The versions of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** Values that a program passed instead of names. */
-  readonly values: ProgramValues | undefined;
+  /** The hashes of the user's files and of what a program gave, by path: see `hashUserFiles`. */
+  userFiles(): Readonly<Record<string, string>>;
   /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
+  /** Hands out the problems to train on, from the first. */
+  dataLoader(): DataLoader;
   /** Plays episodes as training does, except for `options`. */
   generator(options?: Partial<RolloutOptions>): RolloutSource;
   /**
@@ -94,11 +99,12 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
     maxSteps,
     template,
     versions,
-    values: parts.values,
     get model() {
       return model.opened.model;
     },
+    userFiles: () => hashUserFiles(config, parts.values),
     keepLogs: model.keepLogs,
+    dataLoader: () => problemLoader(config, fitted.problems.train, task.rewardNames[0]!),
     generator: (options) => generator({ ...rolloutOptions(config), ...options }),
     async enter(stage) {
       if (stage.name === undefined) return this;

@@ -1,9 +1,5 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
-import type { Agent } from '../agent.ts';
 import type { Backend } from '../backends/backend.ts';
-import { frozenCopy } from '../common/frozen-copy.ts';
-import { withinTime } from '../common/time-limits.ts';
-import { call } from '../common/words.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -14,12 +10,9 @@ import { promptOf } from '../data/row-prompt.ts';
 import type { Environment } from '../environment.ts';
 import { templateColumns } from '../envs/prompt-template.ts';
 import { singleTurn } from '../envs/single-turn.ts';
-import { GradusError, messageOf } from '../errors.ts';
-import { callEnv, isRemote } from '../loop/env-call.ts';
-import { checkedEnv } from '../loop/environment-answers.ts';
+import { GradusError } from '../errors.ts';
 import { environmentScores } from '../rewards/environment-scores.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
-import type { Example, State } from '../rl.ts';
 import type { RewardModel } from '../scoring.ts';
 import { openEnvironment } from '../user-code/environments/open-environment.ts';
 import type { PolicyCalls } from '../user-code/environments/policy-calls.ts';
@@ -129,48 +122,4 @@ function ofStage(error: unknown, { index, own }: Stage): unknown {
   const place = `stages.${index}.`;
   const said = message.startsWith(key) ? `${place}${message}` : `${place}${key}: ${message}`;
   return new GradusError(code, said, { path: `${place}${path}`, hint, kind, cause });
-}
-
-/** The agent that plays a row; `undefined` if the environment does, turn by turn, and for a row that fits neither, as `build` will say. */
-export async function agentOf(
-  environment: Pick<Environment, 'agent' | 'agentPlays'>,
-  example: Example,
-): Promise<Agent | undefined> {
-  try {
-    return (await environment.agentPlays?.(example)) === false ? undefined : environment.agent;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Milliseconds that an environment may take to start an episode. */
-const START_LIMIT = 10_000;
-
-/**
- * The first states of the episodes of some problems. An agent's prompt is known only once it runs, so its row stands for it. Throws `ENVIRONMENT_FAILED` for the first
- * episode that cannot start.
- */
-export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
-  const known = new Map<Example, State>();
-  for (const [i, row] of rows.entries()) {
-    if (await agentOf(environment, row)) {
-      known.set(row, { messages: [{ role: 'user', content: JSON.stringify(row) }] });
-      continue;
-    }
-    try {
-      const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), START_LIMIT));
-      const { answer } = await callEnv(env, 'start', START_LIMIT);
-      known.set(row, answer);
-      if (isRemote(env)) env.release();
-    } catch (error) {
-      if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
-      const message = messageOf(error);
-      throw new GradusError('ENVIRONMENT_FAILED', `row ${i + 1}: its episode does not begin: ${message}`, {
-        hint: `${call('checkEnvironment')} plays an environment without a model`,
-        path: 'environment',
-        cause: error,
-      });
-    }
-  }
-  return (row) => known.get(row)!;
 }

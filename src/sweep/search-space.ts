@@ -5,9 +5,9 @@ import { option } from '../common/words.ts';
 import { takesFractions } from '../config/issues.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { openConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
 import { Goals } from '../goals/goals.ts';
-import { openConfigFile } from '../setup/config-file.ts';
 
 export type SweepSettings = NonNullable<Config['sweep']>;
 
@@ -58,7 +58,7 @@ export function trialsOf(file: string, settings: readonly string[], sweep: Sweep
   const runs = combinations.length * sweep.seeds;
   if (runs > MOST_RUNS) throw tooMany(runs, 'runs', 'sweep.seeds: 3', 'seeds');
   const trials = combinations.map((values, i) => {
-    const loaded = openConfigFile(file, [...settings, ...settingTexts(values), 'sweep=null']);
+    const loaded = openConfig(file, [...settings, ...settingTexts(values), 'sweep=null']);
     new Goals(loaded.config);
     return { number: i + 1, settings: values, loaded };
   });

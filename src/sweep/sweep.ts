@@ -7,6 +7,7 @@ import { option } from '../common/words.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
+import { openConfig } from '../config-source/open-config.ts';
 import { cancelled, codeOf, GradusError, messageOf } from '../errors.ts';
 import { MetricNames } from '../goals/metric-names.ts';
 import { assertPriced } from '../goals/stopping.ts';
@@ -16,7 +17,6 @@ import { failureOf } from '../runs/recorded-error.ts';
 import type { EndedBy } from '../runs/records.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
-import { openConfigFile } from '../setup/config-file.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { rungsOf } from './rungs.ts';
 import { invalid, type LoadedTrial, type SweepSettings, settingTexts, trialsOf } from './search-space.ts';
@@ -80,7 +80,7 @@ export interface PlannedSweep {
 
 /** The plan of a sweep. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for an invalid name. */
 export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
-  const loaded = openConfigFile(file, options.settings);
+  const loaded = openConfig(file, options.settings);
   const { config } = loaded;
   const { sweep } = config;
   if (sweep === null) {

@@ -11,7 +11,7 @@ import { assertReadable, isRun, readResolvedConfig, readRun } from '../runs/read
 import { assertFree, assertInactive, hasNotBegun } from '../runs/reservation.ts';
 import { RunStore } from '../runs/run-store.ts';
 import type { Setup } from '../setup/setup.ts';
-import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import { changedFiles } from '../user-code/user-files.ts';
 import type { ResolvedRun } from './resolved-run.ts';
 
 /** Keys that may change when a run is resumed: its length, when it ends, and what is measured and saved. */
@@ -47,14 +47,14 @@ export function assertWritable({ reference, config, resume, overwrite }: Resolve
  */
 export function openRun(
   { config, text, directory, resume, overwrite }: ResolvedRun,
-  setup: Pick<Setup, 'config' | 'maxSteps' | 'versions' | 'values'>,
+  setup: Pick<Setup, 'config' | 'maxSteps' | 'versions' | 'userFiles'>,
   since?: number,
 ): RunStore {
   const versions = { ...ownVersions(), ...setup.versions };
   const { maxSteps: max_steps } = setup;
   const inEpochs = config.stages.some(({ steps }) => steps === null);
   const counted = inEpochs && { stage_steps: setup.config.stages.map(({ steps }) => steps!) };
-  const code = hashUserFiles(config, setup.values);
+  const code = setup.userFiles();
   const before = resume ? readRun(directory) : undefined;
   if (!before || hasNotBegun(directory, before)) {
     const record = {

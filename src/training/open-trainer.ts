@@ -1,7 +1,6 @@
 // Opens the trainer of a stage, and gives access to its state for checkpoints.
 import { rewardName } from '../config/reward-names.ts';
 import type { Stage } from '../config/stages.ts';
-import { problemLoader } from '../data/problems.ts';
 import { usesReference } from '../grpo/loss-settings.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { GrpoTrainer, type StepReport, type StepsOptions } from '../loop/grpo-trainer.ts';
@@ -18,9 +17,9 @@ export interface StageTrainer {
 
 /** @param setup the setup of the stage, from `Setup.enter` */
 export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrainer> {
-  const { config, model, problems, rewardNames } = setup;
+  const { config, model } = setup;
   const { from: scheduleFrom, to: scheduleTo } = stage.schedule;
-  const dataLoader = problemLoader(config, problems.train, rewardNames[0]!);
+  const dataLoader = setup.dataLoader();
   const rate = learningRateSchedule({ ...config, max_steps: scheduleTo - scheduleFrom });
   const common = {
     dataLoader,

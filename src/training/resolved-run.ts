@@ -1,15 +1,16 @@
 // What a run is asked to do, and everything that follows from it before anything is opened: computed once and passed on.
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
-import { type LoadedConfig, loadConfigObject } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { type Config, earlierDefaults } from '../config/schema.ts';
 import { valueAt, withValueAt } from '../config/values.ts';
-import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
+import type { OpenedConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
 import { Goals } from '../goals/goals.ts';
 import { assertFolderName } from '../runs/folder-name.ts';
+import type { HealthSettings } from '../runs/history.ts';
 import { isConfigured, readResolvedConfig } from '../runs/read-run.ts';
-import { openConfigFile } from '../setup/config-file.ts';
+import { healthSettings } from './health-settings.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -24,10 +25,7 @@ export interface RunPlace {
   readonly overwrite?: boolean;
 }
 
-/** A configuration, and the values that a program passed in it. */
-export type LoadedTraining = LoadedConfig & { readonly values?: ProgramValues };
-
-export interface ResolvedRun extends LoadedTraining {
+export interface ResolvedRun extends OpenedConfig {
   /** The directory as commands name it: relative to the working folder if it was given so. */
   readonly reference: string;
   /** The absolute path of the directory. */
@@ -35,21 +33,23 @@ export interface ResolvedRun extends LoadedTraining {
   readonly resume: boolean;
   readonly overwrite: boolean;
   readonly goals: Goals;
+  /** What the rules of run health need. */
+  readonly health: HealthSettings;
 }
 
 /** Throws `USAGE` for a name that cannot be a run's, `REQUIREMENT_INVALID`, `STOP_CONDITION_INVALID` and `METRIC_UNKNOWN`. */
-export function resolveRun(loaded: LoadedTraining, place: RunPlace, require?: readonly string[]): ResolvedRun {
-  const reference = referenceOf(loaded, place);
+export function resolveRun(opened: OpenedConfig, place: RunPlace, require?: readonly string[]): ResolvedRun {
+  const reference = referenceOf(opened, place);
   const { resume = false, overwrite = false } = place;
-  const goals = new Goals(loaded.config, require);
-  assertOneRun(loaded.config);
+  const goals = new Goals(opened.config, require);
+  assertOneRun(opened.config);
   const directory = resolve(reference);
-  const config = resume ? asBegun(loaded, directory) : loaded.config;
-  return { ...loaded, config, reference, directory, resume, overwrite, goals };
+  const config = resume ? asBegun(opened, directory) : opened.config;
+  return { ...opened, config, reference, directory, resume, overwrite, goals, health: healthSettings(config) };
 }
 
 /** The configuration with the defaults of the earlier version with which the run began, for keys that are not given. */
-function asBegun({ config, origins }: LoadedTraining, directory: string): Config {
+function asBegun({ config, origins }: OpenedConfig, directory: string): Config {
   if (!isConfigured(directory)) return config;
   const before = readResolvedConfig(directory);
   return Object.entries(earlierDefaults).reduce((given, [key, earlier]) => {
@@ -80,11 +80,4 @@ function referenceOf({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPl
     });
   }
   return join(root, own);
-}
-
-/** Loads a config file, or the contents of one in which a program gives values instead of names. Throws what loading a configuration throws. */
-export function loadTraining(config: string | ProgramConfig, settings: readonly string[] = []): LoadedTraining {
-  if (typeof config === 'string') return openConfigFile(config, settings);
-  const { config: plain, values } = withoutValues(config);
-  return { ...loadConfigObject(plain, settings), values };
 }

@@ -35,7 +35,7 @@ export interface HereOptions {
 
 /** Yields the events of the run as they are recorded. @param run whose directory `assertWritable` has accepted */
 export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncGenerator<TimedEvent, TrainResult> {
-  const { config, values, goals, reference, resume } = run;
+  const { config, values, goals, health, reference, resume } = run;
   const { signal, profiler, next, onEvaluation } = options;
   const since = performance.now();
   const tracking = await connectTrackers(config, signal);
@@ -48,7 +48,13 @@ export async function* trainHere(run: ResolvedRun, options: HereOptions): AsyncG
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));
-    const training = new TrainingRun(setup, store, { signal, adapter, preflight: report, profile, onEvaluation });
+    const training = new TrainingRun(setup, store, health, {
+      signal,
+      adapter,
+      preflight: report,
+      profile,
+      onEvaluation,
+    });
     const events = training.run();
     const conclude = (record: RunRecord) =>
       trainResult({

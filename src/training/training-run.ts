@@ -14,6 +14,7 @@ import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { type HealthMonitor, healthMonitor } from '../runs/health.ts';
+import type { HealthSettings } from '../runs/history.ts';
 import { eachMetrics, lastStep, readEvaluations } from '../runs/read-run.ts';
 import type { Alert, DiagnosedAlert, EndedBy, EvaluationRecord, MetricsRecord } from '../runs/records.ts';
 import { changesOf, damageOf } from '../runs/run-remarks.ts';
@@ -23,10 +24,9 @@ import type { StartAdapter } from '../setup/start-adapter-copy.ts';
 import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './event-schemas.ts';
 import { speed } from './events.ts';
-import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
-import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
+import { assertSamplerAgrees } from './sampler-gate.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 
@@ -52,6 +52,8 @@ export class TrainingRun {
   readonly #adapter: StartAdapter | undefined;
   readonly #preflight: PreflightReport | undefined;
   readonly #health: HealthMonitor;
+  /** How far the sampler may differ from the trained model. */
+  readonly #tolerance: number | undefined;
   readonly #profile: StepProfile | undefined;
   readonly #onEvaluation: TrainingRunOptions['onEvaluation'];
   readonly #stopping: Stopping;
@@ -65,10 +67,11 @@ export class TrainingRun {
   /** The metric of that name, of the last step. */
   #numTokens: number | undefined;
 
-  constructor(setup: Setup, store: RunStore, options: TrainingRunOptions = {}) {
+  constructor(setup: Setup, store: RunStore, health: HealthSettings, options: TrainingRunOptions = {}) {
     const { signal, adapter, preflight, profile, onEvaluation } = options;
     this.#setup = setup;
     this.#store = store;
+    this.#tolerance = health.samplerTolerance;
     this.#signal = signal;
     this.#adapter = adapter;
     this.#preflight = preflight;
@@ -83,7 +86,7 @@ export class TrainingRun {
     this.#stopping = new Stopping(setup.config);
     for (const record of eachMetrics(directory)) this.#stopping.step(record);
     for (const record of evaluations) this.#stopping.evaluation(record);
-    this.#health = healthMonitor(eachMetrics(directory), evaluations, healthSettings(setup.config));
+    this.#health = healthMonitor(eachMetrics(directory), evaluations, health);
     this.#lastSamples = lastStep(directory, 'samples');
   }
 
@@ -127,7 +130,6 @@ export class TrainingRun {
   }
 
   async *#train(stage: Stage, countErrors: ErrorBudget): Events {
-    const { config } = this.#setup;
     const trainer = await this.#enter(stage).catch((error) => {
       // The run was stopped while the stage's code and data were being loaded, and ends with what has been trained so far.
       if (codeOf(error) === 'CANCELLED') return undefined;
@@ -149,7 +151,7 @@ export class TrainingRun {
       yield event;
       yield* this.#alert(this.#health.step(record));
       countErrors(report.groups);
-      assertSamplerAgrees(record, samplerTolerance(config));
+      assertSamplerAgrees(record, this.#tolerance);
       yield* this.#finishStep(report.step, stage);
       this.#lookForEnd();
       if (!this.#end) continue;

@@ -34,11 +34,11 @@ export function makeCommand(cli: Cli): Command {
 }
 
 async function plan({ output }: Cli, file: string, { gpus: text, set }: PlanFlags) {
-  const { openConfigFile } = await import('../../setup/config-file.ts');
+  const { openConfig } = await import('../../config-source/open-config.ts');
   const { planTraining } = await import('../../planning/plan.ts');
   const { parseGpus } = await import('../../planning/scaling.ts');
   const gpus = parseGpus(text);
-  const { scaling, backend } = await planTraining(openConfigFile(file, set), { gpus });
+  const { scaling, backend } = await planTraining(openConfig(file, set), { gpus });
   if (!scaling) {
     throw new GradusError('GPU_POINTLESS', `backend ${backend} has no model that a GPU could train`, {
       hint: 'set model and backend: native or trl',

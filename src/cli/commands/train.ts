@@ -161,10 +161,10 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
 /** @param refusal why the plan is shown although it was not requested */
 async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
   const { name, out, resume, overwrite, require } = flags;
-  const { openConfigFile } = await import('../../setup/config-file.ts');
+  const { openConfig } = await import('../../config-source/open-config.ts');
   const { planTraining } = await import('../../planning/plan.ts');
   const { planText } = await import('../plan-text.ts');
-  const { note, ...plan } = await planTraining(openConfigFile(file, settingsOf(flags)), {
+  const { note, ...plan } = await planTraining(openConfig(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
     require,
   });

@@ -4,10 +4,10 @@ import { describableModel } from '../../backends/model-files/find-model.ts';
 import { openModelText, textOptions } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Problems } from '../../data/problems.ts';
-import { fitPrompts } from '../../data/prompt-lengths.ts';
 import { promptOf } from '../../data/row-prompt.ts';
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
+import { fitPrompts } from '../../setup/prompt-lengths.ts';
 import { openTask } from '../../setup/task.ts';
 import { promptTemplate } from './prompt-template.ts';
 

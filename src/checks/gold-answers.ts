@@ -5,9 +5,9 @@ import { spellings } from '../rewards/gold-answers.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import type { Example } from '../rl.ts';
 import type { RewardModel } from '../scoring.ts';
+import { answerOf, finalOf } from '../setup/right-answers.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
-import { answerOf, finalOf } from './right-answers.ts';
 
 /** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {

@@ -1,9 +1,9 @@
 // Counts the steps of stages whose length is in epochs, once their data and the lengths of their prompts are known.
 import type { Config } from '../config/schema.ts';
 import { withStageSteps } from '../config/stages.ts';
-import { type Problems, stageProblems, stepCount } from './problems.ts';
+import { type Problems, stageProblems, stepCount } from '../data/problems.ts';
+import { promptOf } from '../data/row-prompt.ts';
 import { fitPrompts, type PromptContext } from './prompt-lengths.ts';
-import { promptOf } from './row-prompt.ts';
 
 /**
  * The configuration with the steps of every stage: an epoch visits the rows that the stage trains on, without those that the run holds out or that do

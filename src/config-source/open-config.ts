@@ -1,0 +1,27 @@
+// Opens the configuration that is meant: a file, which may be the copy that a run keeps of its own, or what a program gives.
+import { basename, dirname } from 'node:path';
+import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { type ProgramConfig, type ProgramValues, withoutValues } from '../data/program-values.ts';
+import { runFiles } from '../runs/layout.ts';
+import { isRun, readResolvedConfig } from '../runs/read-run.ts';
+
+/** A configuration, and the values in it that are not names. */
+export type OpenedConfig = LoadedConfig & { readonly values?: ProgramValues };
+
+/**
+ * Throws what loading a configuration throws.
+ * @param config the path of a config file, or its contents, in which values may replace their names
+ */
+export function openConfig(config: string | ProgramConfig, settings: readonly string[] = []): OpenedConfig {
+  if (typeof config === 'string') return openFile(config, settings);
+  const { config: plain, values } = withoutValues(config);
+  return { ...loadConfigObject(plain, settings), values };
+}
+
+/** If a project was moved, the copy in a run names files at their old place: they are found at their new one. */
+function openFile(file: string, settings: readonly string[]): LoadedConfig {
+  const folder = dirname(file);
+  if (basename(file) !== runFiles.resolvedConfig || !isRun(folder)) return loadConfigFile(file, settings);
+  return { ...loadConfigObject(readResolvedConfig(folder) as ConfigInput, settings, folder), file };
+}
