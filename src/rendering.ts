@@ -24,6 +24,8 @@ export interface Renderer {
    * @param opening that of the prompt: thoughts that it opens contain no calls; if unknown, nor do thoughts that end without a beginning
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[], opening?: string): Action;
+  /** Whether turns are written in channels, so that only `parse` tells their answers from their thoughts. @default false */
+  readonly inChannels?: boolean;
   /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
   follow?(tools: readonly ToolSpec[], opening?: string): TurnText;
   /** A call as the model writes it, in its completion. @default unknown */

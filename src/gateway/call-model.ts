@@ -43,13 +43,14 @@ async function repeated(call: OpenCall): Promise<ServedCompletion[]> {
 
 /** A renderer that renders what the call asks in its place in the tree. */
 function placing(renderer: Renderer, call: OpenCall, settings: RolloutSettings): Renderer {
-  const { stopIds, stopTexts, stopWhen, renderCall, follow, withVariables } = renderer;
+  const { stopIds, stopTexts, stopWhen, inChannels, renderCall, follow, withVariables } = renderer;
   return {
     stopIds,
     ...(stopTexts && { stopTexts }),
     ...(stopWhen && { stopWhen: (ids) => renderer.stopWhen!(ids) }),
     render: (state) => call.render(state, renderer),
     parse: (ids, tools, opening) => renderer.parse(ids, tools, opening),
+    ...(inChannels && { inChannels }),
     ...(renderCall && { renderCall: (given) => renderer.renderCall!(given) }),
     callParts: (name) => renderer.callParts?.(name),
     ...(follow && { follow: (tools, opening) => renderer.follow!(tools, opening) }),

@@ -8,6 +8,7 @@ import type { RenderedPrompt, Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import type { ToolSyntax } from '../tools/tool-syntax.ts';
+import { channelMarks, inChannels, withoutChannels, writesChannels } from './channels.ts';
 import { type ChatTemplate, type TemplateVariables, templateWith } from './chat-template.ts';
 import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
@@ -36,12 +37,14 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
   const endTexts = [...stopIds].map((id) => tokenizer.decode([id]));
   let use: ToolUse | undefined;
   const toolsOf = () => (use ??= toolUse(template));
+  const hasChannels = tokenizer.idOf(channelMarks[1]!) !== undefined && writesChannels(template);
   const textOf = (state: State, addGenerationPrompt = true) => {
     const { messages, tools } = state;
     if (!speaksOfTools(state)) return template.render(messages, { addGenerationPrompt });
     const { native, syntax, callsAsContent, argumentsAsText = false } = toolsOf();
     if (!native) return withToolsAsText(template, state, addGenerationPrompt);
-    const shown = callsAsContent ? messages.map((message) => withCallsAsContent(message, syntax)) : messages;
+    const taken = hasChannels ? messages.map(inChannels) : messages;
+    const shown = callsAsContent ? taken.map((message) => withCallsAsContent(message, syntax)) : taken;
     return template.render(shown, { addGenerationPrompt, argumentsAsText, ...(tools?.length && { tools }) });
   };
   const prompt = (text: string, state: State): RenderedPrompt => {
@@ -58,13 +61,19 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
       assertSystemStays(state, index, rest, textOf);
       const ended = stopIds.has(completionIds.at(-1)!);
       const end = ended ? endTexts.find((text) => rest.startsWith(text)) : undefined;
-      return prompt(rest.slice(end?.length ?? 0), state);
+      // Where others follow, channels end otherwise than the last turn does, which has ended already.
+      const other = ended && hasChannels && rest.startsWith(END_OF_CHANNEL) ? END_OF_CHANNEL : '';
+      return prompt(rest.slice((end ?? other).length), state);
     },
-    parse: (completionIds, tools = [], opening) =>
-      tools.length > 0
-        ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening, tools)
-        : parseText(tokenizer, ends, completionIds),
+    parse(completionIds, tools = [], opening) {
+      const action =
+        tools.length > 0
+          ? parseCalls(tokenizer, ends, toolsOf().syntax, completionIds, opening, tools)
+          : parseText(tokenizer, ends, completionIds, hasChannels ? channelMarks : []);
+      return hasChannels ? withoutChannels(action) : action;
+    },
   });
+  const follow: Renderer['follow'] = (_, opening) => turnText(tokenizer, toolsOf().syntax, opening);
   const stopWhen = stopAtText(stopTexts, (ids) => tokenizer.decode(ids));
   return {
     stopIds,
@@ -72,11 +81,13 @@ export function chatRenderer(tokenizer: Tokenizer, given: ChatTemplate, options:
     ...turns,
     renderCall: (call) => toolsOf().syntax.render(call),
     callParts: (name) => toolsOf().syntax.parts?.(name),
-    follow: (_, opening) => turnText(tokenizer, toolsOf().syntax, opening),
+    ...(hasChannels ? { inChannels: true } : { follow }),
     withVariables: (variables) =>
       chatRenderer(tokenizer, given, { ...options, templateVariables: { ...templateVariables, ...variables } }),
   };
 }
+
+const END_OF_CHANNEL = channelMarks.at(-1)!;
 
 /** Tools are described in the system message, or before the first message where the template has no such role. */
 function withToolsAsText(template: ChatTemplate, state: State, addGenerationPrompt: boolean): string {

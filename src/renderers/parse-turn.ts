@@ -16,13 +16,16 @@ export interface TurnEnds {
   readonly stopTexts?: readonly string[];
 }
 
-/** The text up to the first stop token or stop text, without special tokens. */
+/** The text up to the first stop token or stop text, without special tokens. @param marks special tokens that stay @default none */
 export function parseText(
   tokenizer: Tokenizer,
   { stopIds, stopTexts = [] }: TurnEnds,
   completionIds: readonly number[],
+  marks: readonly string[] = [],
 ): Action {
-  const text = tokenizer.decode(beforeStop(stopIds, completionIds), { skipSpecialTokens: true });
+  const kept = new Set(marks.map((mark) => tokenizer.idOf(mark)));
+  const said = beforeStop(stopIds, completionIds).filter((id) => !tokenizer.specialIds.has(id) || kept.has(id));
+  const text = tokenizer.decode(said, { skipSpecialTokens: kept.size === 0 });
   return { message: { role: 'assistant', content: upToStop(text, stopTexts) } };
 }
 

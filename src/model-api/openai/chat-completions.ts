@@ -32,13 +32,15 @@ export async function chatCompletion(
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
-      const { content, toolCalls = [] } = told(model, index, answerOf(model, request, prompt, completion));
+      const message = told(model, index, answerOf(model, request, prompt, completion));
+      const { content, toolCalls = [] } = message;
       return {
         index,
         message: {
           role: 'assistant',
-          content: toolCalls.length > 0 && content === '' ? null : content,
+          content: content === '' && (toolCalls.length > 0 || forcesCall(request)) ? null : content,
           refusal: null,
+          ...thoughtsOf(message),
           ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls, model, index) }),
         },
         logprobs: request.logprobs ? chatLogprobs(model.tokenizer, tokenForm(request))(completion.tokens) : null,
@@ -60,6 +62,8 @@ export interface ChatChunk {
     readonly delta: {
       readonly role?: 'assistant';
       readonly content?: string;
+      /** Thoughts of a turn in channels, under the name that vLLM gave them. */
+      readonly reasoning_content?: string;
       readonly tool_calls?: readonly (ToolCallAnswer & { readonly index: number })[];
     };
     readonly logprobs: ChatLogprobs | null;
@@ -93,7 +97,8 @@ export async function chatCompletionChunks(
     const first = request.return_token_ids && delta.role ? { prompt_token_ids: prompt.ids } : {};
     send({ ...head, ...first, choices: [{ index, delta, logprobs, finish_reason, ...rest }], ...usage });
   };
-  const grows = toolsOf(request).length === 0 || (model.renderer.follow !== undefined && !forcesCall(request));
+  const { inChannels, follow } = model.renderer;
+  const grows = !inChannels && (toolsOf(request).length === 0 || (follow !== undefined && !forcesCall(request)));
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer, tokenForm(request)));
   const tellPiece = (index: number, { text, tokens }: Piece) =>
     piece(
@@ -123,10 +128,12 @@ export async function chatCompletionChunks(
   });
   begin();
   for (const [index, completion] of completions.entries()) {
-    const { content, toolCalls = [] } = told(model, index, answerOf(model, request, prompt, completion));
+    const message = told(model, index, answerOf(model, request, prompt, completion));
+    const { content, toolCalls = [] } = message;
+    if (message.reasoningContent) piece(index, thoughtsOf(message));
     // The text around calls is trimmed.
-    const text = toolCalls.length > 0 ? content.slice(sent[index]!.trimStart().length) : completion.unsent.text;
-    const rest = { text, tokens: completion.unsent.tokens };
+    const known = toolCalls.length > 0 ? sent[index]!.trimStart() : sent[index]!;
+    const rest = { text: content.slice(known.length), tokens: completion.unsent.tokens };
     const tellsTokens = request.logprobs || request.return_token_ids;
     if (rest.text !== '' || (tellsTokens && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls, model, index).map((call, i) => ({ index: i, ...call }));
@@ -143,6 +150,10 @@ export async function chatCompletionChunks(
   if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt.ids], completions) });
 }
 
+function thoughtsOf({ reasoningContent }: Message): { readonly reasoning_content?: string } {
+  return reasoningContent === undefined ? {} : { reasoning_content: reasoningContent };
+}
+
 function stopReason({ stopText }: ServedCompletion): { readonly stop_reason?: string } {
   return stopText === undefined ? {} : { stop_reason: stopText };
 }
@@ -154,7 +165,7 @@ function told(model: AnsweringModel, index: number, message: Message): Message {
 
 /**
  * The message of a completion. Without a call that can be read it is all text, which a stop text may have cut: the client sees a call that cannot be
- * read.
+ * read. A call by force closes thoughts that the prompt opened, and says nothing else, even if its end is missing.
  */
 function answerOf(
   model: AnsweringModel,
@@ -163,15 +174,21 @@ function answerOf(
   { spokenIds, text }: ServedCompletion,
 ): Message {
   const tools = toolsOf(request);
-  const { message: parsed } = tools.length > 0 ? model.renderer.parse(spokenIds, tools, opening) : {};
-  if (!parsed?.toolCalls) return { role: 'assistant', content: text };
+  const { inChannels } = model.renderer;
+  const { message: parsed } = tools.length > 0 || inChannels ? model.renderer.parse(spokenIds, tools, opening) : {};
+  const shown = { isShown: request.include_stop_str_in_output ?? false };
+  const untilStop = (said: string) => upToStop(said, model.stopsOf(request), shown);
+  if (!parsed?.toolCalls) {
+    if (forcesCall(request)) return { role: 'assistant', content: '' };
+    return parsed && inChannels
+      ? { ...parsed, content: untilStop(parsed.content) }
+      : { role: 'assistant', content: text };
+  }
   // Where one call at a time is wanted, the first is the answer.
   const toolCalls = request.parallel_tool_calls === false ? parsed.toolCalls.slice(0, 1) : parsed.toolCalls;
   const message = { ...parsed, toolCalls };
-  const shown = { isShown: request.include_stop_str_in_output ?? false };
-  // A call by force closes thoughts that the prompt opened, and says nothing else.
   if (forcesCall(request)) return { ...message, content: '' };
-  return { ...message, content: upToStop(message.content, model.stopsOf(request), shown).trimEnd() };
+  return { ...message, content: untilStop(message.content).trimEnd() };
 }
 
 function jobOf(model: AnsweringModel, prompt: RenderedPrompt, request: ChatRequest, signal: AbortSignal): SamplingJob {

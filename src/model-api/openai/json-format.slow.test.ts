@@ -159,6 +159,38 @@ test('a call of a tool by force: of any, or of one, whole and as a stream', asyn
   );
 });
 
+test('a call by force that is cut says nothing, whole, as a stream, and through the other interfaces', async () => {
+  const parameters = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
+  const tools = [{ type: 'function' as const, function: { name: 'add', parameters } }];
+  const forced = { ...asked, seed: 1, tools, tool_choice: 'required' as const };
+  for (const [cut, expected] of [
+    [{ max_tokens: 1 }, 'length'],
+    [{ max_tokens: 9 }, 'length'],
+    [{ stop: 'add' }, 'stop'],
+  ] as const) {
+    const request = { ...forced, ...cut };
+    const [{ message, finish_reason }] = (await client.chat.completions.create(request)).choices as [
+      OpenAI.ChatCompletion.Choice,
+    ];
+    assert.deepEqual([message.content, message.tool_calls, finish_reason], [null, undefined, expected]);
+    const pieces = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
+    assert.equal(pieces.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), '');
+  }
+  const response = await client.responses.create({
+    ...{ model: 'tiny', input: 'who', max_output_tokens: 9, tool_choice: 'required' },
+    tools: [{ type: 'function', name: 'add', parameters, strict: false }],
+  });
+  assert.deepEqual([response.status, response.output_text], ['incomplete', '']);
+  const body = JSON.stringify({
+    ...{ model: 'tiny', max_tokens: 9, messages: asked.messages, tool_choice: { type: 'any' } },
+    tools: [{ name: 'add', input_schema: parameters }],
+  });
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${serving.url}/v1/messages`, { method: 'POST', headers, body });
+  const { content, stop_reason } = (await answer.json()) as { content: unknown; stop_reason: unknown };
+  assert.deepEqual([content, stop_reason], [[], 'max_tokens']);
+});
+
 test('a schema that answers cannot be held to is refused, and so is JSON beside tools or without tokens for it', async () => {
   const ask = (fields: object, by = client) => by.chat.completions.create({ ...asked, ...fields });
   const held = (schema: object) => ({ type: 'json_schema', json_schema: { name: 'x', schema } });
