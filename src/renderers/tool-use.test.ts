@@ -118,11 +118,16 @@ describe('templates that do other things', () => {
     );
   });
 
+  test('a template for conversations with tools alone, which writes out their arguments, is one with tools', () => {
+    const source = `{% for tool in tools %}{{ tool.function.name }}({{ tool.function.parameters.properties | items | map('first') | join(', ') }}){% endfor %}{% for m in messages %}{% for c in m.tool_calls %}<tool_call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}</tool_call>{% endfor %}{{ m.content }}</s>{% endfor %}`;
+    assert.deepEqual(toolUse(createChatTemplate(source)), { syntax: toolSyntaxes.hermes, native: true });
+  });
+
   test('a syntax that is not known is an error that names the family and shows what it writes', () => {
-    const source = turns('<|START_ACTION|>[{{ m.tool_calls[0].function | tojson }}]<|END_ACTION|>', '{{ m.content }}');
+    const source = turns('<atem:invoke name="{{ m.tool_calls[0].function.name }}"></atem:invoke>', '{{ m.content }}');
     assert.throws(() => toolUse(createChatTemplate(source)), {
       code: 'TOOL_SYNTAX_UNKNOWN',
-      message: /like Command \(Cohere\).*START_ACTION/,
+      message: /like XML with <invoke>.*atem:invoke/,
       hint: /chat_template: PATH/,
     });
   });

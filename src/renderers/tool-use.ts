@@ -7,7 +7,16 @@ import { toolSyntaxes } from '../tools/syntaxes.ts';
 import { callId, readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
 import type { ChatTemplate } from './chat-template.ts';
 
-const probe: ToolSpec = { name: 'probe', description: 'A probe', parameters: { type: 'object' } };
+/** Some templates write out what a tool's arguments are. */
+const probe: ToolSpec = {
+  name: 'probe',
+  description: 'A probe',
+  parameters: {
+    type: 'object',
+    properties: { value: { type: 'number', description: 'A value' } },
+    required: ['value'],
+  },
+};
 const call = { id: callId(1), name: probe.name, arguments: { value: 1 } };
 const question: Message = { role: 'user', content: '?' };
 
@@ -28,15 +37,15 @@ const withoutTools: ToolUse = { syntax: toolSyntaxes.plain, native: false };
 const described: readonly (readonly [offer: RegExp, syntax: ToolSyntax])[] = [
   [/<tool_call>\s*<function=/, toolSyntaxes.qwen3_coder],
   [/<tool_call>\s*\{\s*"name"/, toolSyntaxes.hermes],
-  [/<\|tool_list_start\|>/, toolSyntaxes.lfm2],
+  [/<\|tool_list_start\|>|^List of tools: \[/m, toolSyntaxes.lfm2],
   [/\[AVAILABLE_TOOLS\]/, toolSyntaxes.mistral],
+  [/<\|tool_call\|>/, toolSyntaxes.granite3],
 ];
 
 /** Families whose syntax is not known, by features of their calls. */
 const unknown: readonly (readonly [call: RegExp, family: string])[] = [
-  [/<\|START_ACTION\|>|Action: ```json/, 'Command (Cohere)'],
-  [/<\|tool_call\|>/, 'Granite 3 or Phi-4'],
-  [/<atem:|<(?:\w+:)?invoke name=/, 'XML with <invoke>'],
+  [/Action:\s*```json/, 'Command R (Cohere)'],
+  [/<(?:\w+:|｜DSML｜)?invoke name=/, 'XML with <invoke>'],
   [/functools\[/, 'Phi-3 or Functionary'],
   [/<\|channel\|>/, 'gpt-oss'],
 ];
@@ -47,7 +56,8 @@ const unknown: readonly (readonly [call: RegExp, family: string])[] = [
  */
 export function toolUse(template: ChatTemplate): ToolUse {
   const offered = template.render([question], { tools: [probe], addGenerationPrompt: true });
-  if (offered === template.render([question], { addGenerationPrompt: true })) return withoutTools;
+  // A template that is for conversations with tools alone refuses others.
+  if (offered === attempt(() => template.render([question], { addGenerationPrompt: true }))) return withoutTools;
   const turnOf = (id: string, argumentsAsText: boolean) =>
     turnWith(template, offered, { ...call, id }, argumentsAsText);
   const argumentsAsText =

@@ -6,7 +6,8 @@ import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 export const hermes: ToolSyntax = {
   markers: [],
   lastCharacters: '>',
-  find: (text, ended) => findTagged(text, ended, (body) => callFromJson(body, 'arguments')),
+  find: (text, ended) =>
+    findTagged(text, ended, (body) => callFromJson(body, { name: 'name', arguments: 'arguments' })),
   mayBegin: mayBeginTagged,
   render: (call) => tagged(`\n${spacedJson({ name: call.name, arguments: writableArguments(call) })}\n`),
 };

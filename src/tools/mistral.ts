@@ -1,19 +1,12 @@
 // Tool calls of Mistral: since version 3 of its templates a list in JSON after [TOOL_CALLS], since version 11 a name and [ARGS] for each call.
-import { parseToWrite } from '../common/json-numbers.ts';
-import { messageOf } from '../errors.ts';
 import { writableArguments } from './call-arguments.ts';
+import { callsInList } from './call-list.ts';
 import { jsonExtent } from './json-extent.ts';
 import { mayBeginWith } from './tagged-calls.ts';
-import {
-  callFromJson,
-  callWithArguments,
-  type FoundCall,
-  type ReadCall,
-  spacedJson,
-  type ToolSyntax,
-} from './tool-syntax.ts';
+import { callWithArguments, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [CALLS, ARGS, CALL_ID] = ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'];
+const KEYS = { name: 'name', arguments: 'arguments', id: 'id' };
 const NAMED = /\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*([\w-]+)\s*)?(?:\[ARGS\])?\s*(?=\{)/y;
 /** Text that may still become a name with its marks, before the arguments. */
 const NAME_OPEN = /^\s*[\w.-]*\s*(?:\[[A-Z_]*\]?[\w-]*\s*)*(?:\[[A-Z_]*)?$/;
@@ -45,7 +38,7 @@ function findCalls(text: string, ended: boolean): FoundCall | undefined {
     const extent = jsonExtent(text, at);
     if ('isOpen' in extent) return unended;
     const end = 'end' in extent ? extent.end : nextCall(text, at);
-    return { start, end, call: callsInList(text.slice(at, end)) };
+    return { start, end, call: callsInList(text.slice(at, end), KEYS) };
   }
   NAMED.lastIndex = body;
   const named = NAMED.exec(text);
@@ -65,22 +58,4 @@ function findCalls(text: string, ended: boolean): FoundCall | undefined {
 function nextCall(text: string, from: number): number {
   const next = text.indexOf(CALLS, from);
   return next < 0 ? text.length : next;
-}
-
-function callsInList(json: string): FoundCall['call'] {
-  let list: unknown;
-  try {
-    list = parseToWrite(json);
-  } catch (error) {
-    return `the calls are not valid JSON: ${messageOf(error)}`;
-  }
-  if (!Array.isArray(list)) return 'the calls are not a list';
-  const calls: ReadCall[] = [];
-  for (const item of list as readonly unknown[]) {
-    const call = callFromJson(JSON.stringify(item), 'arguments');
-    if (typeof call === 'string') return call;
-    const { id } = item as { id?: unknown };
-    calls.push({ ...call, ...(typeof id === 'string' && { id }) });
-  }
-  return calls.length > 0 ? calls : 'the list has no call';
 }

@@ -1,4 +1,4 @@
-// Reads calls that are written as in Python, `[f(a=1, b='x'), g()]`, in linear time; arguments become JSON with their numbers as written.
+// Reads calls that are written as in Python, `[f(a=1, b='x'), g()]` or one a line, in linear time; arguments become JSON with their numbers as written.
 import type { ReadArguments } from './call-arguments.ts';
 import { readArguments } from './call-arguments.ts';
 import type { NamedArguments } from './tool-syntax.ts';
@@ -14,17 +14,16 @@ const constants: ReadonlyMap<string, string> = new Map(
   Object.entries({ True: 'true', False: 'false', None: 'null', true: 'true', false: 'false', null: 'null' }),
 );
 
-/** The calls in a list, or a single call. Throws `NotPython`. */
+/** The calls in a list, or one after another. Throws `NotPython`. */
 export function pythonCalls(text: string): NamedArguments[] {
   const reader = new Reader(text);
   const isList = reader.take('[');
   const calls: NamedArguments[] = [];
-  while (!(isList && reader.take(']'))) {
+  while (isList ? !reader.take(']') : calls.length === 0 || !reader.isAtEnd()) {
     calls.push(reader.call());
-    if (!isList) break;
-    if (!reader.take(',') && !reader.sees(']')) throw new NotPython('calls are separated by commas');
+    if (isList && !reader.take(',') && !reader.sees(']')) throw new NotPython('calls are separated by commas');
   }
-  reader.end();
+  if (!reader.isAtEnd()) throw new NotPython('text follows the calls');
   return calls;
 }
 
@@ -47,8 +46,9 @@ class Reader {
     return found;
   }
 
-  end(): void {
-    if (this.#match(SPACE) !== undefined && this.#at < this.#text.length) throw new NotPython('text follows the calls');
+  isAtEnd(): boolean {
+    this.#match(SPACE);
+    return this.#at === this.#text.length;
   }
 
   call(): NamedArguments {

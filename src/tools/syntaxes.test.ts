@@ -33,6 +33,11 @@ const openings: Readonly<Record<ToolSyntaxName, string>> = {
   deepseek_v31: '<｜tool▁call▁begin｜>',
   kimi_k2: '<|tool_call_begin|>',
   gpt_oss: ' to=functions.',
+  olmo3: '<function_calls>',
+  granite3: '<|tool_call|>',
+  nemotron_nano: '<TOOLCALL>',
+  apriel: '<tool_calls>',
+  command: '<|START_ACTION|>',
 };
 
 /** Marks behind a call that is complete without them. */
@@ -45,7 +50,7 @@ const tails: Partial<Record<ToolSyntaxName, string>> = {
 
 /** Syntaxes with arguments whose types only a schema tells, and those in which a key must be a name. */
 const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4'];
-const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4'];
+const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'olmo3'];
 
 const texts: ToolSpec = {
   name: 'f',
@@ -77,7 +82,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         written.map(render).join(name === 'llama3' ? '; ' : '\n'),
       );
       assert.deepEqual(withoutIds(toolCalls), written);
-      if (name !== 'kimi_k2') assert.deepEqual(toolCalls.at(-1)?.id, 'call00003');
+      if (!['kimi_k2', 'command'].includes(name)) assert.deepEqual(toolCalls.at(-1)?.id, 'call00003');
       assert.deepEqual([parseErrors, content], [[], '']);
     });
 
@@ -239,6 +244,16 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['deepseek_v31', '<｜tool▁call▁begin｜>a{}<｜tool▁call▁end｜>', /has no <｜tool▁sep｜>/],
   ['kimi_k2', '<|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{}', /does not end/],
   ['gpt_oss', ' to=functions.a<|channel|>commentary json<|message|>{"x": ', /does not end/],
+  ['olmo3', '<function_calls>a(x="it</function_calls>', /not Python/],
+  ['olmo3', '<function_calls>a(x=1) and b()</function_calls>', /name\(argument=value\)/],
+  ['olmo3', '<function_calls></function_calls>', /name\(argument=value\)/],
+  ['granite3', '<|tool_call|>[{"name": "a", "arguments": {}}', /does not end with \]/],
+  ['granite3', '<|tool_call|>{"name": "a", "arguments": {}}', /not a list/],
+  ['nemotron_nano', '<TOOLCALL>[{"name": "a", "arguments": {}}]', /does not end with <\/TOOLCALL>/],
+  ['nemotron_nano', '<TOOLCALL>[{"name": "a", "arguments": "{}"}]</TOOLCALL>', /no object "arguments"/],
+  ['nemotron_nano', '<TOOLCALL>[{"name": "a", }]</TOOLCALL>', /not valid JSON/],
+  ['command', '<|START_ACTION|>[{"name": "a", "parameters": {}}]<|END_ACTION|>', /no "tool_name"/],
+  ['command', '<|START_ACTION|>[]<|END_ACTION|>', /no call/],
 ];
 
 test('what is wrong with a call that cannot be read is told, and nothing else is lost', () => {

@@ -4,9 +4,11 @@ import { gemma4 } from './gemma4.ts';
 import { glm4 } from './glm4.ts';
 import { gptOss } from './gpt-oss.ts';
 import { hermes } from './hermes.ts';
+import { apriel, command, granite3, nemotronNano } from './json-lists.ts';
 import { lfm2 } from './lfm2.ts';
 import { llama3 } from './llama3.ts';
 import { mistral, mistralArgs } from './mistral.ts';
+import { olmo3 } from './olmo3.ts';
 import { plain } from './plain.ts';
 import { qwen3Coder } from './qwen3-coder.ts';
 import type { ToolSyntax } from './tool-syntax.ts';
@@ -25,6 +27,11 @@ export const toolSyntaxes = {
   deepseek_v31: deepSeekV31,
   kimi_k2: kimiK2,
   gpt_oss: gptOss,
+  olmo3,
+  granite3,
+  nemotron_nano: nemotronNano,
+  apriel,
+  command,
 } satisfies Readonly<Record<string, ToolSyntax>>;
 
 export type ToolSyntaxName = keyof typeof toolSyntaxes;

@@ -200,13 +200,21 @@ function textOf(parts: readonly Part[]): string {
   return parts.map(({ text }) => text).join('');
 }
 
-/** The call that a JSON object `{"name": …, [key]: {…}}` describes, or an error message. */
-export function callFromJson(json: string, key: 'arguments' | 'parameters'): NamedArguments | string {
+/** Under which keys a JSON object describes a call. */
+export interface CallKeys {
+  readonly name: string;
+  readonly arguments: string;
+  /** @default calls have no ids */
+  readonly id?: string;
+}
+
+/** The call that a JSON object describes, such as `{"name": …, "arguments": {…}}`, or an error message. */
+export function callFromJson(json: string, keys: CallKeys): NamedArguments | string {
   return parsed(json, (value) => {
-    const { name } = value;
-    if (typeof name !== 'string') return 'the call has no "name"';
-    const args = readArguments(json, key);
-    return args ? { name, ...args } : `the call of ${name} has no object "${key}"`;
+    const name = value[keys.name];
+    if (typeof name !== 'string') return `the call has no "${keys.name}"`;
+    const args = readArguments(json, keys.arguments);
+    return args ? { name, ...args } : `the call of ${name} has no object "${keys.arguments}"`;
   });
 }
 

@@ -1,0 +1,31 @@
+// Tool calls of OLMo 3: <function_calls>name(key="value", …)</function_calls>, one call a line, with values in JSON.
+import type { CallParts } from '../rendering.ts';
+import { writableArguments } from './call-arguments.ts';
+import { pythonBetween } from './tagged-python.ts';
+import { joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const [OPEN, CLOSE] = ['<function_calls>', '</function_calls>'];
+
+export const olmo3: ToolSyntax = {
+  markers: [OPEN, CLOSE],
+  lastCharacters: '>',
+  ...pythonBetween(OPEN, CLOSE),
+  render(call) {
+    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
+    return joinedParts(
+      partsOf(call.name),
+      given.map(([key, value]) => [key, spacedJson(value)]),
+    );
+  },
+  parts: partsOf,
+};
+
+function partsOf(name: string): CallParts {
+  return {
+    before: `${OPEN}${name}(`,
+    between: ', ',
+    after: `)${CLOSE}`,
+    argument: (key) => [`${key}=`, ''],
+    text: { open: '"', close: '"', without: ['"', '\n', '\r'], escapes: '\\"nrt' },
+  };
+}
