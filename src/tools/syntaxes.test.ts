@@ -37,6 +37,7 @@ const openings: Readonly<Record<ToolSyntaxName, string>> = {
   granite3: '<|tool_call|>',
   nemotron_nano: '<TOOLCALL>',
   apriel: '<tool_calls>',
+  minicpm5: '<function name="',
   command: '<|START_ACTION|>',
 };
 
@@ -49,7 +50,7 @@ const tails: Partial<Record<ToolSyntaxName, string>> = {
 };
 
 /** Syntaxes with arguments whose types only a schema tells, and those in which a key must be a name. */
-const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4'];
+const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4', 'minicpm5'];
 const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'olmo3'];
 
 const texts: ToolSpec = {
@@ -254,6 +255,8 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['nemotron_nano', '<TOOLCALL>[{"name": "a", }]</TOOLCALL>', /not valid JSON/],
   ['command', '<|START_ACTION|>[{"name": "a", "parameters": {}}]<|END_ACTION|>', /no "tool_name"/],
   ['command', '<|START_ACTION|>[]<|END_ACTION|>', /no call/],
+  ['minicpm5', '<function name="a"><param name="x">1</function>', /does not end/],
+  ['minicpm5', '<function name="a">{"x": 1}</function>', /is not a name/],
 ];
 
 test('what is wrong with a call that cannot be read is told, and nothing else is lost', () => {

@@ -7,6 +7,7 @@ import { hermes } from './hermes.ts';
 import { apriel, command, granite3, nemotronNano } from './json-lists.ts';
 import { lfm2 } from './lfm2.ts';
 import { llama3 } from './llama3.ts';
+import { miniCpm5 } from './minicpm5.ts';
 import { mistral, mistralArgs } from './mistral.ts';
 import { olmo3 } from './olmo3.ts';
 import { plain } from './plain.ts';
@@ -31,6 +32,7 @@ export const toolSyntaxes = {
   granite3,
   nemotron_nano: nemotronNano,
   apriel,
+  minicpm5: miniCpm5,
   command,
 } satisfies Readonly<Record<string, ToolSyntax>>;
 

@@ -68,7 +68,7 @@ test('arguments that are written as texts end where the next begins', () => {
     '{"a": 1}',
     'true',
   ];
-  for (const name of ['qwen3_coder', 'lfm2', 'glm4', 'gemma4'] as const) {
+  for (const name of ['qwen3_coder', 'lfm2', 'glm4', 'gemma4', 'olmo3'] as const) {
     const syntax = toolSyntaxes[name];
     const tools = [{ name: 'f', description: '', parameters }];
     const grammar = callGrammar(tools[0]!, { renderCall: syntax.render, callParts: syntax.parts! }, grammarSize());
