@@ -67,6 +67,10 @@ describe('tokenizers', { skip }, () => {
     ...[
       { pre: 'llama-bpe', family: 'llama3_1' },
       { pre: 'qwen2', family: 'qwen2_5', change: normalised },
+      { pre: 'qwen35', family: 'qwen2_5', change: normalised },
+      { pre: 'lfm2', family: 'llama3_1' },
+      // It splits words with combining marks by its own rule.
+      { pre: 'gpt-4o', family: 'llama3_1', change: (text: string) => text.replaceAll(/\p{M}/gu, '') },
     ].map(({ family, ...kind }) => ({
       ...kind,
       from: cached(family),
@@ -157,7 +161,7 @@ describe('logits', { skip }, () => {
   test('of made-up models of every family and type', { skip: missing }, async (t) => {
     const models = join(folder, 'models');
     const names = makeParityModels(2, models).filter((name) => existsSync(join(models, name, 'model.gguf')));
-    assert.equal(names.length, 9 * 11);
+    assert.equal(names.length, 13 * 11);
     for (const name of names) {
       await t.test(name, async () => {
         const path = join(models, name, 'model.gguf');
@@ -191,6 +195,15 @@ describe('what is written as GGUF', { skip }, () => {
   const llama3 = { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 };
   const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 12, beta_fast: 2 };
   const factors = { embedding_multiplier: 3, attention_multiplier: 0.2, residual_multiplier: 0.5, logits_scaling: 2 };
+  const granite4 = {
+    model_type: 'granitemoehybrid',
+    ...factors,
+    shared_intermediate_size: 96,
+    num_local_experts: 0,
+    layer_types: ['attention', 'attention'],
+    position_embedding_type: 'rope',
+    attention_bias: true,
+  };
   const gemma = { num_hidden_layers: 7, sliding_window: 5, query_pre_attn_scalar: 16, rope_theta: 1e6 };
   const cases: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'a Llama': { model_type: 'llama', attention_bias: true, mlp_bias: true, tie_word_embeddings: false },
@@ -213,7 +226,43 @@ describe('what is written as GGUF', { skip }, () => {
     },
     'a SmolLM3': { model_type: 'smollm3', num_hidden_layers: 5 },
     'an OLMo 2': { model_type: 'olmo2' },
+    'an OLMo 3': {
+      model_type: 'olmo3',
+      num_hidden_layers: 5,
+      sliding_window: 5,
+      rope_parameters: { full_attention: { rope_theta: 500, ...yarn }, sliding_attention: { rope_theta: 500 } },
+    },
     'a Granite': { model_type: 'granite', ...factors },
+    'a Granite 4': granite4,
+    'a Granite 4 that does not rotate': { ...granite4, position_embedding_type: 'nope' },
+    'a Ministral 3': {
+      model_type: 'ministral3',
+      rope_parameters: { rope_theta: 500, ...yarn, mscale: 1, mscale_all_dim: 1, llama_4_scaling_beta: 0.1 },
+    },
+    'a Ministral 3 with another factor': {
+      model_type: 'ministral3',
+      rope_parameters: {
+        rope_theta: 500,
+        ...yarn,
+        mscale: 1,
+        mscale_all_dim: 0.4,
+        original_max_position_embeddings: 64,
+      },
+    },
+    'a Phi-3': { model_type: 'phi3', tie_word_embeddings: false },
+    'a Phi-4-mini': {
+      model_type: 'phi3',
+      max_position_embeddings: 1024,
+      rope_parameters: {
+        rope_type: 'longrope',
+        rope_theta: 500,
+        partial_rotary_factor: 0.75,
+        short_factor: [1, 1.1, 1.3, 1.6, 2, 2.5],
+        long_factor: [1, 2, 3, 4, 5, 6],
+        // llama.cpp makes no context shorter than this, and divides as for texts of its length.
+        original_max_position_embeddings: 256,
+      },
+    },
   };
   /** llama.cpp also rounds what it multiplies with; it looks up GELU in a table of halves. */
   const bounds = { float32: 1e-5, float16: 2e-2, bfloat16: 0.1, q8_0: 0.2 };

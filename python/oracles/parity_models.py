@@ -32,6 +32,12 @@ ARCHITECTURES = {
     "lfm2": MODEL_ARCH.LFM2,
     "qwen3_5_text": MODEL_ARCH.QWEN35,
 }
+LATER_ARCHITECTURES = {
+    "olmo3": MODEL_ARCH.OLMO2,
+    "granitemoehybrid": MODEL_ARCH.GRANITE,
+    "ministral3": MODEL_ARCH.MISTRAL3,
+    "phi3": MODEL_ARCH.PHI3,
+}
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
 
@@ -95,13 +101,13 @@ def write_gemma_with_vision(random):
     write_goldens(causal, folder)
 
 
-def write_gguf(family, type, random):
+def write_gguf(family, arch, type, random):
     folder = f"{family}-{type.name}"
     config = gguf_models.as_gguf_says(random_config(family, random, wide=True))
     gguf_models.WIDE = gguf_models.NARROW = iter(lambda: type, None)
     (out / folder).mkdir(parents=True)
     model = AutoModelForCausalLM.from_config(config).float().eval()
-    gguf_models.write_gguf(out / folder / "model.gguf", ARCHITECTURES[family], config, model, random, tokenizer=True)
+    gguf_models.write_gguf(out / folder / "model.gguf", arch, config, model, random, tokenizer=True)
     write_goldens(model, folder)
 
 
@@ -113,12 +119,15 @@ for family in FAMILIES:
 for family in ["gemma3_text", "smollm3", "olmo2", "olmo3", "granite", "lfm2", "qwen3_5_text"]:
     write_folder(family, torch.float32, random, wide=True)
 write_with_vision(random)
-for family in ARCHITECTURES:
+for family, arch in ARCHITECTURES.items():
     for type in GGUF_TYPES:
-        write_gguf(family, type, random)
+        write_gguf(family, arch, type, random)
 for family in LATER:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
     write_folder(family, torch.float32, random, wide=True)
 write_ministral_with_vision(random)
 write_gemma_with_vision(random)
+for family, arch in LATER_ARCHITECTURES.items():
+    for type in GGUF_TYPES:
+        write_gguf(family, arch, type, random)

@@ -4,7 +4,7 @@ import { FormatError } from './format-error.ts';
 
 /** How GGUF stores the weights of an architecture. */
 export interface GgufLayout {
-  /** Parts of a layer in GGUF, and their names in Hugging Face's files. */
+  /** Parts of a layer in GGUF, and their names in Hugging Face's files. Those with one name are one matrix there, the first one above the others. */
   readonly layerNames: ReadonlyMap<string, string>;
   /** Whether query and key projections keep each rotary pair in adjacent rows. */
   readonly adjacentPairs: boolean;
@@ -140,12 +140,35 @@ const layouts = {
     normOffset: 1,
     plainNorms: /\.linear_attn\.norm\./,
   },
+  mistral3: llama,
+  phi3: {
+    ...qwen,
+    layerNames: layersNamed({
+      attn_norm: 'input_layernorm',
+      attn_qkv: 'self_attn.qkv_proj',
+      ffn_norm: 'post_attention_layernorm',
+      ffn_up: 'mlp.gate_up_proj',
+    }),
+  },
 } satisfies Record<string, GgufLayout>;
+
+/** Granite 4 joins two matrices that GGUF's `granite` keeps apart. */
+const granite4: GgufLayout = {
+  ...llama,
+  layerNames: new Map([
+    ...llama.layerNames,
+    ['ffn_gate', 'shared_mlp.input_linear'],
+    ['ffn_up', 'shared_mlp.input_linear'],
+    ['ffn_down', 'shared_mlp.output_linear'],
+  ]),
+};
 
 export type GgufArchitecture = keyof typeof layouts;
 const architectures = Object.keys(layouts) as GgufArchitecture[];
 
-export const ggufLayout = (architecture: GgufArchitecture): GgufLayout => layouts[architecture];
+/** @param modelType that of the config.json, where several share an architecture */
+export const ggufLayout = (architecture: GgufArchitecture, modelType?: string): GgufLayout =>
+  modelType === 'granitemoehybrid' ? granite4 : layouts[architecture];
 
 /** Throws `GGUF_MODEL_UNSUPPORTED` for one that is not read. */
 export function ggufArchitecture(metadata: Readonly<Record<string, unknown>>): GgufArchitecture {
@@ -169,19 +192,18 @@ export function huggingFaceName(ggufName: string, layout: GgufLayout): string | 
   return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames(layout).get(ggufName);
 }
 
-/** The inverse of `huggingFaceName`. Throws `RangeError` for a name that the architecture does not have. */
-export function ggufName(name: string, layout: GgufLayout): string {
+/** The inverse of `huggingFaceName`: one name, or those of its parts in their order. Empty for a name that the architecture does not have. */
+export function ggufNames(name: string, layout: GgufLayout): string[] {
   const [, of, rest] = /^model\.layers\.(\d+)\.(.+)$/.exec(name) ?? [];
-  const other = layout.otherNames && keyOf(layout.otherNames, rest ?? '');
-  if (other) return `blk.${of}.${other}`;
+  const others = layout.otherNames ? keysOf(layout.otherNames, rest ?? '') : [];
+  if (others.length > 0) return others.map((other) => `blk.${of}.${other}`);
   const [, layer, part, kind] = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) ?? [];
-  const found = keyOf(layer === undefined ? wholeModelNames(layout) : layout.layerNames, part ?? name);
-  if (found === undefined) throw new RangeError(`GGUF has no name for ${name}`);
-  return layer === undefined ? found : `blk.${layer}.${found}.${kind}`;
+  if (layer === undefined) return keysOf(wholeModelNames(layout), name);
+  return keysOf(layout.layerNames, part!).map((found) => `blk.${layer}.${found}.${kind}`);
 }
 
-function keyOf(names: ReadonlyMap<string, string>, value: string): string | undefined {
-  return [...names].find(([, other]) => other === value)?.[0];
+function keysOf(names: ReadonlyMap<string, string>, value: string): string[] {
+  return [...names].filter(([, other]) => other === value).map(([key]) => key);
 }
 
 /** The shape of a tensor in GGUF, where the weights of a depthwise convolution [channels, 1, length] are a matrix. */

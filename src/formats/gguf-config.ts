@@ -2,6 +2,8 @@
 import { FormatError } from './format-error.ts';
 import { type GgufArchitecture, ggufArchitecture } from './gguf-architectures.ts';
 import { type Gemma4Fields, gemma4Fields } from './gguf-gemma4.ts';
+import { type RopeFactors, type RopeScaling, ropeScaling } from './gguf-rope.ts';
+import { shortestFloat } from './shortest-float.ts';
 import type { TensorFile } from './tensor-file.ts';
 
 /** transformers' names of GGUF's architectures. GGUF's `llama` includes Mistral. */
@@ -16,23 +18,44 @@ const huggingFaceTypes = {
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
   lfm2: { model_type: 'lfm2', architectures: ['Lfm2ForCausalLM'] },
   qwen35: { model_type: 'qwen3_5_text', architectures: ['Qwen3_5ForCausalLM'] },
+  mistral3: { model_type: 'ministral3', architectures: ['Ministral3ForCausalLM'] },
+  phi3: { model_type: 'phi3', architectures: ['Phi3ForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
+
+/** Models that share an architecture with others, from which their settings distinguish them. */
+const olmo3 = { model_type: 'olmo3', architectures: ['Olmo3ForCausalLM'] } as const;
+const granite4 = { model_type: 'granitemoehybrid', architectures: ['GraniteMoeHybridForCausalLM'] } as const;
+
+const sharedArchitectures: Readonly<Record<string, GgufArchitecture>> = {
+  mistral: 'llama',
+  olmo3: 'olmo2',
+  granitemoehybrid: 'granite',
+};
 
 /** GGUF's architecture for models of a `model_type`; `undefined` if it is not supported. */
 export function architectureOfType(modelType: string): GgufArchitecture | undefined {
-  const stored = modelType === 'mistral' ? 'llama' : modelType;
   const known = Object.keys(huggingFaceTypes) as GgufArchitecture[];
-  return known.find((name) => huggingFaceTypes[name].model_type === stored);
+  return sharedArchitectures[modelType] ?? known.find((name) => huggingFaceTypes[name].model_type === modelType);
+}
+
+type HuggingFaceType = (typeof huggingFaceTypes)[GgufArchitecture] | typeof olmo3 | typeof granite4;
+
+function huggingFaceType(architecture: GgufArchitecture, metadata: TensorFile['metadata']): HuggingFaceType {
+  if (architecture === 'olmo2' && metadata['olmo2.attention.sliding_window']) return olmo3;
+  // Converters say only of Granite 4 whether it rotates.
+  if (architecture === 'granite' && 'granite.rope.scaling.finetuned' in metadata) return granite4;
+  return huggingFaceTypes[architecture];
 }
 
 /** The keys of a config.json that decide what the model computes. */
 export interface GgufConfig
   extends Partial<Gemma3Layers>,
-    Partial<Omit<Gemma4Fields, 'layer_types'>>,
+    Partial<Omit<Gemma4Fields, 'layer_types' | 'rope_parameters' | 'sliding_window'>>,
     Partial<GraniteFactors>,
+    Partial<Granite4Layers>,
     Partial<Lfm2Layers>,
     Partial<Qwen35Layers> {
-  readonly model_type: (typeof huggingFaceTypes)[GgufArchitecture]['model_type'];
+  readonly model_type: HuggingFaceType['model_type'];
   readonly architectures: readonly string[];
   readonly hidden_act?: 'silu';
   readonly hidden_activation?: 'gelu_pytorch_tanh';
@@ -45,8 +68,16 @@ export interface GgufConfig
   readonly head_dim: number;
   readonly max_position_embeddings: number;
   readonly rms_norm_eps: number;
-  readonly rope_theta: number;
-  readonly rope_scaling?: Llama3Scaling | LinearScaling | YarnScaling;
+  readonly rope_theta?: number;
+  readonly rope_scaling?: RopeScaling;
+  /** In newer models, instead of the two. */
+  readonly rope_parameters?:
+    | RopeParameters
+    | Readonly<Record<'full_attention' | 'sliding_attention', RopeParameters>>
+    | Gemma4Fields['rope_parameters'];
+  readonly original_max_position_embeddings?: number;
+  readonly sliding_window?: number | null;
+  readonly layer_types?: readonly LayerType[];
   readonly attention_bias?: true;
   readonly mlp_bias?: true;
   readonly tie_word_embeddings: boolean;
@@ -54,31 +85,17 @@ export interface GgufConfig
   readonly eos_token_id?: number;
 }
 
-/** The scaling of rotary embeddings in Llama 3.1 and later, under transformers' names. */
-interface Llama3Scaling {
-  readonly rope_type: 'llama3';
-  readonly factor: number;
-  readonly low_freq_factor: number;
-  readonly high_freq_factor: number;
-  readonly original_max_position_embeddings: number;
-}
+type LayerType = 'full_attention' | 'sliding_attention' | 'attention' | 'conv';
 
-interface LinearScaling {
-  readonly rope_type: 'linear';
-  readonly factor: number;
-}
-
-interface YarnScaling {
-  readonly rope_type: 'yarn';
-  readonly factor: number;
-  readonly beta_fast: number;
-  readonly beta_slow: number;
-  readonly original_max_position_embeddings: number;
-}
+type RopeParameters = (RopeScaling | { readonly rope_type: 'default' }) & {
+  readonly rope_theta: number;
+  readonly partial_rotary_factor?: number;
+  /** How fast queries grow behind the original context. */
+  readonly llama_4_scaling_beta?: number;
+};
 
 /** Gemma 3's sliding windows, and the scale of its attention. */
 interface Gemma3Layers {
-  readonly sliding_window: number;
   /** Layers whose number is a multiple of this attend to everything. */
   readonly sliding_window_pattern: number;
   readonly rope_local_base_freq: number;
@@ -93,9 +110,15 @@ interface GraniteFactors {
   readonly logits_scaling: number;
 }
 
-/** LFM2's layers, and a width of feed-forward blocks that is not reduced. */
+/** What is left of Granite 4 without recurrent layers and experts. */
+interface Granite4Layers {
+  readonly shared_intermediate_size: number;
+  readonly num_local_experts: 0;
+  readonly position_embedding_type: 'rope' | 'nope';
+}
+
+/** LFM2's convolutions, and a width of feed-forward blocks that is not reduced. */
 interface Lfm2Layers {
-  readonly layer_types: readonly ('full_attention' | 'conv' | Gemma4Fields['layer_types'][number])[];
   readonly conv_L_cache: number;
   readonly block_auto_adjust_ff_dim: false;
   readonly norm_eps: number;
@@ -112,24 +135,13 @@ interface Qwen35Layers {
   readonly linear_value_head_dim: number;
 }
 
-/** Keys of Gradus that record what `ROPE_FACTORS` was computed from; without them it is recovered. */
-export const llama3Keys = {
-  factor: 'gradus.rope.llama3.factor',
-  low: 'gradus.rope.llama3.low_freq_factor',
-  high: 'gradus.rope.llama3.high_freq_factor',
-  context: 'gradus.rope.llama3.original_context_length',
-} as const;
-
-/** The tensor of the divisors of each lane's frequency, [head size / 2], for scaled rotary embeddings. */
-export const ROPE_FACTORS = 'rope_freqs.weight';
-
 /**
  * Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or an unknown scaling of rotary embeddings, `GGUF_KEY_MISSING` if a size is missing.
- * @param ropeFactors the tensor `ROPE_FACTORS`, if the file has it
+ * @param ropeFactors the tensors of `ropeTensors` that the file has
  */
 export function ggufConfig(
   { metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>,
-  ropeFactors?: Float32Array,
+  ropeFactors: RopeFactors = {},
 ): GgufConfig {
   const architecture = ggufArchitecture(metadata);
   const optional = (key: string): number | undefined => {
@@ -148,33 +160,40 @@ export function ggufConfig(
   const keyValueHeads = headsOfLayers(metadata[`${architecture}.attention.head_count_kv`]) ?? [
     own('attention.head_count_kv', heads),
   ];
-  const normEpsilon = shortest(own('attention.layer_norm_rms_epsilon'));
+  const normEpsilon = shortestFloat(own('attention.layer_norm_rms_epsilon'));
   const headSize = own('attention.key_length', hiddenSize / heads);
   const theta = own('rope.freq_base', 10_000);
   const contextLength = own('context_length');
-  const gemma4 = architecture === 'gemma4' ? gemma4Fields({ metadata, tensors }, own, ropeFactors) : undefined;
+  const gemma4 = architecture === 'gemma4' ? gemma4Fields({ metadata, tensors }, own, ropeFactors.every) : undefined;
+  const types = huggingFaceType(architecture, metadata);
+  const layers = own('block_count') - own('nextn_predict_layers', 0);
+  const rotated = rotatedSize(architecture, own, headSize);
   const scaling = gemma4
     ? undefined
-    : ropeFactors
-      ? llama3Scaling(ropeFactors, theta, headSize, optional)
-      : ropeScaling(metadata[`${architecture}.rope.scaling.type`], (key, fallback) =>
-          shortest(own(`rope.scaling.${key}`, fallback)),
-        );
+    : ropeScaling({
+        type: metadata[`${architecture}.rope.scaling.type`],
+        scaling: (key, fallback) => own(`rope.scaling.${key}`, fallback),
+        optional,
+        factors: ropeFactors,
+        theta,
+        rotated,
+        isWeighted: architecture === 'mistral3',
+      });
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
-    ...huggingFaceTypes[architecture],
+    ...types,
     ...(architecture === 'gemma3' || gemma4 ? { hidden_activation: 'gelu_pytorch_tanh' } : { hidden_act: 'silu' }),
     vocab_size: own('vocab_size', tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
     intermediate_size: gemma4?.intermediate_size ?? own('feed_forward_length'),
-    num_hidden_layers: own('block_count') - own('nextn_predict_layers', 0),
+    num_hidden_layers: layers,
     num_attention_heads: heads,
     num_key_value_heads: Math.max(...keyValueHeads),
     head_dim: headSize,
     max_position_embeddings: contextLength,
     rms_norm_eps: normEpsilon,
-    rope_theta: theta,
+    ...ropeKeys(types.model_type, { theta, scaling, share: rotaryShare(rotated, headSize), own }),
     ...gemma4,
     ...(architecture === 'gemma3' && {
       sliding_window: number('gemma3.attention.sliding_window'),
@@ -184,10 +203,23 @@ export function ggufConfig(
       query_pre_attn_scalar: headSize,
     }),
     ...(architecture === 'granite' && {
-      embedding_multiplier: shortest(own('embedding_scale', 1)),
-      attention_multiplier: shortest(own('attention.scale', 1)),
-      residual_multiplier: shortest(own('residual_scale', 1)),
-      logits_scaling: shortest(own('logit_scale', 1)),
+      embedding_multiplier: shortestFloat(own('embedding_scale', 1)),
+      attention_multiplier: shortestFloat(own('attention.scale', 1)),
+      residual_multiplier: shortestFloat(own('residual_scale', 1)),
+      logits_scaling: shortestFloat(own('logit_scale', 1)),
+    }),
+    ...(types === granite4 && {
+      shared_intermediate_size: own('feed_forward_length'),
+      num_local_experts: 0,
+      layer_types: layerTypes(layers, () => 'attention'),
+      position_embedding_type: metadata['granite.rope.scaling.finetuned'] === false ? 'nope' : 'rope',
+    }),
+    ...(types === olmo3 && {
+      sliding_window: own('attention.sliding_window'),
+      layer_types: layerTypes(layers, slidingPattern(metadata['olmo2.attention.sliding_window_pattern'])),
+    }),
+    ...(architecture === 'phi3' && {
+      sliding_window: own('attention.sliding_window', 0) || null,
     }),
     ...(architecture === 'lfm2' && {
       layer_types: keyValueHeads.map((count) => (count === 0 ? 'conv' : 'full_attention')),
@@ -195,8 +227,7 @@ export function ggufConfig(
       block_auto_adjust_ff_dim: false,
       norm_eps: normEpsilon,
     }),
-    ...(architecture === 'qwen35' && qwen35Layers(own, headSize)),
-    ...(scaling && { rope_scaling: scaling }),
+    ...(architecture === 'qwen35' && qwen35Layers(own, rotaryShare(rotated, headSize))),
     // Qwen 2 always has biases here, and its config.json has no field for them.
     ...(architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias') && { attention_bias: true }),
     ...(tensors.has('blk.0.ffn_up.bias') && { mlp_bias: true }),
@@ -206,12 +237,67 @@ export function ggufConfig(
   };
 }
 
-/** @param own reads a key of the architecture */
-function qwen35Layers(own: (key: string, fallback?: number) => number, headSize: number): Qwen35Layers {
+/** Reads a number of the architecture. */
+type Own = (key: string, fallback?: number) => number;
+
+interface Rotation {
+  readonly theta: number;
+  readonly scaling: RopeScaling | undefined;
+  /** The share of a head that rotates. */
+  readonly share: number;
+  readonly own: Own;
+}
+
+/** What a config.json of a model says of rotary embeddings. */
+function ropeKeys(modelType: GgufConfig['model_type'], { theta, scaling, share, own }: Rotation): Partial<GgufConfig> {
+  const parameters: RopeParameters = { rope_theta: theta, ...(scaling ?? { rope_type: 'default' }) };
+  if (modelType === 'ministral3') {
+    const beta = shortestFloat(own('attention.temperature_scale', 0));
+    return { rope_parameters: { ...parameters, ...(beta !== 0 && { llama_4_scaling_beta: beta }) } };
+  }
+  if (modelType === 'phi3')
+    return {
+      rope_parameters: { ...parameters, partial_rotary_factor: share },
+      original_max_position_embeddings: own('rope.scaling.original_context_length', own('context_length')),
+    };
+  if (modelType === 'olmo3') {
+    const sliding = { rope_type: 'default', rope_theta: own('rope.freq_base_swa', theta) } as const;
+    return { rope_parameters: { full_attention: parameters, sliding_attention: sliding } };
+  }
+  return { rope_theta: theta, ...(scaling && { rope_scaling: scaling }) };
+}
+
+/** The share of a head of which config.json's readers compute, rounded down, this many numbers. */
+function rotaryShare(rotated: number, headSize: number): number {
+  const share = rotated / headSize;
+  return Math.trunc(headSize * share) < rotated ? share + Number.EPSILON : share;
+}
+
+/** How many numbers of a head rotate: in most architectures all, whatever a file says. */
+function rotatedSize(architecture: GgufArchitecture, own: Own, headSize: number): number {
+  if (architecture === 'qwen35') return own('rope.dimension_count', headSize / 4);
+  return architecture === 'phi3' ? own('rope.dimension_count', headSize) : headSize;
+}
+
+/** More layers than any model has, which are refused when the configuration is read, are not listed. */
+const MOST_LAYERS = 10_001;
+
+function layerTypes(layers: number, typeOf: (layer: number) => LayerType): readonly LayerType[] {
+  return Array.from({ length: Math.min(layers, MOST_LAYERS) }, (_, layer) => typeOf(layer));
+}
+
+/** @param pattern whether each layer has a window, or the distance of those that have none */
+function slidingPattern(pattern: unknown): (layer: number) => LayerType {
+  const period = typeof pattern === 'number' ? pattern : 4;
+  const slides = (layer: number) => (Array.isArray(pattern) ? pattern[layer] === true : (layer + 1) % period !== 0);
+  return (layer) => (slides(layer) ? 'sliding_attention' : 'full_attention');
+}
+
+function qwen35Layers(own: Own, share: number): Qwen35Layers {
   const valueHeads = own('ssm.time_step_rank');
   return {
     full_attention_interval: own('full_attention_interval', 4),
-    partial_rotary_factor: own('rope.dimension_count', headSize / 4) / headSize,
+    partial_rotary_factor: share,
     linear_conv_kernel_dim: own('ssm.conv_kernel'),
     linear_num_key_heads: own('ssm.group_count'),
     linear_num_value_heads: valueHeads,
@@ -223,68 +309,4 @@ function qwen35Layers(own: (key: string, fallback?: number) => number, headSize:
 /** The heads of each layer, where the file has a list of them. */
 function headsOfLayers(value: unknown): number[] | undefined {
   return value instanceof Int32Array || value instanceof Uint32Array ? [...value] : undefined;
-}
-
-/** @param read a key of `rope.scaling` */
-function ropeScaling(
-  type: unknown,
-  read: (key: string, fallback?: number) => number,
-): LinearScaling | YarnScaling | undefined {
-  if (type === undefined || type === 'none') return undefined;
-  if (type === 'linear') return { rope_type: type, factor: read('factor') };
-  const usual = read('yarn_ext_factor', 1) === 1 && read('yarn_attn_factor', 1) === 1 && read('attn_factor', 1) === 1;
-  if (type !== 'yarn' || !usual || read('yarn_log_multiplier', 0) !== 0) throw unknownScaling();
-  return {
-    rope_type: type,
-    factor: read('factor'),
-    beta_fast: read('yarn_beta_fast', 32),
-    beta_slow: read('yarn_beta_slow', 1),
-    original_max_position_embeddings: read('original_context_length'),
-  };
-}
-
-/**
- * Recovers Llama 3's scaling from its effect on each lane, which is all that most files have. Llama 3.1 to 3.3 differ only in the factor, which the
- * slowest lanes show in full; the other lanes confirm it.
- */
-function llama3Scaling(
-  factors: Float32Array,
-  theta: number,
-  headSize: number,
-  read: (key: string) => number | undefined,
-): Llama3Scaling {
-  const factor = shortest(read(llama3Keys.factor) ?? Math.max(...factors));
-  const [low, high] = [shortest(read(llama3Keys.low) ?? 1), shortest(read(llama3Keys.high) ?? 4)];
-  const context = read(llama3Keys.context) ?? 8192;
-  const expected = (lane: number) => {
-    const turns = context / (2 * Math.PI * theta ** ((2 * lane) / headSize));
-    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
-    return 1 / ((1 - kept) / factor + kept);
-  };
-  const fits = factors.every((value, lane) => Math.abs(value - expected(lane)) <= 1e-4 * value);
-  if (!fits || factors.length !== headSize / 2) throw unknownScaling();
-  return {
-    rope_type: 'llama3',
-    factor,
-    low_freq_factor: low,
-    high_freq_factor: high,
-    original_max_position_embeddings: context,
-  };
-}
-
-function unknownScaling(): FormatError {
-  return new FormatError(
-    'GGUF_MODEL_UNSUPPORTED',
-    'its rotary embeddings are scaled in a way that is not known here',
-    "put the model's config.json beside the file, and give their folder",
-  );
-}
-
-/** The shortest decimal that rounds to this float32: 1e-5 for 9.999999747378752e-6, as config.json has it. */
-function shortest(float: number): number {
-  for (let digits = 1; digits < 9; digits++) {
-    const rounded = Number(float.toPrecision(digits));
-    if (Math.fround(rounded) === float) return rounded;
-  }
-  return float;
 }

@@ -22,13 +22,18 @@ export const USER_DEFINED = 4;
 
 const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
 const isolated = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
-const words = (numbers: string) =>
+const ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+/** @param letters what a word consists of, as a part of a class */
+const words = (numbers: string, letters = String.raw`\p{L}`) =>
   isolated(
-    String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${numbers}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+    String.raw`${ENDINGS}|[^\r\n\p{L}\p{N}]?[${letters}]+|${numbers}| ?[^\s${letters}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   );
 
-/** Mistral's Tekken begins a word at a capital letter after a small one. */
-const CASED_WORDS = String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+/** Words that begin at a capital letter after a small one. @param ending what may follow their letters */
+const casedWords = (numbers: string, ending = '') =>
+  isolated(
+    String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+${ending}|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*${ending}|${numbers}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+  );
 
 interface WordRules {
   readonly pre_tokenizer: object;
@@ -44,18 +49,26 @@ const singleDigits: WordRules = {
 };
 const singleNumbers: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel) };
 const threeDigits: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel) };
+const llama3: WordRules = { ...threeDigits, ignore_merges: true, addsBos: true };
+const composed = { type: 'NFC' };
 
 /** How text is split into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that the names come from. */
 export const wordRules: ReadonlyMap<string, WordRules> = new Map<string, WordRules>([
   ['gpt-2', { pre_tokenizer: { ...byteLevel, use_regex: true } }],
   ['smollm', singleDigits],
   ['refact', singleDigits],
-  ['qwen2', { ...singleNumbers, normalizer: { type: 'NFC' } }],
+  ['qwen2', { ...singleNumbers, normalizer: composed }],
+  [
+    'qwen35',
+    { pre_tokenizer: sequence(words(String.raw`\p{N}`, String.raw`\p{L}\p{M}`), byteLevel), normalizer: composed },
+  ],
   ['deepseek-r1-qwen', singleNumbers],
-  ['llama-bpe', { ...threeDigits, ignore_merges: true, addsBos: true }],
+  ['llama-bpe', llama3],
+  ['lfm2', llama3],
   ['dbrx', threeDigits],
   ['smaug-bpe', threeDigits],
-  ['tekken', { pre_tokenizer: sequence(isolated(CASED_WORDS), byteLevel), ignore_merges: true, addsBos: true }],
+  ['tekken', { pre_tokenizer: sequence(casedWords(String.raw`\p{N}`), byteLevel), ignore_merges: true, addsBos: true }],
+  ['gpt-4o', { pre_tokenizer: sequence(casedWords(String.raw`\p{N}{1,3}`, `${ENDINGS}?`), byteLevel) }],
 ]);
 
 function sequence(...pretokenizers: object[]): object {

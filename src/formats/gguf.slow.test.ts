@@ -10,7 +10,7 @@ import { bytesSource } from './byte-source.ts';
 import { float16, float32 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { openGguf } from './gguf.ts';
-import { ggufLayout, ggufName, huggingFaceName, reorderPairs } from './gguf-architectures.ts';
+import { ggufLayout, ggufNames, huggingFaceName, reorderPairs } from './gguf-architectures.ts';
 import { ggufConfig } from './gguf-config.ts';
 import { q8_0 } from './gguf-types.ts';
 import { float32 as float32Value, ggufHeader, ggufPadding } from './gguf-writer.ts';
@@ -313,14 +313,19 @@ test('translates names, both ways', () => {
     ['llama', 'blk.0.ffn_norm.weight', 'model.layers.0.post_attention_layernorm.weight'],
     ['gemma3', 'blk.0.ffn_norm.weight', 'model.layers.0.pre_feedforward_layernorm.weight'],
     ['olmo2', 'blk.0.post_ffw_norm.weight', 'model.layers.0.post_feedforward_layernorm.weight'],
+    ['mistral3', 'blk.0.ffn_gate.weight', 'model.layers.0.mlp.gate_proj.weight'],
+    ['phi3', 'blk.1.attn_qkv.weight', 'model.layers.1.self_attn.qkv_proj.weight'],
+    ['phi3', 'blk.1.ffn_up.weight', 'model.layers.1.mlp.gate_up_proj.weight'],
   ] as const;
   for (const [architecture, inGguf, inHuggingFace] of pairs) {
     assert.equal(huggingFaceName(inGguf, ggufLayout(architecture)), inHuggingFace);
-    assert.equal(ggufName(inHuggingFace, ggufLayout(architecture)), inGguf);
+    assert.deepEqual(ggufNames(inHuggingFace, ggufLayout(architecture)), [inGguf]);
   }
   assert.equal(huggingFaceName('rope_freqs.weight', ggufLayout('llama')), undefined);
   assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight', ggufLayout('llama')), undefined);
-  assert.throws(() => ggufName('model.layers.0.self_attn.gate.weight', ggufLayout('llama')), RangeError);
+  assert.deepEqual(ggufNames('model.layers.0.self_attn.gate.weight', ggufLayout('llama')), []);
+  const joined = ggufNames('model.layers.2.shared_mlp.input_linear.weight', ggufLayout('granite', 'granitemoehybrid'));
+  assert.deepEqual(joined, ['blk.2.ffn_gate.weight', 'blk.2.ffn_up.weight']);
 });
 
 test('reorders the rows of a rotary projection, both ways', () => {
@@ -426,7 +431,7 @@ describe('makes a config', () => {
     const llama3 = { ...metadata, 'llama.attention.key_length': 64, 'llama.rope.freq_base': 500_000 };
     // By transformers, of Llama 3.2 1B: heads of 64.
     const factors = Float32Array.from([...Array(15).fill(1), 1.651329, 3.292263, 9.66673, ...Array(14).fill(32)]);
-    const { rope_theta, rope_scaling } = ggufConfig({ metadata: llama3, tensors }, factors);
+    const { rope_theta, rope_scaling } = ggufConfig({ metadata: llama3, tensors }, { every: factors });
     assert.deepEqual(
       [rope_theta, rope_scaling],
       [
@@ -441,7 +446,9 @@ describe('makes a config', () => {
       ],
     );
     for (const wrong of [factors.with(16, 3.4), factors.with(0, 32), factors.subarray(1), new Float32Array()]) {
-      assert.throws(() => ggufConfig({ metadata: llama3, tensors }, wrong), { code: 'GGUF_MODEL_UNSUPPORTED' });
+      assert.throws(() => ggufConfig({ metadata: llama3, tensors }, { every: wrong }), {
+        code: 'GGUF_MODEL_UNSUPPORTED',
+      });
     }
   });
 
@@ -462,6 +469,111 @@ describe('makes a config', () => {
       beta_slow: 1,
       original_max_position_embeddings: 128,
     });
+  });
+
+  const named = (architecture: string, more: Readonly<Record<string, unknown>> = {}) => {
+    const own = Object.entries(metadata).map(([key, value]) => [key.replace(/^llama\./, `${architecture}.`), value]);
+    return { ...Object.fromEntries(own), 'general.architecture': architecture, ...more };
+  };
+
+  test('of a Ministral 3, whose queries grow with their positions', () => {
+    const ministral = named('mistral3', {
+      'mistral3.rope.freq_base': 1_000_000,
+      'mistral3.rope.scaling.type': 'yarn',
+      'mistral3.rope.scaling.factor': 16,
+      'mistral3.rope.scaling.original_context_length': 16384,
+      'mistral3.rope.scaling.yarn_log_multiplier': 1,
+      'mistral3.attention.temperature_scale': Math.fround(0.1),
+    });
+    const { model_type, rope_theta, rope_parameters } = ggufConfig({ metadata: ministral, tensors });
+    assert.deepEqual([model_type, rope_theta], ['ministral3', undefined]);
+    // As in the config.json of Ministral 3.
+    assert.deepEqual(rope_parameters, {
+      rope_type: 'yarn',
+      rope_theta: 1_000_000,
+      factor: 16,
+      beta_fast: 32,
+      beta_slow: 1,
+      original_max_position_embeddings: 16384,
+      mscale: 1,
+      mscale_all_dim: 1,
+      llama_4_scaling_beta: 0.1,
+    });
+  });
+
+  test('of a Phi-4-mini, of whose heads three quarters rotate, by divisors of their own', () => {
+    const phi = named('phi3', {
+      'phi3.rope.dimension_count': 6,
+      'phi3.context_length': 131072,
+      'phi3.rope.scaling.original_context_length': 4096,
+      'phi3.rope.scaling.attn_factor': Math.fround(Math.sqrt(1 + Math.log(32) / Math.log(4096))),
+      'phi3.attention.sliding_window': 262144,
+    });
+    const [short, long] = [Float32Array.of(1, 1, 1), Float32Array.of(1, 2, 4)];
+    const config = ggufConfig({ metadata: phi, tensors }, { short, long });
+    assert.deepEqual([config.sliding_window, config.original_max_position_embeddings], [262144, 4096]);
+    assert.deepEqual(config.rope_parameters, {
+      rope_type: 'longrope',
+      rope_theta: 10_000,
+      partial_rotary_factor: 0.75,
+      short_factor: [1, 1, 1],
+      long_factor: [1, 2, 4],
+      original_max_position_embeddings: 4096,
+      attention_factor: 1.1902381,
+    });
+  });
+
+  test('that says of every head size how much of it rotates', () => {
+    for (let headSize = 8; headSize <= 256; headSize += 2) {
+      for (let rotated = 2; rotated <= headSize; rotated += 2) {
+        const sizes = { 'phi3.attention.key_length': headSize, 'phi3.rope.dimension_count': rotated };
+        const { rope_parameters: rope } = ggufConfig({ metadata: named('phi3', sizes), tensors });
+        assert.ok(rope && 'partial_rotary_factor' in rope);
+        assert.equal(Math.trunc(headSize * rope.partial_rotary_factor!), rotated, `${rotated} of ${headSize}`);
+      }
+    }
+  });
+
+  test('of models that share an architecture, told apart by their settings', () => {
+    const typeOf = (architecture: string, more?: Readonly<Record<string, unknown>>) =>
+      ggufConfig({ metadata: named(architecture, more), tensors });
+    assert.equal(typeOf('olmo2').model_type, 'olmo2');
+    const windows = { 'olmo2.attention.sliding_window': 128 };
+    const pattern = { 'olmo2.attention.sliding_window_pattern': [true, true, false, true, true] };
+    const marks = (layers: readonly string[] = []) =>
+      layers.map((type) => Number(type === 'sliding_attention')).join('');
+    assert.equal(marks(typeOf('olmo2', windows).layer_types), '11101');
+    assert.equal(marks(typeOf('olmo2', { ...windows, ...pattern }).layer_types), '11011');
+    assert.equal(typeOf('olmo2', windows).model_type, 'olmo3');
+    const scaled = (attentionFactor: number) => ({
+      ...windows,
+      'olmo2.rope.scaling.type': 'yarn',
+      'olmo2.rope.scaling.factor': 8,
+      'olmo2.rope.scaling.original_context_length': 8192,
+      'olmo2.rope.scaling.yarn_attn_factor': Math.fround(attentionFactor),
+    });
+    // As in the config.json of OLMo 3, which llama.cpp's converter copies.
+    assert.deepEqual(typeOf('olmo2', scaled(1.2079441541679836)).rope_parameters, {
+      full_attention: {
+        rope_type: 'yarn',
+        rope_theta: 10_000,
+        factor: 8,
+        beta_fast: 32,
+        beta_slow: 1,
+        original_max_position_embeddings: 8192,
+      },
+      sliding_attention: { rope_type: 'default', rope_theta: 10_000 },
+    });
+    assert.throws(() => typeOf('olmo2', scaled(1.5)), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    assert.equal(typeOf('granite').model_type, 'granite');
+    for (const [rotates, type] of [
+      [true, 'rope'],
+      [false, 'nope'],
+    ] as const) {
+      const granite4 = typeOf('granite', { 'granite.rope.scaling.finetuned': rotates });
+      assert.deepEqual([granite4.model_type, granite4.position_embedding_type], ['granitemoehybrid', type]);
+      assert.equal(granite4.shared_intermediate_size, 172);
+    }
   });
 
   test('with biases where the file has them', () => {

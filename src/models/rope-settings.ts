@@ -63,6 +63,8 @@ interface YarnScaling {
 interface LongScaling {
   readonly type: 'longrope';
   readonly divisors: readonly number[];
+  /** Those of longer texts. */
+  readonly longDivisors: readonly number[];
   readonly originalContextLength: number;
   /** The factor of all cosines and sines. */
   readonly attentionFactor: number;
@@ -104,6 +106,7 @@ const readers = {
     return {
       type: 'longrope',
       divisors: read.numbers('short_factor'),
+      longDivisors: read.numbers('long_factor'),
       originalContextLength,
       attentionFactor: read.positive('attention_factor', usual),
     };

@@ -1,25 +1,26 @@
 // A GGUF file's metadata about a model, apart from weights and tokenizer: the inverse of formats/gguf-config.ts.
 import { option } from '../../common/words.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
-import { architectureOfType, llama3Keys } from '../../formats/gguf-config.ts';
-import { STILL } from '../../formats/gguf-gemma4.ts';
+import { architectureOfType } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf, type FamilyConfig } from '../../models/families.ts';
 import type { Gemma4Config } from '../../models/gemma4.ts';
 import { type DeltaSizes, keysOf, keyValueHeadsOf, type ModelConfig } from '../../models/model-config.ts';
-import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
+import { isUsualYarn, llama3Settings, scalingMetadata } from './gguf-rope-metadata.ts';
 
 /** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */
 const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
+/** Families whose sliding windows llama.cpp does not have. Up to the length of a window, it computes the same. */
+const withoutWindows = ['mistral', 'ministral3', 'phi3'];
 
 /**
  * The metadata of a model. Throws `EXPORT_IMPOSSIBLE` for a model that llama.cpp would compute differently.
- * @param json the config.json
+ * @param file the config.json
  */
-export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
-  const { config } = architectureOf(json);
+export function ggufModelMetadata(file: Readonly<Record<string, unknown>>): GgufMetadata {
+  const { config, json } = architectureOf(file);
   const architecture = architectureOfType(config.modelType);
   if (!architecture)
     throw new GradusError('EXPORT_IMPOSSIBLE', `models of type ${config.modelType} are not written as GGUF`, {
@@ -29,9 +30,10 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
   assertKnown(config, architecture, json);
   const { sliding } = config;
   const isGemma = architecture === 'gemma3' || architecture === 'gemma4';
+  const contextLength = longestText(config, json);
   const own = {
-    // llama.cpp has no sliding windows in a Llama; up to the length of a window, it computes the same.
-    context_length: isGemma || !sliding ? config.contextLength : Math.min(config.contextLength, sliding.window),
+    context_length:
+      sliding && withoutWindows.includes(config.modelType) ? Math.min(contextLength, sliding.window) : contextLength,
     embedding_length: config.hiddenSize,
     block_count: config.layers,
     feed_forward_length: 'intermediateSizes' in config ? lengths(config.intermediateSizes) : config.intermediateSize,
@@ -46,12 +48,17 @@ export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): Gguf
     'attention.layer_norm_rms_epsilon': float32(config.rmsNormEpsilon),
     'rope.dimension_count': config.rope.rotated ?? config.headSize,
     'rope.freq_base': float32(config.rope.theta),
-    ...(architecture !== 'gemma4' && scaling(config.rope)),
+    ...(architecture !== 'gemma4' && scalingMetadata(config.rope, architecture === 'mistral3')),
     ...(isGemma && {
       'attention.sliding_window': sliding!.window,
       'rope.freq_base_swa': float32(sliding!.rope!.theta),
     }),
     ...(architecture === 'granite' && 'biases' in config && graniteFactors(config)),
+    ...(config.modelType === 'granitemoehybrid' && { 'rope.scaling.finetuned': !config.unrotated }),
+    ...(config.modelType === 'olmo3' && sliding && slidingLayers(sliding.window)),
+    ...(architecture === 'mistral3' && growingQueries(json)),
+    // Of a model without the key, llama.cpp supposes the window of the first Phi-3.
+    ...(architecture === 'phi3' && { 'attention.sliding_window': 0 }),
     ...(architecture === 'lfm2' && { 'shortconv.l_cache': config.convolutionLength! }),
     ...(config.deltaRule && deltaNets(config, config.deltaRule)),
     ...('intermediateSizes' in config && gemma4Layers(config)),
@@ -110,39 +117,22 @@ function graniteFactors(config: DecoderConfig): GgufMetadata {
   };
 }
 
-/** The divisor of each lane's frequency, for the tensor `ROPE_FACTORS`, with which Llama 3's scaling is written. */
-export function ropeFactors({ modelType, rope, headSize, layerHeads, sliding }: ModelConfig): Float32Array | undefined {
-  if (modelType === 'gemma4_text') {
-    const lanes = layerHeads![sliding!.layers.indexOf(false)]!.headSize / 2;
-    const divisor = 1 / frequencyFactor(rope, 0, 2 * lanes);
-    return Float32Array.from({ length: lanes }, (_, lane) => (lane < (rope.turning ?? lanes) ? divisor : STILL));
-  }
-  if (rope.scaling?.type !== 'llama3') return undefined;
-  return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
+/** The longest text that llama.cpp reads as the model does, though here some models read shorter ones. */
+function longestText({ contextLength, rope, modelType }: FamilyConfig, json: Readonly<Record<string, unknown>>) {
+  const isShorterHere = rope.scaling?.type === 'longrope' || modelType === 'ministral3';
+  const { max_position_embeddings: longest } = json;
+  return isShorterHere && typeof longest === 'number' ? longest : contextLength;
 }
 
-/** The settings behind the divisors of frequencies, for Gradus: llama.cpp needs only the divisors. */
-function llama3Settings({ scaling }: RopeSettings): GgufMetadata {
-  if (scaling?.type !== 'llama3') return {};
-  const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = scaling;
-  return {
-    [llama3Keys.factor]: float32(factor),
-    [llama3Keys.low]: float32(lowFrequencyFactor),
-    [llama3Keys.high]: float32(highFrequencyFactor),
-    [llama3Keys.context]: originalContextLength,
-  };
+/** All layers but every fourth one. */
+function slidingLayers(window: number): GgufMetadata {
+  return { 'attention.sliding_window': window, 'attention.sliding_window_pattern': 4 };
 }
 
-function scaling({ scaling }: RopeSettings): GgufMetadata {
-  if (!scaling || scaling.type === 'llama3' || scaling.type === 'longrope') return {};
-  const common = { 'rope.scaling.type': scaling.type, 'rope.scaling.factor': float32(scaling.factor) };
-  if (scaling.type === 'linear') return common;
-  return {
-    ...common,
-    'rope.scaling.original_context_length': scaling.originalContextLength,
-    'rope.scaling.yarn_beta_fast': float32(scaling.betaFast),
-    'rope.scaling.yarn_beta_slow': float32(scaling.betaSlow),
-  };
+/** How fast the queries of a Ministral 3 grow with their positions behind the original context. */
+function growingQueries({ rope_parameters: settings }: Readonly<Record<string, unknown>>): GgufMetadata {
+  const beta = isObject(settings) && settings.llama_4_scaling_beta;
+  return typeof beta === 'number' && beta !== 0 ? { 'attention.temperature_scale': float32(beta) } : {};
 }
 
 /** Throws `EXPORT_IMPOSSIBLE` for a model that differs in a setting common to its architecture, since the file does not contain it. */
@@ -165,7 +155,12 @@ function assertKnown(
       refuse('layer_types', 'must make every sixth layer attend to everything');
     if (config.attentionScale !== 1 / Math.sqrt(config.headSize))
       refuse('query_pre_attn_scalar', 'must be the head size');
-  } else if (sliding && config.modelType !== 'mistral' && architecture !== 'gemma4') {
+  } else if (config.modelType === 'olmo3') {
+    if (sliding && !isEvery(sliding.layers, 4, false))
+      refuse('layer_types', 'must make every fourth layer attend to everything');
+    if (sliding?.rope && sliding.rope.theta !== rope.theta)
+      refuse('rope_parameters', 'must have the same rope_theta for all layers');
+  } else if (sliding && !withoutWindows.includes(config.modelType) && architecture !== 'gemma4') {
     refuse('sliding_window', 'is not part of the format');
   }
   if ('intermediateSizes' in config) {
@@ -194,15 +189,13 @@ function assertKnown(
   } else if (Object.values(config.biases).includes(true) && !withBiases.includes(architecture)) {
     refuse('attention_bias', 'is not part of the format');
   }
-  if (architecture === 'olmo2' && config.heads * config.headSize !== config.hiddenSize) {
+  if (['olmo2', 'phi3'].includes(architecture) && config.heads * config.headSize !== config.hiddenSize) {
     refuse('head_dim', 'must be hidden_size / num_attention_heads');
   }
   if (architecture === 'smollm3' && !isEvery(unrotated!, 4, true))
     refuse('no_rope_layers', 'must be every fourth layer');
-  if (rope.scaling?.type === 'longrope') refuse('rope_scaling', 'has divisors for each frequency');
-  if (rope.scaling?.type === 'yarn') {
-    const { attentionFactor, factor, truncate } = rope.scaling;
-    const usual = Math.abs(attentionFactor - (factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1)) < 1e-6;
-    if (!usual || !truncate) refuse(json.rope_scaling ? 'rope_scaling' : 'rope_parameters', 'has factors of its own');
-  }
+  if (rope.scaling?.type === 'longrope' && architecture !== 'phi3')
+    refuse('rope_scaling', 'has divisors for each frequency');
+  if (rope.scaling?.type === 'yarn' && !isUsualYarn(rope.scaling, architecture === 'mistral3'))
+    refuse(json.rope_scaling ? 'rope_scaling' : 'rope_parameters', 'has factors of its own');
 }

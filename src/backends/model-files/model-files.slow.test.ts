@@ -364,7 +364,7 @@ for (const name of ['gguf-llama', 'gguf-qwen2', 'tiny-llama-a']) {
   });
 }
 
-test('a family that is not written as GGUF is refused by name', () => {
+test('settings that llama.cpp does not know are refused by name', () => {
   const sizes = {
     hidden_size: 32,
     num_attention_heads: 2,
@@ -372,9 +372,24 @@ test('a family that is not written as GGUF is refused by name', () => {
     intermediate_size: 48,
     num_hidden_layers: 4,
   };
-  assert.throws(() => ggufModelMetadata({ model_type: 'olmo3', ...sizes }), {
-    code: 'EXPORT_IMPOSSIBLE',
-    message: /olmo3/,
-    hint: /merged/,
-  });
+  const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 64 };
+  const long = { rope_type: 'longrope', short_factor: Array(8).fill(1), long_factor: Array(8).fill(2) };
+  const theta = (rope_theta: number) => ({ rope_type: 'default', rope_theta });
+  const refused: readonly (readonly [field: string, json: Readonly<Record<string, unknown>>])[] = [
+    ['layer_types', { model_type: 'olmo3', layer_types: [...Array(3).fill('full_attention'), 'sliding_attention'] }],
+    [
+      'rope_parameters',
+      { model_type: 'olmo3', rope_parameters: { full_attention: theta(5), sliding_attention: theta(6) } },
+    ],
+    ['rope_scaling', { model_type: 'llama', rope_scaling: { ...yarn, attention_factor: 1 } }],
+    [
+      'rope_parameters',
+      { model_type: 'ministral3', rope_parameters: { ...yarn, ...theta(5), ...yarn, truncate: false } },
+    ],
+    ['rope_scaling', { model_type: 'llama', rope_scaling: { ...long, original_max_position_embeddings: 64 } }],
+    ['head_dim', { model_type: 'phi3', head_dim: 8 }],
+    ['sliding_window', { model_type: 'qwen2', use_sliding_window: true, sliding_window: 8, max_window_layers: 0 }],
+  ];
+  for (const [path, json] of refused)
+    assert.throws(() => ggufModelMetadata({ ...sizes, ...json }), { code: 'EXPORT_IMPOSSIBLE', path, hint: /merged/ });
 });

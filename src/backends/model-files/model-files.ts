@@ -4,14 +4,16 @@ import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
-import { ggufArchitecture, ggufLayout, ggufShape, huggingFaceName } from '../../formats/gguf-architectures.ts';
-import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
+import { ggufArchitecture, ggufLayout, ggufNames, ggufShape } from '../../formats/gguf-architectures.ts';
+import { ggufConfig } from '../../formats/gguf-config.ts';
+import { ropeTensors } from '../../formats/gguf-rope.ts';
 import { parseJson } from '../../formats/parse-json.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import { notFloat, type TensorEntry, type TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { withoutQuantization } from '../../models/quantization.ts';
+import { volume } from '../../tensor/shape.ts';
 import { fileError } from './file-error.ts';
 import { movesColumns, outOfGguf, rowsOutOfGguf } from './gguf-values.ts';
 import { readModelText } from './model-file.ts';
@@ -136,11 +138,12 @@ async function modelOf(
   const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
   assertLayers(file, architecture, path);
   const parameters = architecture.parameters.map((parameter) => {
-    const entry = reader.entryOf(parameter.name);
-    if (entry && !entry.type.decode) throw notFloat(entry);
-    assertShape(isGguf ? { ...parameter, shape: ggufShape(parameter.shape) } : parameter, entry?.shape, path);
-    const moves = isGguf && movesColumns(parameter, architecture.config);
-    return moves ? parameter : { ...parameter, ...storageOf(entry!) };
+    const parts = reader.partsOf(parameter.name);
+    for (const part of parts) if (!part.type.decode) throw notFloat(part);
+    assertShape(isGguf ? { ...parameter, shape: ggufShape(parameter.shape) } : parameter, joinedShape(parts), path);
+    const isOtherwise = isGguf && movesColumns(parameter, architecture.config);
+    const isMixed = parts.some(({ dtype }) => dtype !== parts[0]!.dtype);
+    return isOtherwise || isMixed ? parameter : { ...parameter, ...storageOf(parts[0]!) };
   });
   return {
     architecture: { ...architecture, parameters },
@@ -170,7 +173,9 @@ function untied(json: Readonly<Record<string, unknown>>) {
 }
 
 async function configInside(file: TensorFile) {
-  return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
+  const there = Object.entries(ropeTensors).filter(([, name]) => file.tensors.has(name));
+  const read = there.map(async ([kind, name]) => [kind, await file.readFloat32(name)] as const);
+  return ggufConfig(file, Object.fromEntries(await Promise.all(read)));
 }
 
 async function openTensors(path: string): Promise<OpenTensorFile> {
@@ -202,33 +207,55 @@ async function openShards(path: string): Promise<OpenTensorFile> {
 }
 
 interface WeightReader extends Pick<ModelFiles, 'read' | 'readStored'> {
-  entryOf(name: string): TensorEntry | undefined;
+  /** The tensor of a parameter, or those that it joins; empty if one is missing. */
+  partsOf(name: string): readonly TensorEntry[];
 }
 
 function safetensorsReader(file: TensorFile): WeightReader {
   return {
-    entryOf: (name) => file.tensors.get(name),
+    partsOf: (name) => entriesOf(file, [name]),
     read: async ({ name }, into) => void (await file.readFloat32(name, into)),
     readStored: ({ name }, into) => file.readBytes(name, into),
   };
 }
 
-/** In GGUF, parameters have other names, and some other values. */
+/** In GGUF, parameters have other names, some other values, and some are several. */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
-  const layout = ggufLayout(ggufArchitecture(file.metadata));
-  const stored = new Map<string, string>();
-  for (const name of file.tensors.keys()) stored.set(huggingFaceName(name, layout) ?? name, name);
+  const layout = ggufLayout(ggufArchitecture(file.metadata), config.modelType);
+  const partsOf = (name: string) => entriesOf(file, ggufNames(name, layout));
   return {
-    entryOf: (name) => file.tensors.get(stored.get(name) ?? name),
+    partsOf,
     async read(parameter, into) {
-      await file.readFloat32(stored.get(parameter.name)!, into);
+      let start = 0;
+      for (const { name, shape } of partsOf(parameter.name)) {
+        const end = start + volume(shape);
+        await file.readFloat32(name, into.subarray(start, end));
+        start = end;
+      }
       outOfGguf(into, parameter, layout, config);
     },
     async readStored(parameter, into) {
-      await file.readBytes(stored.get(parameter.name)!, into);
+      let start = 0;
+      for (const { name, length } of partsOf(parameter.name)) {
+        await file.readBytes(name, into.subarray(start, start + length));
+        start += length;
+      }
       rowsOutOfGguf(into, parameter, layout, config);
     },
   };
+}
+
+function entriesOf({ tensors }: TensorFile, names: readonly string[]): readonly TensorEntry[] {
+  const entries = names.flatMap((name) => tensors.get(name) ?? []);
+  return entries.length === names.length ? entries : [];
+}
+
+/** The shape of matrices that lie one above the other; `undefined` if there are none. */
+function joinedShape(parts: readonly TensorEntry[]): readonly number[] | undefined {
+  const [first, ...others] = parts;
+  if (!first || others.length === 0) return first?.shape;
+  if (others.some(({ shape }) => String(shape.slice(1)) !== String(first.shape.slice(1)))) return first.shape;
+  return [parts.reduce((rows, { shape }) => rows + shape[0]!, 0), ...first.shape.slice(1)];
 }
 
 function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> {

@@ -7,14 +7,14 @@ import {
   type GgufLayout,
   ggufArchitecture,
   ggufLayout,
-  ggufName,
+  ggufNames,
   ggufShape,
 } from '../../formats/gguf-architectures.ts';
-import { ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { q8_0 } from '../../formats/gguf-types.ts';
 import { type GgufMetadata, ggufHeader, ggufPadding } from '../../formats/gguf-writer.ts';
 import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
-import { ropeFactors } from './gguf-metadata.ts';
+import { volume } from '../../tensor/shape.ts';
+import { ropeFactors } from './gguf-rope-metadata.ts';
 import { inGguf } from './gguf-values.ts';
 import { type MergedSource, openMergedWeights } from './merged-weights.ts';
 
@@ -46,18 +46,12 @@ export interface WriteGgufOptions extends MergedSource {
 export async function writeGgufModel({ path, dtype, metadata, ...source }: WriteGgufOptions): Promise<void> {
   await using weights = await openMergedWeights(source);
   const { config } = weights.architecture;
-  const layout = ggufLayout(ggufArchitecture(metadata));
-  const factors = ropeFactors(config);
-  const parameters = weights.architecture.parameters.flatMap((parameter) =>
-    namesOf(parameter, layout, config).map((name) => ({ parameter, name, stored: storedType(parameter, dtype) })),
-  );
+  const layout = ggufLayout(ggufArchitecture(metadata), config.modelType);
+  const factors = [...ropeFactors(config)];
+  const parts = weights.architecture.parameters.flatMap((parameter) => partsOf(parameter, layout, config, dtype));
   const tensors = [
-    ...(factors ? [{ name: ROPE_FACTORS, shape: [factors.length], dtype: 'F32' }] : []),
-    ...parameters.map(({ name, parameter, stored }) => ({
-      name,
-      shape: ggufShape(parameter.shape),
-      dtype: stored.name,
-    })),
+    ...factors.map(([name, { length }]) => ({ name, shape: [length], dtype: 'F32' })),
+    ...parts.map(({ name, shape, stored }) => ({ name, shape: ggufShape(shape), dtype: stored.name })),
   ];
   const head = { ...metadata, 'general.file_type': dtypes[dtype].fileType, 'general.quantization_version': 2 };
   await using target = await open(path, 'w');
@@ -66,19 +60,36 @@ export async function writeGgufModel({ path, dtype, metadata, ...source }: Write
     await target.writeFile(bytes);
     await target.writeFile(ggufPadding(bytes.length));
   };
-  if (factors) await write(float32.encode(factors));
-  for (const { parameter, stored } of parameters) {
-    const values = inGguf(await weights.read(parameter), parameter, layout, config);
+  for (const [, divisors] of factors) await write(float32.encode(divisors));
+  for (const { parameter, shape, stored, index } of parts) {
+    const size = volume(shape);
+    const whole = inGguf(await weights.read(parameter), parameter, layout, config);
+    const values = whole.subarray(index * size, (index + 1) * size);
     if (stored.type === float16 || stored.type === q8_0) assertHalves(values, parameter.name, stored);
     await write(stored.type.encode(values));
   }
   await target.sync();
 }
 
+/** A tensor of the file, which is a parameter or one of several equal parts of it. */
+interface WrittenPart {
+  readonly name: string;
+  readonly parameter: ParameterSpec;
+  readonly shape: readonly number[];
+  readonly index: number;
+  readonly stored: StoredType;
+}
+
 /** The output layer is not in the file if it uses the embedding table, except where llama.cpp requires it. */
-function namesOf({ name }: ParameterSpec, layout: GgufLayout, config: ModelConfig): string[] {
-  const copied = layout.outputRequired && config.tiedEmbeddings && name === EMBEDDING;
-  return (copied ? [name, OUTPUT] : [name]).map((each) => ggufName(each, layout));
+function partsOf(parameter: ParameterSpec, layout: GgufLayout, config: ModelConfig, dtype: GgufDtype): WrittenPart[] {
+  const stored = storedType(parameter, dtype);
+  const copied = layout.outputRequired && config.tiedEmbeddings && parameter.name === EMBEDDING;
+  return (copied ? [EMBEDDING, OUTPUT] : [parameter.name]).flatMap((of) => {
+    const names = ggufNames(of, layout);
+    if (names.length === 0) throw new RangeError(`GGUF has no name for ${of}`);
+    const shape = [parameter.shape[0]! / names.length, ...parameter.shape.slice(1)];
+    return names.map((name, index) => ({ name, parameter, shape, index, stored }));
+  });
 }
 
 /** A matrix whose rows are not whole blocks is stored in halves, as by llama.cpp's own tools. */

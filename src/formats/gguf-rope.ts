@@ -1,0 +1,146 @@
+// How GGUF says that rotary embeddings are scaled: by keys, by tensors of divisors, and by models of which all are scaled alike.
+import { FormatError } from './format-error.ts';
+import { shortestFloat } from './shortest-float.ts';
+
+/** The tensors of the divisors of each lane's frequency: for all texts, or for short and for long ones. */
+export const ropeTensors = {
+  every: 'rope_freqs.weight',
+  short: 'rope_factors_short.weight',
+  long: 'rope_factors_long.weight',
+} as const;
+
+/** The values of those tensors that a file has, each [numbers of a head that rotate / 2]. */
+export type RopeFactors = { readonly [kind in keyof typeof ropeTensors]?: Float32Array };
+
+/** The scaling of rotary embeddings, under transformers' names. */
+export type RopeScaling = LinearScaling | Llama3Scaling | YarnScaling | LongScaling;
+
+interface LinearScaling {
+  readonly rope_type: 'linear';
+  readonly factor: number;
+}
+
+/** In Llama 3.1 and later. */
+interface Llama3Scaling {
+  readonly rope_type: 'llama3';
+  readonly factor: number;
+  readonly low_freq_factor: number;
+  readonly high_freq_factor: number;
+  readonly original_max_position_embeddings: number;
+}
+
+interface YarnScaling {
+  readonly rope_type: 'yarn';
+  readonly factor: number;
+  readonly beta_fast: number;
+  readonly beta_slow: number;
+  readonly original_max_position_embeddings: number;
+  /** Both or none: the factor of cosines and sines is weighted by them. */
+  readonly mscale?: number;
+  readonly mscale_all_dim?: number;
+}
+
+interface LongScaling {
+  readonly rope_type: 'longrope';
+  readonly short_factor: readonly number[];
+  readonly long_factor: readonly number[];
+  readonly original_max_position_embeddings: number;
+  readonly attention_factor: number;
+}
+
+/** Keys of Gradus that record what `ropeTensors.every` was computed from; without them it is recovered. */
+export const llama3Keys = {
+  factor: 'gradus.rope.llama3.factor',
+  low: 'gradus.rope.llama3.low_freq_factor',
+  high: 'gradus.rope.llama3.high_freq_factor',
+  context: 'gradus.rope.llama3.original_context_length',
+} as const;
+
+interface RopeSource {
+  /** A number of the metadata. */
+  readonly optional: (key: string) => number | undefined;
+  /** A number under `rope.scaling`. */
+  readonly scaling: (key: string, fallback?: number) => number;
+  /** The value of `rope.scaling.type`. */
+  readonly type: unknown;
+  readonly factors: RopeFactors;
+  readonly theta: number;
+  /** How many numbers of a head rotate. */
+  readonly rotated: number;
+  /** Whether the architecture reads the weight of YaRN's factor. */
+  readonly isWeighted: boolean;
+}
+
+/** `undefined` if they are not scaled. Throws `GGUF_MODEL_UNSUPPORTED` for a scaling that is not known. */
+export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource): RopeScaling | undefined {
+  if (factors.every) return llama3Scaling(factors.every, source);
+  const read = (key: string, fallback?: number) => shortestFloat(source.scaling(key, fallback));
+  if (factors.short && factors.long) return longScaling(factors.short, factors.long, read);
+  if (type === undefined || type === 'none') return undefined;
+  if (type === 'linear') return { rope_type: type, factor: read('factor') };
+  if (type !== 'yarn') throw unknownScaling();
+  const factor = read('factor');
+  // llama.cpp computes the factor of cosines and sines, whatever the file says: files of OLMo 3 say the usual one.
+  const strength = read('yarn_attn_factor', 1);
+  const isUsual = strength === 1 || Math.abs(strength - (0.1 * Math.log(factor) + 1)) < 1e-3;
+  const usual = read('yarn_ext_factor', 1) === 1 && isUsual && read('attn_factor', 1) === 1;
+  const weight = read('yarn_log_multiplier', 0);
+  if (!usual || (weight !== 0 && !isWeighted)) throw unknownScaling();
+  return {
+    rope_type: type,
+    factor,
+    beta_fast: read('yarn_beta_fast', 32),
+    beta_slow: read('yarn_beta_slow', 1),
+    original_max_position_embeddings: read('original_context_length'),
+    ...(weight !== 0 && { mscale: 1, mscale_all_dim: weight }),
+  };
+}
+
+function longScaling(
+  short: Float32Array,
+  long: Float32Array,
+  read: (key: string, fallback?: number) => number,
+): LongScaling {
+  return {
+    rope_type: 'longrope',
+    short_factor: [...short],
+    long_factor: [...long],
+    original_max_position_embeddings: read('original_context_length'),
+    attention_factor: read('attn_factor', 1),
+  };
+}
+
+/**
+ * Recovers Llama 3's scaling from its effect on each lane, which is all that most files have. Llama 3.1 to 3.3 differ only in the factor, which the
+ * slowest lanes show in full; the other lanes confirm it.
+ */
+function llama3Scaling(
+  factors: Float32Array,
+  { optional: read, theta, rotated }: Pick<RopeSource, 'optional' | 'theta' | 'rotated'>,
+): Llama3Scaling {
+  const factor = shortestFloat(read(llama3Keys.factor) ?? Math.max(...factors));
+  const [low, high] = [shortestFloat(read(llama3Keys.low) ?? 1), shortestFloat(read(llama3Keys.high) ?? 4)];
+  const context = read(llama3Keys.context) ?? 8192;
+  const expected = (lane: number) => {
+    const turns = context / (2 * Math.PI * theta ** ((2 * lane) / rotated));
+    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return 1 / ((1 - kept) / factor + kept);
+  };
+  const fits = factors.every((value, lane) => Math.abs(value - expected(lane)) <= 1e-4 * value);
+  if (!fits || factors.length !== rotated / 2) throw unknownScaling();
+  return {
+    rope_type: 'llama3',
+    factor,
+    low_freq_factor: low,
+    high_freq_factor: high,
+    original_max_position_embeddings: context,
+  };
+}
+
+function unknownScaling(): FormatError {
+  return new FormatError(
+    'GGUF_MODEL_UNSUPPORTED',
+    'its rotary embeddings are scaled in a way that is not known here',
+    "put the model's config.json beside the file, and give their folder",
+  );
+}
