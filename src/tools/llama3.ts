@@ -4,7 +4,7 @@ import { overlap } from './tagged-calls.ts';
 import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const TAG = '<|python_tag|>';
-const KEYS = { name: 'name', arguments: 'parameters' };
+const keys = { name: 'name', arguments: 'parameters' };
 
 /** An object that begins like a call; without the tag only such a one counts, since an answer may also be JSON. */
 const BEGINS = /^[\s;]*(?=\{\s*"(?:name|type)"\s*:)/;
@@ -20,7 +20,7 @@ export const llama3: ToolSyntax = {
     const length = objectLength(text.slice(jsonStart));
     if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
     const end = jsonStart! + length;
-    return { start, end, call: callFromJson(text.slice(jsonStart, end), KEYS) };
+    return { start, end, call: callFromJson(text.slice(jsonStart, end), keys) };
   },
   mayBegin(text) {
     // An object that begins like a call, or may yet.

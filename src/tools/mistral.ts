@@ -6,7 +6,7 @@ import { mayBeginWith } from './tagged-calls.ts';
 import { callWithArguments, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const [CALLS, ARGS, CALL_ID] = ['[TOOL_CALLS]', '[ARGS]', '[CALL_ID]'];
-const KEYS = { name: 'name', arguments: 'arguments', id: 'id' };
+const keys = { name: 'name', arguments: 'arguments', id: 'id' };
 const NAMED = /\s*([\w.-]+)\s*(?:\[CALL_ID\]\s*([\w-]+)\s*)?(?:\[ARGS\])?\s*(?=\{)/y;
 /** Text that may still become a name with its marks, before the arguments. */
 const NAME_OPEN = /^\s*[\w.-]*\s*(?:\[[A-Z_]*\]?[\w-]*\s*)*(?:\[[A-Z_]*)?$/;
@@ -38,7 +38,7 @@ function findCalls(text: string, ended: boolean): FoundCall | undefined {
     const extent = jsonExtent(text, at);
     if ('isOpen' in extent) return unended;
     const end = 'end' in extent ? extent.end : nextCall(text, at);
-    return { start, end, call: callsInList(text.slice(at, end), KEYS) };
+    return { start, end, call: callsInList(text.slice(at, end), keys) };
   }
   NAMED.lastIndex = body;
   const named = NAMED.exec(text);
