@@ -56,7 +56,7 @@ function addressOf(path, query) {
  */
 
 /**
- * Follows a run from a cursor on. After a break the browser connects again by itself and names the last event that it has seen.
+ * Follows a run, starting at a cursor. When the connection breaks, the browser reconnects by itself and names the last event that it has seen.
  * @param {string} run
  * @param {string} cursor
  * @param {Follower} follower
@@ -79,7 +79,7 @@ export function follow(run, cursor, follower, signal) {
   source.addEventListener('error', () => {
     if (signal.aborted) return;
     follower.connection(false);
-    // An answer that is an error is final for the browser: the run may be there again, or is said to be gone.
+    // The browser does not retry after an error response. We do: the run may be back, or the server says that it is gone.
     if (source.readyState !== EventSource.CLOSED) return;
     const timer = setTimeout(follower.reset, retryPause);
     signal.addEventListener('abort', () => clearTimeout(timer));

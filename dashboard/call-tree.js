@@ -11,7 +11,7 @@ const reasons = {
   other_conversation: 'another conversation',
   rewritten: 'messages before it were rewritten',
   rendered_anew: 'other tools or template variables',
-  forked: 'continues where another call has, or begins as one',
+  forked: 'continues from the same call as another one, or begins like another one',
 };
 
 /** @param {readonly CallPage[]} calls */

@@ -1,4 +1,4 @@
-// How curves are shown, in all views alike: what they run over, and how much they are smoothed.
+// How all views show curves: the unit of the lower axis, and how much curves are smoothed.
 import { h } from './dom.js';
 import { choice } from './parts.js';
 import { setQuery } from './route.js';
@@ -20,7 +20,7 @@ const smoothings = [
   { value: '0', label: 'none' },
   { value: '0.6', label: 'a little (0.6)' },
   { value: '0.9', label: 'more (0.9)' },
-  { value: '0.97', label: 'much (0.97)' },
+  { value: '0.97', label: 'a lot (0.97)' },
 ];
 
 /** The reader's last choices, which all views share. */

@@ -1,4 +1,4 @@
-// Charts: uPlot with our colours, a legend that shows the values under the pointer, and the size of its place.
+// Charts: uPlot with our colours, a legend that shows the values under the pointer, and sized to fit its container.
 import uPlot from '/vendor/uplot.js';
 import { h } from './dom.js';
 import { duration, number } from './format.js';
@@ -77,7 +77,7 @@ export class Chart {
       this.legend,
       this.place,
     );
-    // Drawn when it is seen: a run has dozens of metrics.
+    // Drawn only once it is visible, since a run has dozens of metrics.
     this.isSeen = false;
     const seen = new IntersectionObserver(
       (entries) => {
@@ -134,13 +134,13 @@ export class Chart {
     this.#tell(this.#plot.cursor.idx);
   }
 
-  /** Where the points are on the lower axis. */
+  /** The positions of the points on the lower axis. */
   #places() {
     const { steps, seconds, tokens = steps } = this.#data;
     return { steps, tokens, time: seconds }[this.#view.over];
   }
 
-  /** The series, and over those that are lines their smoothed values. */
+  /** The series, and on top of lines their smoothed values. */
   #drawn() {
     const { smoothing } = this.#view;
     const { series } = this.#data;
@@ -218,7 +218,7 @@ export class Chart {
     const places = this.#places();
     const { ctx, bbox } = plot;
     ctx.save();
-    // An interval may be wider than the scale, which is that of the values.
+    // An interval may be wider than the scale, which only fits the values.
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
@@ -281,7 +281,7 @@ export class Chart {
   }
 
   /**
-   * A click, not the end of a selection, means the step under it.
+   * A click chooses the step under it, unless it ends a selection.
    * @param {HTMLElement} over
    */
   #onClick(over) {
@@ -311,7 +311,7 @@ function isLine({ filled, hidden }) {
 }
 
 /**
- * A running mean in which each value weighs `weight` times as much as the next; the first values are not drawn towards 0.
+ * A running mean in which each value weighs `weight` times as much as the next; the first values are not pulled towards 0.
  * @param {Column} values
  * @param {number} weight
  * @returns {Column}
@@ -343,7 +343,7 @@ function axisWidth(_, values) {
 }
 
 /**
- * A little more than the values take, within fixed ends.
+ * The range of the values with a little space around it, within fixed ends.
  * @param {number | null} low
  * @param {number | null} high
  * @param {[low: number | null, high: number | null]} fixed

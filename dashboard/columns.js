@@ -1,4 +1,4 @@
-// The curves of a run in memory: columns by key, to which live lines are added.
+// The curves of a run in memory: columns by key, extended by live lines.
 
 /** @typedef {import('../src/server/dashboard/answers.ts').Curves} Curves */
 /** @typedef {import('../src/server/dashboard/answers.ts').CurveEvaluation} CurveEvaluation */
@@ -29,12 +29,12 @@ export class Columns {
     return this.byKey.get(key) ?? this.steps.map(() => null);
   }
 
-  /** The places of steps on the lower axis of a chart. */
+  /** The positions of steps on the lower axis of a chart. */
   get places() {
     return { steps: this.steps, seconds: this.seconds, tokens: this.#tokens };
   }
 
-  /** The tokens until each step; undefined for a run that does not count them. */
+  /** The total of tokens up to each step; undefined for a run that does not count them. */
   get #tokens() {
     if (!this.has('num_tokens')) return undefined;
     let latest = 0;
@@ -44,7 +44,7 @@ export class Columns {
     });
   }
 
-  /** The places of evaluations on the lower axis of a chart. */
+  /** The positions of evaluations on the lower axis of a chart. */
   get evaluationPlaces() {
     const steps = this.evaluations.map(({ step }) => step);
     const tokens = this.#tokens;

@@ -1,4 +1,4 @@
-// Several runs beside one another: curves laid over one another, held-out differences, and what differs in their configurations.
+// Compares runs: their curves in common charts, held-out differences, and differences between their configurations.
 import { read } from './api.js';
 import { chartView } from './chart-view.js';
 import { Chart } from './charts.js';
@@ -85,7 +85,7 @@ function readComparison(names) {
 }
 
 /**
- * Reads the runs again and again while one of them trains, and draws their new lines.
+ * Reads the runs repeatedly while one of them trains, and draws their new lines.
  * @param {Comparison} comparison
  * @param {{ names: readonly string[], runs: readonly ComparedRun[], head: HTMLElement, draw: () => void, signal: AbortSignal }} shown
  */
@@ -102,7 +102,7 @@ function keepUp(comparison, shown) {
       head.replaceChildren(summary(latest, names));
       draw();
     } catch {
-      // The server may be gone for a while, or a run damaged: what is shown stays.
+      // The server may be away for a while, or a run may be damaged. The page keeps what it shows.
     }
     if (!signal.aborted) keepUp(latest, shown);
   }, lookEvery);
@@ -157,7 +157,7 @@ function summary({ runs, held_out }, names) {
     ];
     return h('tr', {}, ...cells.map((cell) => h('td', {}, cell)));
   });
-  return table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Against the first'], rows);
+  return table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Compared with the first'], rows);
 }
 
 /**
@@ -248,5 +248,5 @@ function configTable({ config }, names) {
   const rows = config.map(({ key, values }) =>
     h('tr', {}, h('th', { scope: 'row' }, key), ...values.map((value) => h('td', { class: 'value' }, short(value)))),
   );
-  return h('section', {}, h('h2', {}, 'What differs in their configurations'), table(['Key', ...names], rows));
+  return h('section', {}, h('h2', {}, 'Differences between their configurations'), table(['Key', ...names], rows));
 }

@@ -1,4 +1,4 @@
-// A completion with its reward and its parts, errors and what rewards saved, as rollouts and evaluations show it.
+// A completion with its reward and its parts, its errors and the data that rewards saved, shown with rollouts and evaluations.
 import { callTree } from './call-tree.js';
 import { conversation, textBlock } from './conversation.js';
 import { h } from './dom.js';
@@ -52,7 +52,7 @@ export function completionCard(completion, { label, tone, figure, text: shownTex
       h(
         'details',
         {},
-        h('summary', {}, 'Where it happened'),
+        h('summary', {}, 'Stack trace'),
         traces.map((trace) => textBlock(trace)),
       ),
     extra &&
@@ -60,7 +60,7 @@ export function completionCard(completion, { label, tone, figure, text: shownTex
       h(
         'details',
         {},
-        h('summary', {}, 'What rewards saved'),
+        h('summary', {}, 'Data saved by rewards'),
         textBlock(
           Object.entries(extra)
             .map(([name, value]) => `${name}: ${short(value)}`)

@@ -20,7 +20,7 @@ function messageBox({ role, content, toolCalls = [], toolCallId }) {
 }
 
 /**
- * Text as it is, with its line breaks.
+ * Unchanged text, with its line breaks.
  * @param {unknown} text
  * @param {string} [kind]
  */

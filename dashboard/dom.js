@@ -1,4 +1,4 @@
-// Makes elements. Text becomes text nodes and never markup: much of what is shown here was written by a model.
+// Creates elements. Text becomes text nodes, never markup, since a model wrote much of it.
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Record<string, string | number | boolean | undefined | ((event: any) => void)>} Attributes */
@@ -53,7 +53,7 @@ function isShown(child) {
 }
 
 /**
- * A table with a head. Cells are children, or rows of their own making.
+ * A table with a header row.
  * @param {readonly Child[]} head
  * @param {readonly HTMLTableRowElement[]} rows
  * @param {Attributes} [attributes]

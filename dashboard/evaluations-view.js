@@ -1,4 +1,4 @@
-// What was asked in evaluations: each problem at every evaluation, so that one sees which always fail and which change, and its completions.
+// The problems of evaluations, each with its results at every evaluation, which shows which always fail and which change, and its completions.
 import { read } from './api.js';
 import { completionCard } from './completion-card.js';
 import { conversation, textBlock } from './conversation.js';
@@ -34,7 +34,7 @@ export async function evaluationsView(run, [problem], query) {
   let shown = await show();
   const onPage = async () => {
     const { columns } = /** @type {Evaluations} */ (await read(['runs', run, 'evaluations']));
-    // The table stays as it is while the reader chooses in it.
+    // The table does not change while the reader chooses in it.
     if (columns.length !== shown && !element.contains(document.activeElement)) shown = await show();
   };
   return { element, onPage };
@@ -50,7 +50,7 @@ const filters = [
   },
   {
     value: 'changing',
-    label: 'right at times',
+    label: 'sometimes right',
     holds: (/** @type {readonly number[]} */ rates) => rates.some((rate) => rate > 0) && rates.some((rate) => rate < 1),
   },
   {
@@ -93,7 +93,7 @@ function evaluationsTable(run, { columns, problems, damage }, query) {
 
 /** @param {EvaluationColumn} column */
 function columnHead({ name, step, command, status }) {
-  const title = status === 'finished' ? name : `${name}, which is not finished`;
+  const title = status === 'finished' ? name : `${name}, not finished`;
   return h('span', { title }, `${command === 'eval' ? 'eval' : 'step'} ${step}${status === 'finished' ? '' : ' …'}`);
 }
 

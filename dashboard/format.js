@@ -10,7 +10,7 @@ const ROUNDING = 1e-14;
 export function number(value) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  // What is left of terms that cancel out.
+  // The rounding error of terms that cancel out.
   if (size < ROUNDING) return '0';
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return minus(value.toExponential(2).replace(/\.?0*e\+?/, 'e'));
   if (Number.isInteger(value)) return minus(value.toLocaleString('en'));
@@ -68,7 +68,7 @@ export function moment(iso) {
 }
 
 /**
- * Any value in one line.
+ * Any value, on one line.
  * @param {unknown} value
  */
 export function short(value) {

@@ -1,4 +1,4 @@
-// The dashboard: shows the view that the address names.
+// The dashboard: shows the view that the URL names.
 import './locale.js';
 import { compareView } from './compare-view.js';
 import { h } from './dom.js';
@@ -8,7 +8,7 @@ import { runView } from './run-view.js';
 import { runsView } from './runs-view.js';
 
 /**
- * A view makes its content; it ends what goes on in the background when the signal is aborted.
+ * A view creates its content, and stops its background work when the signal is aborted.
  * @typedef {(route: import('./route.js').Route, signal: AbortSignal) => Promise<Node>} View
  */
 
@@ -24,7 +24,7 @@ async function show() {
   const content = await viewOf(route)(route, signal).catch((error) =>
     h('div', {}, errorBox(error), h('p', {}, h('a', { href: '#/runs' }, 'All runs'))),
   );
-  // Another view was asked for in the meantime.
+  // The reader has gone to another view in the meantime.
   if (signal.aborted) return;
   place.replaceChildren(content);
   const path = route.path.join('/');

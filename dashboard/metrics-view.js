@@ -1,4 +1,4 @@
-// Every metric of a run: each key of metrics.jsonl, timings.jsonl and evals.jsonl is a chart; a text chooses among them.
+// Every metric of a run: a chart for each key of metrics.jsonl, timings.jsonl and evals.jsonl, with a text filter.
 import { chartView } from './chart-view.js';
 import { Chart } from './charts.js';
 import { h } from './dom.js';

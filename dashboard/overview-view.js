@@ -11,7 +11,7 @@ import { go, link } from './route.js';
 /** @typedef {import('../src/server/dashboard/answers.ts').RunPage} RunPage */
 
 /**
- * A panel is shown of runs that have what it needs.
+ * A panel is shown for runs that have the data it needs.
  * @typedef {object} Panel
  * @property {string} title
  * @property {string} about
@@ -179,7 +179,7 @@ export function overview(page, columns, query, signal) {
       }
     }
     const figures = there.flatMap((panel) => charts.get(panel)?.element ?? []);
-    // Putting an element back where it is would close what is open in it.
+    // Reinserting an element would close the details that are open in it.
     if (figures.some((figure, i) => grid.children[i] !== figure)) grid.replaceChildren(...figures);
     if (figures.length === 0) grid.replaceChildren(h('p', { class: 'quiet' }, 'There are no curves to show.'));
   };
@@ -202,7 +202,7 @@ export function overview(page, columns, query, signal) {
 /** @param {RunPage} page */
 function alertList({ alerts, damage }) {
   if (alerts.length === 0) {
-    const text = damage.length > 0 ? 'What can be read has caused no alerts.' : 'No alerts.';
+    const text = damage.length > 0 ? 'The readable files caused no alerts.' : 'No alerts.';
     return h('p', { class: 'quiet' }, text);
   }
   const open = alerts.filter((alert) => alert.resolved_step === undefined);

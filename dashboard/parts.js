@@ -5,7 +5,7 @@ import { counted, number } from './format.js';
 /** @typedef {import('../src/server/dashboard/answers.ts').RunRow} RunRow */
 
 /**
- * A word in the colour of what it says, which style.css knows.
+ * A word in the colour that style.css gives it.
  * @param {string} word
  * @param {string} [text]
  */

@@ -1,4 +1,4 @@
-// What was trained on: the groups of a step, and the completions of a group beside one another.
+// The training data: the groups of a step, and the completions of a group side by side.
 import { read } from './api.js';
 import { completionCard } from './completion-card.js';
 import { conversation, textBlock } from './conversation.js';
@@ -27,7 +27,7 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   const bar = h('div', {}, stepBar(run, steps, step));
   const onPage = async () => {
     const later = /** @type {RolloutSteps} */ (await read(['runs', run, 'rollouts']));
-    // The bar stays as it is while the reader chooses in it.
+    // The bar does not change while the reader chooses in it.
     if (later.steps.length > steps.length && !bar.contains(document.activeElement)) {
       bar.replaceChildren(stepBar(run, later.steps, step));
     }
@@ -209,7 +209,7 @@ async function groupPage(run, group, query) {
   const orders = ['', 'reward', 'advantage', 'length'].map((value) => ({ value, label: value || 'as sampled' }));
   const layouts = [
     { value: '', label: 'side by side' },
-    { value: 'rows', label: 'one below another' },
+    { value: 'rows', label: 'stacked' },
   ];
   const shows = [
     { value: '', label: 'text' },

@@ -1,4 +1,4 @@
-// Where the reader is, in the address after `#`, so that every state can be linked.
+// The current view, kept in the URL after `#`, so that every state has a link.
 
 /**
  * @typedef {object} Route
@@ -36,7 +36,7 @@ export function go(hash) {
 }
 
 /**
- * Changes the address without showing another view: what is shown has changed by itself.
+ * Changes the URL without showing another view, for a view that has updated itself.
  * @param {Record<string, string | readonly string[] | undefined>} changes
  */
 export function setQuery(changes) {

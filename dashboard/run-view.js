@@ -1,4 +1,4 @@
-// A run: its head, which stays up to date, and one of its views below.
+// A run: its header, which is kept up to date, and one of its views below.
 import { follow, read } from './api.js';
 import { Columns } from './columns.js';
 import { h } from './dom.js';
@@ -17,7 +17,7 @@ import { samplesView } from './samples-view.js';
 /** @typedef {import('../src/server/dashboard/answers.ts').Curves} Curves */
 
 /**
- * A view that is shown below the head.
+ * A view below the header.
  * @typedef {object} Tab
  * @property {Node} element
  * @property {() => void} [onLines] called when there is more in the columns
@@ -37,7 +37,7 @@ export async function runView({ path, query }, signal) {
   const wanted = name === 'metrics' ? [] : (name === 'overview' ? overviewKeys : ['']).map((key) => ['key', key]);
   const page = await attempt(/** @type {Promise<RunPage>} */ (read(['runs', run])));
   const curves = await attempt(/** @type {Promise<Curves>} */ (read(['runs', run, 'curves'], wanted)));
-  // Where there is no run, nothing more can be shown; of a damaged run, its files can.
+  // Without a run there is nothing more to show. A damaged run still has files.
   if (page.fault && page.fault.fault?.code !== 'RUN_DAMAGED') throw page.fault;
   const shown = page.fault ? 'files' : name;
   const rest = shown === name ? below : [];

@@ -1,4 +1,4 @@
-// All runs in a table, the one that was started last first; it follows runs by asking again.
+// All runs in a table, the newest first. It polls for changes.
 import { read } from './api.js';
 import { h, table } from './dom.js';
 import { errorBox, faultBox } from './faults.js';

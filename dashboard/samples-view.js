@@ -1,4 +1,4 @@
-// The completions that were kept to be read, step by step.
+// The completions that a run kept for its reader, step by step.
 import { read } from './api.js';
 import { conversation, textBlock } from './conversation.js';
 import { h } from './dom.js';

@@ -28,7 +28,7 @@ function tokenBox({ id, text, logprob }) {
   return h(
     'span',
     { class: `token level-${levelOf(logprob)}`, title: `${JSON.stringify(text)}, id ${id}, ${chance}${detail}` },
-    // A line break alone has no width that could be shaded.
+    // A line break alone has no width to shade.
     text.replaceAll('\n', '⏎\n') || '∅',
   );
 }
@@ -44,7 +44,7 @@ export function tokenLegend({ no_texts: noTexts }) {
   return h(
     'p',
     { class: 'token-legend quiet' },
-    noTexts !== undefined && `Ids in place of texts: ${noTexts}. `,
+    noTexts !== undefined && `Ids instead of texts: ${noTexts}. `,
     'The last turn of each completion, shaded by −log p of its tokens, in nats, from',
     shades,
   );

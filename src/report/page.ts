@@ -123,7 +123,7 @@ function comparedHead(runs: readonly ReportedRun[]): Markup {
     ];
   });
   return html`<div class="bar"><h1>${titleOf(runs)}</h1></div>
-${table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Against the first'], rows)}
+${table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Compared with the first'], rows)}
 ${runs.map((each) => html`<h3>${each.label}</h3>${verdictLine(each)}`)}`;
 }
 
