@@ -22,11 +22,11 @@ test('every epoch has every row once, in an order of its own', () => {
   );
 });
 
-test('pieces cut the same order, also across epochs', () => {
+test('the order does not depend on the size of the pieces, also across epochs', () => {
   assert.deepEqual(ids([3, 9, 1, 12, 5]).flat(), ids([30]).flat());
 });
 
-test('a loader that is given the state of another continues where that is', () => {
+test('a loader with the state of another one continues where that stopped', () => {
   const whole = ids(Array(20).fill(3));
   for (const from of [0, 1, 2, 7, 13]) {
     const first = shuffledExamples(rows);
@@ -40,7 +40,7 @@ test('a loader that is given the state of another continues where that is', () =
   }
 });
 
-test('epochs are counted in fractions, also by a loader that goes on, and where there are none there is no count', () => {
+test('epochs are counted in fractions, also by a resumed loader, and not where there are none', () => {
   const loader = shuffledExamples(rows);
   const counts = [4, 4, 4].map((size) => {
     loader.next(size);
@@ -62,7 +62,7 @@ test('without examples there is no order', () => {
   assert.throws(() => shuffledExamples([]), { code: 'DATASET_EMPTY' });
 });
 
-test('a state without a position is refused, and the loader stays where it is', () => {
+test('a state without a position is refused, and does not move the loader', () => {
   const loader = sequentialExamples((id) => ({ id }));
   loader.next(3);
   for (const state of [null, [], {}, ...[null, true, '1', -1, -1.5, Infinity].map((position) => ({ position }))]) {

@@ -19,7 +19,7 @@ test('the message of an error is one line, whatever it quotes', () => {
   assert.equal(message, 'cannot read  a b: no way out');
 });
 
-test('of a message or a stack as long as a file the beginning is kept', () => {
+test('a very long message or stack is cut to its beginning', () => {
   const error = new Error('m'.repeat(1e6));
   for (const text of [messageOf(error), stackOf(error)!]) {
     assert.ok(text.length < 10_000);
@@ -29,7 +29,7 @@ test('of a message or a stack as long as a file the beginning is kept', () => {
   assert.equal(stackOf('no'), undefined);
 });
 
-test('a stack is the same whichever of Node’s own functions happen to call the code', async () => {
+test('a stack does not depend on which of Node’s own functions call the code', async () => {
   const thrown = () => new Error('odd');
   const later = await new Promise<Error>((resolve) => setTimeout(() => resolve(thrown())));
   assert.match(later.stack!, /node:internal/);

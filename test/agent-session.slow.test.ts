@@ -187,7 +187,7 @@ describe('a session', () => {
     assert.ok(files.includes('model.safetensors') && existsSync(join(project, dir, 'config.json')));
   });
 
-  test('from doctor to export, an agent has read 10 KB, and 16 KB with all that it tried besides', () => {
+  test('from doctor to export, an agent reads 10 KB, and 16 KB including detours', () => {
     const path = ['doctor', 'init', 'preflight', 'train', 'runs wait', 'runs diagnose', 'runs compare', 'export'];
     const firsts = path.map((command) => costs.find((cost) => cost.command === command)!);
     const sumOf = (some: typeof costs) => some.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -196,7 +196,7 @@ describe('a session', () => {
     assert.ok(sumOf(costs) <= 16_384, `${sumOf(costs)} bytes: ${told}`);
   });
 
-  test('nothing that the session used is missing from the list of commands', () => {
+  test('the list of commands contains everything that the session used', () => {
     const used = ['doctor', 'init', 'rewards test', 'preflight', 'train', 'runs wait', 'runs diagnose', 'runs compare'];
     assert.deepEqual(
       [...used, 'sample', 'eval'].filter((command) => !isThere(command)),

@@ -373,7 +373,7 @@ test('quick tests start no process and load no native library; those that do are
   assert.deepEqual(offences, []);
 });
 
-test('a folder may import only what it does import', () => {
+test('the list of allowed imports has no unused entry', () => {
   const used = new Set(
     sources.flatMap((file) =>
       importsOf(read(file))
@@ -399,7 +399,7 @@ test('examples import only the public surface, one another, packages and node: m
   assert.deepEqual(offences, []);
 });
 
-test('nothing imports the public surface but itself and what stands outside', () => {
+test('only outside code and the public surface itself import the public surface', () => {
   const offences = sources
     .filter((file) => !isPublic(file))
     .filter((file) => importsOf(read(file)).some((name) => isPublic(resolveImport(file, name))));
@@ -523,7 +523,7 @@ test('what owns memory is freed by `dispose()`; `[Symbol.dispose]` is only for `
   assert.deepEqual(calls, []);
 });
 
-test('members that are private are named with #; only a constructor is marked private', () => {
+test('private members are named with #; only a constructor is marked private', () => {
   const marked = sources.flatMap((file) =>
     [...read(file).matchAll(/^ +(?:private|protected) (?!constructor)(?:readonly )?\w+/gm)].map(
       ([member]) => `${file} ${member.trim()}`,

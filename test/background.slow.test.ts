@@ -110,7 +110,7 @@ describe('interrupted', () => {
     });
   }
 
-  test('a line that was being written when the process was killed is not read, and written anew', async () => {
+  test('a line that was cut off when the process was killed is not read, and is written again', async () => {
     const name = 'sigkill';
     const path = join('runs', name, 'metrics.jsonl');
     const whole = metricsText(name);
@@ -173,7 +173,7 @@ describe('in the background', () => {
     assert.deepEqual([answer.run.status, answer.run.step], ['completed', 2]);
   });
 
-  test('what goes wrong before the first step is told at once, as the training itself would have ended, and by those who wait', async () => {
+  test('a failure before the first step is reported at once, with the training’s own exit code, also by wait', async () => {
     writeFileSync(
       'zero.ts',
       'export const zero = ({ completions }: { completions: string[] }) => completions.map(() => 0);',
@@ -197,7 +197,7 @@ describe('in the background', () => {
     assert.match(waited.answer.error!.hint!, /; it had not begun: start it again$/);
   });
 
-  test('a mistake in the command is told at once', async () => {
+  test('a mistake in the command is reported at once', async () => {
     for (const [line, expected] of [
       ['train slow.yaml --name mistaken --detach --set learning_rte=1', 'CONFIG_UNKNOWN_KEY'],
       ['train slow.yaml --name mistaken --detach --require mean_reward', 'REQUIREMENT_INVALID'],
@@ -209,14 +209,14 @@ describe('in the background', () => {
     assert.ok(!existsSync(join('runs', 'mistaken')));
   });
 
-  test('a bar that is not reached is told by those who wait', async () => {
+  test('wait reports that the bar was not reached', async () => {
     await gradus('train slow.yaml --name low --detach --set max_steps=2 --require mean_reward>=0.99');
     const waited = await gradus('runs wait low --timeout 30');
     assert.deepEqual([waited.code, waited.answer.error!.code], [5, 'BELOW_BAR']);
     assert.equal(waited.answer.run.status, 'completed');
   });
 
-  test('a policy that collapses ends the run with the exit code of a bar that is not reached, also for those who wait', async () => {
+  test('a policy that collapses ends the run with the exit code of a missed bar, also for wait', async () => {
     const demo = join(import.meta.dirname, '..', 'demo', 'demo.yaml');
     const steps = 'learning_rate=1e-2 lr_scheduler_type=constant prompts_per_step=8 num_generations=8 max_steps=15';
     const settings = `${steps} eval.limit=60 sample_every_steps=null`.split(' ').map((setting) => `--set ${setting}`);
@@ -231,7 +231,7 @@ describe('in the background', () => {
     assert.match(diagnosed.answer.error!.message, /^policy_collapsed: /);
   });
 
-  test('those who wait for a run that failed are told what helps, and how it goes on', async () => {
+  test('wait reports what helps a failed run, and how to resume it', async () => {
     assert.equal((await gradus('train slow.yaml --name failed --set max_steps=1')).code, 0);
     const path = join('runs', 'failed', 'run.json');
     const error = { code: 'DISK_FULL', message: 'no space', hint: 'free space' };

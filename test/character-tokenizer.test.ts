@@ -14,7 +14,7 @@ test('maps characters one to one', () => {
   assert.equal(tokenizer.decode([3, 1], { skipSpecialTokens: true }), '1');
 });
 
-test('gives strangers to <unk>, or leaves them out', () => {
+test('maps unknown characters to <unk>, or leaves them out', () => {
   const encode = (special: string[]) => createTokenizer(characterTokenizerJson('ab', special), {}).encode('a??b');
   assert.deepEqual(encode(['<unk>']), [1, 0, 0, 2]);
   assert.deepEqual(encode([]), [0, 1]);

@@ -42,7 +42,7 @@ function assertFailure(
   return error as Record<string, string>;
 }
 
-test('a system that is taken for a backend is told of, with the hand-off', async () => {
+test('a system that is mistaken for a backend is explained, with the hand-off', async () => {
   for (const args of [
     ['doctor', '--backend', 'verl'],
     ['handoff', writeConfig('verl.yaml', { backend: 'verl' }), '--to', 'verl', '--out', 'verl-run'],
@@ -165,13 +165,13 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
     assert.match(hint!, /gradus init/);
   });
 
-  test('a configuration that is in the package and not in this folder', async () => {
+  test('a configuration of the package that is not in this folder', async () => {
     const { hint } = assertFailure(await run(['train', 'configs/toy-grpo.yaml', '--json']), 2, 'CONFIG_NOT_FOUND');
     const [, path] = /^the package has it: (.*)$/.exec(hint!)!;
     assert.ok(existsSync(path!));
   });
 
-  test('doctor ends with what it means', async () => {
+  test('doctor ends with its conclusion', async () => {
     const { code, stdout } = await run(['doctor', '--backend', 'builtin']);
     assert.equal(code, 0);
     assert.match(
@@ -187,7 +187,7 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   });
 });
 
-test('what is wrong with a line is told with the help of the command that it names', async () => {
+test('a wrong command line is explained with the help of its command', async () => {
   const hintOf = async (...args: string[]) => assertFailure(await run([...args, '--json']), 2, 'USAGE').hint;
   assert.match((await hintOf('runs'))!, /^one of list, show,/);
   assert.equal(await hintOf('runs', 'show'), 'gradus runs show --help shows the usage');
@@ -195,7 +195,7 @@ test('what is wrong with a line is told with the help of the command that it nam
   assert.equal(await hintOf('train'), 'gradus train --help shows the usage');
 });
 
-describe('what keeps the process of a command from answering', () => {
+describe('things that keep the process of a command from answering', () => {
   /** The command with a module that is loaded into its process first. */
   const withModule = (name: string, code: string, args: readonly string[]) => {
     const path = join(folder, `${name}.mjs`);
@@ -216,7 +216,7 @@ describe('what keeps the process of a command from answering', () => {
     assertFailure(await withModule('waits', never, ['doctor']), 1, 'NEVER_ENDS');
   });
 
-  test('a failure that nobody hears of', async () => {
+  test('an unhandled failure', async () => {
     const rejects = "setTimeout(() => Promise.reject(new Error('rej')), 100);\n";
     const { code, stdout } = await withModule('rejects', rejects, trained('rejects'));
     const { ok, error } = onlyObject(stdout) as { ok: boolean; error: Record<string, string> };
@@ -229,7 +229,7 @@ describe('what keeps the process of a command from answering', () => {
     assert.deepEqual([code, error.code], [1, 'PROCESS_EXITED']);
   });
 
-  test('what is left behind when the command is done: it ends, with its answer', async () => {
+  test('open handles when the command is done: it ends, with its answer', async () => {
     const leftovers = `import { createServer } from 'node:net';
       setInterval(() => {}, 1000);
       createServer().listen(0);
@@ -293,7 +293,7 @@ describe('usage', () => {
     assert.equal(unknown.message, 'there is no command llm');
   });
 
-  test('a command of a group, or of another system, leads to the whole of ours', async () => {
+  test('a command of a group, or of another system, leads to our full command', async () => {
     const hints: Record<string, RegExp> = {
       'diagnose latest': /^here it is gradus runs diagnose$/,
       'compare a b': /^here it is gradus runs compare$/,
@@ -386,13 +386,13 @@ describe('a run', () => {
     assert.ok(!existsSync(join(folder, 'runs', 'latest')));
   });
 
-  test('a run that is not there', async () => {
+  test('a missing run', async () => {
     assertFailure(await run(['eval', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');
     assertFailure(await run(['runs', 'show', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');
     assertFailure(await run(['sample', 'tiny', '--checkpoint', '77', '--json']), 2, 'CHECKPOINT_NOT_FOUND');
   });
 
-  test('a model alone is sampled from with a prompt, and without one an error says what it lacks', async () => {
+  test('a model alone can be sampled from with a prompt, and without one the error says what is missing', async () => {
     const asked = await run(['sample', model, '--prompt', '1+1=', '--n', '2', '--max-tokens', '2', '--json']);
     assert.equal(onlyObject(asked.stdout).run, undefined);
     assert.equal((onlyObject(asked.stdout).samples as unknown[]).length, 2);
@@ -402,7 +402,7 @@ describe('a run', () => {
     }
   });
 
-  test('an adapter alone is told from a model, and how to use it', async () => {
+  test('an adapter alone is not mistaken for a model, and the error says how to use it', async () => {
     mkdirSync(join(folder, 'lora'));
     writeFileSync(join(folder, 'lora', 'adapter_config.json'), '{"peft_type": "LORA"}');
     for (const command of ['serve', 'sample', 'eval']) {
@@ -419,7 +419,7 @@ describe('a run', () => {
     rmSync(join(folder, 'tiny'), { recursive: true });
   });
 
-  test('tells events as they happen, the result last', async () => {
+  test('prints events as they happen, the result last', async () => {
     const { code, stdout } = await run(['train', 'tiny.yaml', '--name', 'told', '--set', 'max_steps=2', '--events']);
     assert.equal(code, 0);
     const lines = stdout
@@ -433,7 +433,7 @@ describe('a run', () => {
     assert.deepEqual(result, JSON.parse(readFileSync(join(folder, 'runs', 'told', 'result.json'), 'utf8')));
   });
 
-  test('a reward that fails is told before it starts, with exit 2, or ends it with exit 1', async () => {
+  test('a failing reward is reported before the start, with exit 2, or ends the run with exit 1', async () => {
     mkdirSync(join(folder, 'rewards'), { recursive: true });
     writeFileSync(join(folder, 'rewards', 'throws.ts'), 'export default () => { throw new Error("no"); };\n');
     const file = writeConfig('throws.yaml', { reward_fn: 'rewards/throws.ts', eval: null });
@@ -449,7 +449,7 @@ describe('a run', () => {
     assert.equal(onlyObject((await run(['runs', 'show', 'nothing', '--json'])).stdout).run, undefined);
   });
 
-  test('what the checks warn of is in the result, also of a run that goes on', async () => {
+  test('warnings of the checks are in the result, also of a resumed run', async () => {
     writeFileSync(
       join(folder, 'rewards', 'same.ts'),
       'export default ({ completions }) => completions.map(() => 0.5);\n',
@@ -472,7 +472,7 @@ for (const [signal, exitCode] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
-  test(`${signal} leaves a checkpoint and exit ${exitCode}; --resume goes on`, async () => {
+  test(`${signal} leaves a checkpoint and exit ${exitCode}; --resume continues`, async () => {
     const name = signal.toLowerCase();
     const args = ['train', writeConfig('long.yaml', { eval: null }), '--name', name, '--json'];
     let sent = false;
@@ -510,7 +510,7 @@ test('the directory of a run resumes it where a configuration is asked for, and 
   assert.deepEqual([dir, step], [join(folder, 'runs', 'placed'), 2]);
 });
 
-describe('a signal stops what waits for code of the user that never finishes loading', () => {
+describe('a signal stops a command that waits for user code that never finishes loading', () => {
   writeFileSync(join(folder, 'endless.ts'), "process.stderr.write('loading\\n');\nfor (;;);\n");
   writeFileSync(
     join(folder, 'endless.py'),
@@ -568,7 +568,7 @@ test('lists show the best and last accuracy; many runs are compared one a line, 
   );
 });
 
-test('the command that would run can be given to a shell', async () => {
+test('the planned command can be pasted into a shell', async () => {
   const file = join(import.meta.dirname, '..', 'configs', 'toy-grpo.yaml');
   const { stdout } = await run(['train', file, '--name', "it's", '--dry-run', '--json']);
   const { would_run, origins } = JSON.parse(stdout);

@@ -42,7 +42,7 @@ test('libraries for macOS load on every Mac that ONNX Runtime runs on', () => {
   assert.deepEqual(libraryFaults('darwin-arm64', describe(library)), ['has no signature that fits']);
 });
 
-test('a library that needs a newer system, or is none of ours, is found out', () => {
+test('a library that needs a newer system, or is not ours, is noticed', () => {
   const source = join(folder, 'other.c');
   writeFileSync(
     source,

@@ -10,7 +10,7 @@ const rows = readFileSync(join(root, 'docs', 'complaints.md'), 'utf8')
   .filter((line) => line.startsWith('| '))
   .slice(1);
 
-test('every complaint has tests, and they exist', () => {
+test('every complaint names existing tests', () => {
   assert.ok(rows.length >= 27);
   for (const row of rows) {
     const named = [...row.matchAll(/\[([^\]]+)\]\(\.\.\/([^)]+\.test\.ts)\)/g)];

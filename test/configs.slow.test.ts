@@ -18,7 +18,7 @@ for (const file of globSync(join(folder, '*.yaml'))) {
   });
 }
 
-test('arithmetic: what no stage trains on is held out', async () => {
+test('arithmetic: held-out problems are trained on in no stage', async () => {
   const { config } = loadConfigFile(join(folder, 'arithmetic-smollm2.yaml'));
   const { train, eval: heldOut } = await loadProblems(config, ['answer']);
   assert.equal(train.length, 160);
@@ -35,7 +35,7 @@ test('GSM8K: trains on one split and evaluates on the other', { skip: skipWithou
   assert.deepEqual([train.length, heldOut.length], [7473, 64]);
 });
 
-test('SmolLM2 answers sums, some of them rightly', { skip: skipWithoutShared('models') }, async () => {
+test('SmolLM2 answers sums, some of them correctly', { skip: skipWithoutShared('models') }, async () => {
   process.env.GRADUS_MODELS = sharedPath('models')!;
   const { samples } = await sample(join(folder, 'arithmetic-smollm2.yaml'), { n: 8, seed: 1, temperature: 0 });
   assert.ok(samples.every(({ completion, reward }) => completion.length > 0 && reward !== null));

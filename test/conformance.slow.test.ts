@@ -18,12 +18,12 @@ test('losses, advantages, divergences and the entropy control are those of their
   assert.ok(largest <= report.tolerance / 10, `${largest}`);
 });
 
-test('a number that is off is noticed', () => {
+test('a wrong number is noticed', () => {
   const off = { ...report, checks: report.checks.map((check) => ({ ...check, difference: 1e-3 })) };
   assert.match(conformanceDocument(off), /\*\*1\.0e-3\*\*/);
 });
 
-test('docs/conformance.md is as the vectors say', () => {
+test('docs/conformance.md matches the vectors', () => {
   const path = join(import.meta.dirname, '..', 'docs', 'conformance.md');
   const document = conformanceDocument(report);
   assert.equal(readFileSync(path, 'utf8'), document, 'node scripts/conformance-document.ts writes it anew');

@@ -13,7 +13,7 @@ const example = join(import.meta.dirname, '..', 'examples', 'custom-csv');
 const model = writeTinyChatModel(join(folder, 'model'));
 const here = { cwd: folder };
 
-test('the data is good, and the reward as its cases expect', async () => {
+test('the data is good, and the reward agrees with its cases', async () => {
   const check = await gradus(['data', 'check', join(example, 'grpo.yaml'), '--set', `model=${model}`, '--json'], here);
   assert.equal(check.code, 0, check.stdout);
   const checks = onlyObject(check.stdout).checks as { id: string; ok: boolean }[];
@@ -25,7 +25,7 @@ test('the data is good, and the reward as its cases expect', async () => {
   assert.equal((await gradus(['rewards', 'test', ...cases], here)).code, 0);
 });
 
-test('it trains for two steps, on trains that run', async () => {
+test('it trains for two steps, on the rows that the filter keeps', async () => {
   const out = join(folder, 'run');
   const settings = [`model=${model}`, 'max_steps=2', 'prompts_per_step=2', 'num_generations=4', 'eval.limit=2'];
   const { ok, run } = await train(join(example, 'grpo.yaml'), { out, settings, preflight: false });

@@ -207,13 +207,13 @@ for (const [what, { harm, code, spares }] of Object.entries(damages)) {
       assert.ok(runs.some(({ id }) => id === 'sound'));
       assert.equal(runs.length + damaged.length, 2);
     });
-    test('train --resume goes on, or says why not', async () => {
+    test('train --resume continues, or says why not', async () => {
       const finished = await gradus('train', file, '--out', run, '--resume', '--no-preflight', '--set', 'max_steps=6');
       if (finished.code === 0) return assert.equal(finished.result.ok, true);
       assert.ok(['RUN_DAMAGED', 'RUN_INCOMPLETE'].includes(finished.result.error!.code), finished.stderr);
       assert.equal(finished.code, 2);
     });
-    test('train --overwrite starts anew', async () => {
+    test('train --overwrite starts over', async () => {
       const finished = await gradus('train', file, '--out', run, '--overwrite', '--no-preflight');
       assert.equal(finished.code, 0, finished.stderr);
     });
@@ -224,7 +224,7 @@ for (const [what, harm] of [
   ['was removed', () => ''],
   ['lacks its first step', (text: string) => text.slice(text.indexOf('\n') + 1)],
 ] as const) {
-  test(`a run whose metrics.jsonl ${what} does not go on`, async () => {
+  test(`a run whose metrics.jsonl ${what} is not resumed`, async () => {
     const run = join(folder, `metrics ${what}`);
     cpSync(join(folder, 'good', 'sound'), run, { recursive: true });
     const metrics = join(run, 'metrics.jsonl');
@@ -234,7 +234,7 @@ for (const [what, harm] of [
   });
 }
 
-test('a run that goes on says which damaged checkpoints it passes over', async () => {
+test('a resumed run names the damaged checkpoints that it skips', async () => {
   const run = join(folder, 'passed over');
   cpSync(join(folder, 'good', 'sound'), run, { recursive: true });
   writeFileSync(join(run, 'checkpoints', 'step_000004', 'state.json'), '');
@@ -248,7 +248,7 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
   assert.deepEqual(damaged_checkpoints, passed[1], 'the result says so, too');
 });
 
-test('what was killed or failed before it began is started by the same command, with --resume or without', async () => {
+test('a run that was killed or failed before it began is started by the same command, with --resume or without', async () => {
   // A process id beyond Linux's largest.
   const killed = { id: 'killed', started: new Date(0).toISOString(), status: 'starting', pid: 2 ** 30, step: 0 };
   const failed = {
@@ -280,7 +280,7 @@ test('what was killed or failed before it began is started by the same command, 
   assert.equal((await gradus('train', file, '--out', out, '--resume')).result.error?.code, 'RUN_INCOMPLETE');
 });
 
-test('checkpoints and rollouts that are removed during the run are no obstacle to later ones', async () => {
+test('removing checkpoints and rollouts during the run does not affect later ones', async () => {
   const out = join(folder, 'thinned');
   await train(file, {
     out,
@@ -294,7 +294,7 @@ test('checkpoints and rollouts that are removed during the run are no obstacle t
   assert.equal(readFileSync(join(out, 'checkpoints', 'latest'), 'utf8'), 'step_000004\n');
 });
 
-test('a checkpoint that is removed before it is found to be the best is written again', async () => {
+test('a checkpoint that was removed before it turned out to be the best is written again', async () => {
   const out = join(folder, 'best-removed');
   const stopping = new AbortController();
   const onStep = (event: { readonly type: string; readonly step?: number }) => {

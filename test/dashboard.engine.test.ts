@@ -62,7 +62,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
       }).length`,
     ) as Promise<number>;
 
-  test('the table leads to a run, whose charts are drawn', async () => {
+  test('the table links to a run, whose charts are drawn', async () => {
     await open('#/runs');
     assert.deepEqual(await page.locator('tbody .name').allTextContents(), ['fast', 'toy', 'live']);
     await page.getByRole('link', { name: 'toy', exact: true }).click();
@@ -73,7 +73,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.match(await textOf('.verdict'), /held-out accuracy/);
   });
 
-  test('a click on a curve leads to the rollouts of the step', async () => {
+  test('a click on a curve opens the rollouts of the step', async () => {
     await page.locator('.u-over').first().click();
     await page.waitForURL(/#\/runs\/toy\/rollouts\/\d+$/);
     await page.getByRole('link', { name: 'Group 0' }).click();
@@ -81,7 +81,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.equal(await page.locator('.completion').count(), 24);
   });
 
-  test('what a model wrote is shown as text, wherever it stands', async () => {
+  test('text of a model is shown as text, wherever it is', async () => {
     await open('#/runs/live/rollouts/2/0');
     await page.locator('.completion').nth(2).waitFor();
     assert.equal(await page.locator('.completion .text').first().textContent(), hostile);
@@ -106,7 +106,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     );
   });
 
-  test('evaluations show which problems always fail, and what was answered', async () => {
+  test('evaluations show which problems always fail, and their answers', async () => {
     await open('#/runs/live/evaluations');
     assert.equal(await page.locator('.problems tbody tr').count(), 2);
     await page.getByLabel('Problems').selectOption('never right');
@@ -120,7 +120,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.ok((await page.locator('.problems tbody tr').count()) > 1);
   });
 
-  test('completions are shown token by token, and the address says so', async () => {
+  test('completions are shown token by token, and the URL keeps it', async () => {
     await open('#/runs/toy/rollouts/1/0');
     await page.getByLabel('Show').selectOption('tokens');
     await page.locator('.token-legend').waitFor();
@@ -144,7 +144,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.match(await textOf('.facts'), /step 30 of 100/);
   });
 
-  test('runs that train are compared as they go on', async () => {
+  test('runs are compared while they train', async () => {
     writeRecord(live, { status: 'running', step: 30 });
     await open('#/compare?run=toy&run=live');
     const reward = (text: RegExp) =>
@@ -158,7 +158,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await page.locator('tbody .pill.completed', { hasText: 'completed' }).nth(1).waitFor();
   });
 
-  test('metrics are found by text, and the address says so', async () => {
+  test('metrics are found by text, and the URL keeps it', async () => {
     await open('#/runs/toy/metrics');
     await page.getByRole('searchbox').fill('reward std');
     await page.locator('figure').nth(1).waitFor();
@@ -170,7 +170,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.equal(await page.locator('figure').count(), 3);
   });
 
-  test('curves are smoothed and drawn over time or tokens, in all views, and the address says so', async () => {
+  test('curves are smoothed and drawn over time or tokens, in all views, and the URL keeps it', async () => {
     await open('#/runs/toy/metrics?filter=grad_norm');
     const raw = await textOf('.legend b');
     await page.getByLabel('smoothing').selectOption('0.9');
@@ -221,7 +221,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await page.setViewportSize({ width: 1200, height: 900 });
   });
 
-  test('the browser had nothing to complain about', () => {
+  test('the browser reported no errors', () => {
     assert.deepEqual(complaints, []);
   });
 
@@ -238,7 +238,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await page.getByText('The server does not answer').waitFor({ state: 'hidden' });
   });
 
-  test('damaged runs and wrong addresses are told', async () => {
+  test('damaged runs and wrong URLs are reported', async () => {
     writeFileSync(join(folder, 'runs', 'fast', 'run.json'), '{');
     await open('#/runs/fast');
     assert.match(await textOf('[role=alert]'), /RUN_DAMAGED/);

@@ -22,7 +22,7 @@ function problemOf(question: unknown): string {
   return String(question).match(/\d+/g)!.sort().join('+');
 }
 
-test('the weights are those that the recipe tells of, and small', () => {
+test('the weights match their recipe, and are small', () => {
   const weights = readFileSync(join(demo, 'model', 'model.safetensors'));
   const readme = readFileSync(join(demo, 'model', 'README.md'), 'utf8');
   assert.ok(readme.includes(`sha256 ${createHash('sha256').update(weights).digest('hex')}`), 'README.md names them');
@@ -40,7 +40,7 @@ test('the weights are those that the recipe tells of, and small', () => {
   }
 });
 
-test('no stage sees a problem that is held out', async () => {
+test('no stage sees a held-out problem', async () => {
   const taught = new Set(lessons().map(({ question }) => problemOf(question)));
   for (const seed of [0, 1, 2]) {
     const problems = await loadProblems(config(seed), ['answer']);
@@ -54,7 +54,7 @@ test('no stage sees a problem that is held out', async () => {
   }
 });
 
-test('the teacher errs in carries alone, more often than not', () => {
+test('the teacher only errs in carries, and mostly does', () => {
   const sum = (question: string) => question.match(/\d+/g)!.reduce((total, number) => total + Number(number), 0);
   const carries = (question: string) => {
     const [a, b] = question.match(/\d+/g)!.map(Number) as [number, number];

@@ -10,7 +10,7 @@ import { tinyConfig } from './tiny-model.ts';
 
 const folder = temporaryFolder('diagnose');
 
-test('a learning rate at which adapters learn nothing is told again, in words and as JSON', async () => {
+test('a learning rate too low for adapters is mentioned at the end, in words and as JSON', async () => {
   const out = join(folder, 'slow');
   await train({ ...tinyConfig(folder), lora: { r: 4 }, learning_rate: 1e-5, max_steps: 2 } as ConfigInput, { out });
   const { stdout } = await gradus(['runs', 'diagnose', out, '--json'], { cwd: folder });
@@ -51,7 +51,7 @@ test('a run that improved on problems that it was nearly trained on is doubtful,
   }
 });
 
-test('a run of one step, one prompt and one held-out problem speaks of each in the singular', async () => {
+test('a run of one step, one prompt and one held-out problem uses the singular for each', async () => {
   const config = join(folder, 'one.json');
   const one = { max_steps: 1, prompts_per_step: 1, eval: { limit: 1 } };
   writeFileSync(config, JSON.stringify({ ...tinyConfig(folder), ...one }));

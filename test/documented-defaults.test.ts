@@ -38,7 +38,7 @@ function defaultsOf(name: string, text: string): unknown[] {
   return found.map(([, expression]) => evaluated(expression!, text));
 }
 
-test('docstrings tell the defaults that the code has', () => {
+test('docstrings state the defaults of the code', () => {
   let checked = 0;
   const wrong: string[] = [];
   for (const file of globSync('src/**/*.ts', { cwd: root })) {
@@ -60,7 +60,7 @@ test('docstrings tell the defaults that the code has', () => {
   assert.ok(checked > 90, `only ${checked} were found`);
 });
 
-test('what programs and configurations share has one default', () => {
+test('a setting of both programs and configurations has one default', () => {
   const { target, candidates, ...shared } = trainingDefaults;
   const { sampling_correction: _, ...losses } = defaultLossSettings;
   for (const [key, value] of Object.entries({ ...shared, ...losses })) {

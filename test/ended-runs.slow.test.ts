@@ -30,11 +30,11 @@ const trainTo = (name: string, changes: ConfigInput, resume = false) =>
 
 before(() => trainTo('whole', {}));
 
-test('a run that makes all its steps says so', () => {
+test('a run that completes all its steps says so', () => {
   assert.deepEqual(readRun(place('whole')).ended_by, { key: 'max_steps', reason: 'all 60 steps were made' });
 });
 
-test('a condition ends a run between its steps, with all that is due at its end', async () => {
+test('a condition ends a run between its steps, with a proper ending', async () => {
   const result = await trainTo('early', { stop_when: ['reward >= 0.99', 'reward >= 0.4 over 5'] });
   const { step } = result.run;
   assert.ok(result.ok && result.run.status === 'completed' && step >= 5 && step < 60);
@@ -54,7 +54,7 @@ test('a condition ends a run between its steps, with all that is due at its end'
   assert.deepEqual(readMetrics(place('early')), readMetrics(place('whole')).slice(0, step));
 });
 
-test('resumed under the same condition it ends at once; without it, it goes on as if it had never ended', async () => {
+test('resumed under the same condition it ends at once; without it, it continues as if it had never ended', async () => {
   const at = (await trainTo('resumed', { stop_when: 'step >= 30' })).run.step;
   assert.equal(at, 30);
   const again = await trainTo('resumed', { stop_when: 'step >= 30' }, true);
@@ -67,7 +67,7 @@ test('resumed under the same condition it ends at once; without it, it goes on a
   assert.deepEqual(readMetrics(place('resumed')), readMetrics(place('whole')));
 });
 
-test('a condition that holds before the first step trains nothing', async () => {
+test('under a condition that holds before the first step, nothing is trained', async () => {
   const { ok, run, ended_by, metrics } = await trainTo('start', { stop_when: 'eval/sampled_accuracy < 0.9' });
   assert.deepEqual([ok, run.step, ended_by?.key], [true, 0, 'stop_when']);
   assert.equal(metrics.final_success_rate, metrics.random_baseline);
@@ -115,7 +115,7 @@ test('limits of tokens and time count the whole run', async () => {
   assert.equal((await trainTo('timed', { max_time: `${spent}ms` }, true)).run.step, 20);
 });
 
-test('the command: flags, exit codes, and what it says', async () => {
+test('the command: flags, exit codes and output', async () => {
   writeFileSync(place('toy.json'), JSON.stringify(config));
   const gradus = (...args: string[]) => gradusHere(['train', place('toy.json'), '--out', place('command'), ...args]);
   const ended = await gradus('--stop-when', 'reward >= 2', '--stop-when', 'step >= 4');

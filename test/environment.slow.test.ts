@@ -97,7 +97,7 @@ describe('a run', () => {
     assert.ok(metrics.at(-1)!.reward! > metrics[0]!.reward! + 0.2);
   });
 
-  test('logs turns, reasons to end, parts of the score and what the environment logs', () => {
+  test('logs turns, end reasons, parts of the score and the environment’s metrics', () => {
     for (const line of readMetrics(place('whole'))) {
       const ends = Object.entries(line).filter(([name]) => name.startsWith('stop/'));
       assert.ok(Math.abs(ends.reduce((sum, [, fraction]) => sum + fraction, 0) - 1) < 1e-9);
@@ -118,7 +118,7 @@ describe('a run', () => {
     }
   });
 
-  test('that is stopped and resumed is the run that was never stopped', async () => {
+  test('that is stopped and resumed equals one that was not', async () => {
     const controller = new AbortController();
     await train(config, {
       out: place('parts'),
@@ -140,7 +140,7 @@ describe('a run', () => {
   });
 });
 
-test('files that change under a run are told, when it goes on and when it is evaluated', async () => {
+test('changes of a run’s files are reported when it is resumed and when it is evaluated', async () => {
   const out = place('changing');
   const own = place('changing.ts');
   const text = readFileSync(place('digits.ts'), 'utf8');
@@ -188,7 +188,7 @@ describe('environments that fail', () => {
     max_error_fraction: 1,
   });
 
-  test('cost their own episodes: groups go on with those that are left', async () => {
+  test('cost only their own episodes: groups continue with the remaining ones', async () => {
     const out = place('half');
     await train(playing('halfThrows'), { out, preflight: false });
     for (const line of readMetrics(out)) {
@@ -203,7 +203,7 @@ describe('environments that fail', () => {
     assert.deepEqual(failed, Array(2).fill(['Error: out of\norder (digits.ts:20)', 'error']));
   });
 
-  test('to begin leave nothing to learn, and the run goes on', async () => {
+  test('to begin leave nothing to learn, and the run continues', async () => {
     const out = place('unstarted');
     const { run } = await train(playing('noStart'), { out, preflight: false });
     assert.equal(run.status, 'completed');
@@ -214,7 +214,7 @@ describe('environments that fail', () => {
     });
   });
 
-  test('leave no group where too few are left', async () => {
+  test('leave no group if too few episodes remain', async () => {
     const out = place('most');
     await train(playing('mostThrow'), { out, preflight: false });
     for (const line of readMetrics(out)) {
@@ -224,13 +224,13 @@ describe('environments that fail', () => {
     }
   });
 
-  test('are played again, if they are to', async () => {
+  test('are played again on request', async () => {
     const out = place('again');
     await train(playing('halfThrows', { strategy: 'retry', retries: 3 }), { out, preflight: false });
     for (const line of readMetrics(out)) assert.ok(line['retries/mean']! > 0);
   });
 
-  test('end the run at the first failure, if they are to', async () => {
+  test('end the run at the first failure on request', async () => {
     const failing = playing('halfThrows', { strategy: 'fail_fast' });
     await assert.rejects(train(failing, { out: place('fast'), preflight: false }), {
       code: 'EPISODE_FAILED',
@@ -239,7 +239,7 @@ describe('environments that fail', () => {
     });
   });
 
-  test('by hanging are given up after their time', async () => {
+  test('by hanging are given up at their time limit', async () => {
     const out = place('hung');
     await train(playing('hangs', { step_timeout: '400ms' }), { out, preflight: false });
     for (const line of readMetrics(out)) assert.ok(line['stop/timeout']! > 0);

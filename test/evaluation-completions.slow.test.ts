@@ -156,7 +156,7 @@ describe('gradus eval', () => {
     assert.ok(callCount() - started <= cost + 2 * 2 * 3, `${callCount() - started} calls instead of ${cost}`);
   });
 
-  test('stopped by its signal, it goes on as well', async () => {
+  test('stopped by its signal, it also continues', async () => {
     const controller = new AbortController();
     const timer = setInterval(() => existsSync(place('.jsonl.part')) && controller.abort(), 2);
     const stopped = evaluate(run, { ...options, signal: controller.signal });
@@ -166,7 +166,7 @@ describe('gradus eval', () => {
     assert.ok(isWhole());
   });
 
-  test('what is damaged, or of another problem, is made again', async () => {
+  test('damaged records, and those of another problem, are replaced', async () => {
     const lines = whole[0]!.trimEnd().split('\n');
     const swapped = [lines[1]!.replace('"problem":1', '"problem":0'), ...lines.slice(2)].join('\n');
     for (const left of [
@@ -183,7 +183,7 @@ describe('gradus eval', () => {
     }
   });
 
-  test('other settings are another evaluation, and the same one is not made twice at a time', async () => {
+  test('other settings make another evaluation, and the same one does not run twice at a time', async () => {
     const name = nameOf();
     const own = place('.jsonl');
     const other = await evaluate(run, { ...options, problems: 2 });
@@ -206,7 +206,7 @@ describe('gradus eval', () => {
   });
 });
 
-test('a configuration is called by its adapter, if it has one', async () => {
+test('a configuration is named after its adapter, if it has one', async () => {
   const trained = join(folder, 'adapters');
   const config = { ...tinyConfig(folder), lora: { r: 2 }, max_steps: 1, eval: { limit: 2 } };
   await train(config, { out: trained, preflight: false });

@@ -113,7 +113,7 @@ test('gsm8k.ts trains for two steps, and measures greedy accuracy and pass@k', a
   assert.equal(evaluations?.length, 3, stdout);
 });
 
-test('gsm8k.ts trains a base model behind one solved problem, and an error is one line with what to do', {
+test('gsm8k.ts trains a base model with one solved problem in the prompt, and an error is one line with advice', {
   skip: skipWithoutShared('models/stories260K'),
 }, async () => {
   const problems = join(folder, 'gsm8k-base.jsonl');
@@ -127,7 +127,7 @@ test('gsm8k.ts trains a base model behind one solved problem, and an error is on
   });
 });
 
-test('musique-search.ts trains for two steps on questions of the file that it is given', {
+test('musique-search.ts trains for two steps on questions of the given file', {
   skip: skipWithoutShared('data/multihop'),
 }, async () => {
   const stdout = await run('musique-search', '--data', sharedPath(musique)!, '--max-turns', '2');

@@ -61,7 +61,7 @@ test('how far the sampler is from the trainer is logged each step, with and with
   }
 });
 
-test('tokens that filters take away do not weigh down the others: importance ratios stay 1', async () => {
+test('filtered tokens do not affect the others: importance ratios stay 1', async () => {
   const out = join(folder, 'filtered');
   const open = join(folder, 'logged-true');
   await train({ ...config, temperature: 1.2, top_p: 0.5, top_k: 5, min_p: 0.1, max_steps: 3 }, { out, ...options });
@@ -74,7 +74,7 @@ test('tokens that filters take away do not weigh down the others: importance rat
   assert.ok(leastLikely(out) > leastLikely(open));
 });
 
-test('a sampler that is further off than five times what rounding explains stops the run', () => {
+test('a sampler that differs by more than five times what rounding explains stops the run', () => {
   const metric = 'sampling/sampling_logp_difference/mean';
   const exact = samplerTolerance({ ...configDefaults, native: { ...configDefaults.native, rollout_dtype: 'float32' } });
   const rounded = samplerTolerance({ ...configDefaults, native: { ...configDefaults.native, rollout_dtype: 'int4' } });

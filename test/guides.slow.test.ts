@@ -164,6 +164,6 @@ test('the program of the guide plays', async () => {
   assert.deepEqual(result, { text: 'It is on shelf 7.', scores: { solved: 1 } });
 });
 
-test('the skill says in its head what it is for', () => {
+test('the skill’s header says what it is for', () => {
   assert.match(texts.SKILL!, /^---\nname: gradus\ndescription: .{40,1000}\n---\n\n# /);
 });

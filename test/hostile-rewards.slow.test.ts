@@ -122,7 +122,7 @@ for (const [name, fault] of [
   });
 }
 
-test('where the reward threw is in the rollouts', async () => {
+test('rollouts record where the reward threw', async () => {
   const [bad] = completionsOf('throws').filter(({ text }) => isBad(text));
   assert.match(bad!.stacks!.throws!, /^Error: no such digit\n +at .*rewards\.ts:\d+:\d+/);
 });
@@ -147,7 +147,7 @@ test('a reward that always fails ends the run, with its message and exit code 1'
   assert.doesNotMatch(stderr, /^ +at /m);
 });
 
-test('the same metrics, however many processes rewards run in', async () => {
+test('metrics do not depend on the number of reward processes', async () => {
   const settings = ['max_steps=4', 'max_error_fraction=1'];
   const files = [];
   for (const workers of [1, 3]) {

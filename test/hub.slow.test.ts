@@ -66,7 +66,7 @@ for (const [what, change] of Object.entries({
   });
 }
 
-test('training downloads the model and tells on stderr; without a network it is there', async () => {
+test('training downloads the model and says so on stderr; afterwards no network is needed', async () => {
   const eventSchema = (await loadSchemas())['train.event/2']!;
   const { code, stdout, stderr } = await run('train hub.yaml --no-preflight --events');
   assert.equal(code, 0, stderr);

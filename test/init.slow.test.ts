@@ -110,7 +110,7 @@ describe('the template env', () => {
     assert.equal((await gradus(check.split(' ').slice(1), { cwd: project })).code, 0);
   });
 
-  test('has problems to which data check has no objection', async () => {
+  test('has problems that pass data check', async () => {
     const { checks } = (await run(
       project,
       'data',
@@ -160,7 +160,7 @@ describe('the template agent', () => {
     checkTypes(project);
   });
 
-  test('trains on what the agent calls', async () => {
+  test('trains on the calls of the agent', async () => {
     const settings = [`model=${model}`, 'chat_template=none', ...quick].flatMap((setting) => ['--set', setting]);
     const { run: trained } = await run(project, 'train', 'grpo.yaml', ...settings);
     assert.deepEqual((trained as Record<string, unknown>).status, 'completed');
@@ -236,7 +236,7 @@ test('nothing is overwritten', async () => {
   assert.ok(!existsSync(join(project, 'grpo.yaml')));
 });
 
-test('a package that is there is left as it is', async () => {
+test('an existing package is not changed', async () => {
   const project = join(folder, 'package');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{"name": "mine"}');
@@ -245,7 +245,7 @@ test('a package that is there is left as it is', async () => {
   assert.equal(readFileSync(join(project, 'package.json'), 'utf8'), '{"name": "mine"}');
 });
 
-test('beside a package that is there, the next commands work, too', async () => {
+test('beside an existing package, the next commands work, too', async () => {
   for (const [name, content, ...expected] of [
     [
       'new',

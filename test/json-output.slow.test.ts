@@ -435,7 +435,7 @@ describe('one object on stdout', () => {
     });
   }
 
-  test('every command is among them, where it works and where it fails', async () => {
+  test('every command is among them, when it works and when it fails', async () => {
     const { commands } = onlyObject((await run('--json', false)).stdout) as { commands: ListedCommand[] };
     assert.deepEqual(commands.map(({ name }) => name).toSorted(), Object.keys(cases).toSorted());
     // Without a GPU, gpu-train has an answer for every configuration, and none is that all is there.
@@ -447,7 +447,7 @@ describe('one object on stdout', () => {
     }
   });
 
-  test('every kind of object was seen', () => {
+  test('every kind of object is covered', () => {
     const seen = new Set([...Object.values(cases).flatMap((lines) => lines.map(([, , schema]) => schema))]);
     assert.deepEqual(
       Object.keys(schemas).filter((name) => !others.includes(name)),
@@ -512,7 +512,7 @@ test('every line of --events follows train.event/2', async () => {
   assert.equal(schemas['train.event/2']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
 });
 
-test('help leads with examples, of every command', async () => {
+test('the help of every command begins with examples', async () => {
   for (const name of Object.keys(cases)) {
     const { code, stdout } = await run(`${name} --help`, false);
     assert.equal(code, 0);
@@ -526,7 +526,7 @@ test('`gradus` alone is short', async () => {
   assert.ok(stdout.split('\n').length < 12);
 });
 
-test('docs/json-output.md is as the schemas say', async () => {
+test('docs/json-output.md matches the schemas', async () => {
   const path = join(import.meta.dirname, '..', 'docs', 'json-output.md');
   assert.equal(readFileSync(path, 'utf8'), await jsonOutputDocument(), 'node scripts/json-output.ts writes it anew');
 });

@@ -21,7 +21,7 @@ const inOneOrder: Readonly<Record<string, (question: string) => string>> = {
 };
 
 for (const [task, identity] of Object.entries(inOneOrder)) {
-  test(`${task}: neither the teacher nor training says anything of a held-out problem`, async () => {
+  test(`${task}: neither the teacher nor training uses a held-out problem`, async () => {
     const taught = new Set(lessonsFor(task, 20_000).map(({ question }) => identity(question)));
     for (const seed of [0, 1]) {
       const { config } = loadConfigFile(join(bench, `${task}-tiny.yaml`), [`seed=${seed}`]);
@@ -47,7 +47,7 @@ for (const file of globSync(join(bench, '*.yaml'))) {
   });
 }
 
-test('the random reward is a coin: as often 1 for what is right as for what is wrong', async () => {
+test('the random reward is a coin flip: as often 1 for right answers as for wrong ones', async () => {
   const prompts = Array.from({ length: 4000 }, (_, i) => [{ role: 'user' as const, content: `${i}+1=` }]);
   const input = { prompts, completionIds: [], columns: {}, log: () => {} };
   const mean = async (completions: string[]) => {

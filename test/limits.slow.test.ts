@@ -16,12 +16,12 @@ function answer(limit: string, options: string, ...args: readonly string[]) {
   return { ...(JSON.parse(stdout) as { ok: boolean; exit_code?: number; error?: { code: string } }), status };
 }
 
-test('limits that leave enough change nothing', { skip }, () => {
+test('limits that are high enough change nothing', { skip }, () => {
   assert.equal(answer('-v 30000000', '', 'presets').ok, true);
   assert.equal(answer('-n 40', '', 'presets').ok, true);
 });
 
-test('where Node ends itself for a lack of memory, the answer says so', { skip }, () => {
+test('if Node runs out of memory, the answer says so', { skip }, () => {
   const { ok, error, exit_code, status } = answer('-v 30000000', '--max-old-space-size=10', 'config-schema');
   assert.deepEqual([ok, error?.code, exit_code, status], [false, 'OUT_OF_MEMORY', 1, 1]);
 });

@@ -55,7 +55,7 @@ test('a run whose files have \\r\\n is read, evaluated and resumed as before', a
   assert.deepEqual(lines(changed), lines(plain));
 });
 
-test('rows in either format and a reward with \\r\\n are what they are with \\n', async () => {
+test('rows in either format and a reward mean the same with \\r\\n and with \\n', async () => {
   const model = join(import.meta.dirname, '..', 'demo', 'model');
   const rows = Array.from({ length: 8 }, (_, i) => ({ question: `${10 + i}+21=`, answer: String(31 + i) }));
   const csv = rows.map(({ question, answer }) => `${question},${answer}\n`).join('');

@@ -109,7 +109,9 @@ describe('tokenizers', { skip }, () => {
     }
   });
 
-  test('any token may end a text, without a warning', { skip: skipWithoutShared('models/stories260K') }, async () => {
+  test('any token may be an end token, without a warning', {
+    skip: skipWithoutShared('models/stories260K'),
+  }, async () => {
     const stories = join(folder, 'stories');
     cpSync(sharedPath('models/stories260K')!, stories, { recursive: true });
     chmodSync(join(stories, 'generation_config.json'), 0o600);
@@ -268,7 +270,7 @@ describe('what is written as GGUF', { skip }, () => {
   const bounds = { float32: 1e-5, float16: 2e-2, bfloat16: 0.1, q8_0: 0.2 };
 
   for (const [name, changes] of Object.entries(cases)) {
-    test(`${name} computes the same in llama.cpp, and is read as the same model`, async () => {
+    test(`${name} computes the same in llama.cpp, and is read back as the same model`, async () => {
       const base = writeRandomModel(join(folder, name), { ...sizes, ...changes });
       const expected = await decodingLogits(base, ids);
       const metadata = { ...ggufModelMetadata({ ...sizes, ...changes }), ...anyTokenizer };

@@ -56,7 +56,7 @@ async function wait<T>(input: object): Promise<T> {
   throw new Error('it did not end');
 }
 
-test('it sweeps with early stopping, picks, trains, is measured against the bar and exports', async () => {
+test('it sweeps with early stopping, picks, trains, compares with the bar and exports', async () => {
   const { tools } = await client.listTools();
   for (const { name, outputSchema } of tools)
     validators.set(name, await compileSchema({ ...outputSchema, $schema: 'http://json-schema.org/draft-07/schema#' }));

@@ -26,7 +26,7 @@ before(async () => {
   renameSync(project('then'), project('now'));
 });
 
-test('what is read names the files where they are now', () => {
+test('output names the files’ current places', () => {
   const directory = project('now', 'runs', 'tiny');
   const { trained_in, code } = readRun(directory);
   assert.equal(trained_in, project('then', 'runs', 'tiny'));
@@ -40,7 +40,7 @@ test('it is evaluated', async () => {
   assert.deepEqual([result.run!.step, result.changed_files], [3, undefined]);
 });
 
-test('it goes on with its configuration, or with the copy that it keeps, as if it had stayed', async () => {
+test('it continues with its configuration, or with the copy that it keeps, as if it had not been moved', async () => {
   cpSync(project('now'), project('copy'), { recursive: true });
   const goOn = (name: string, config: string) =>
     train(project(name, config), {

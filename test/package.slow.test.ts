@@ -224,7 +224,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.ok(Number(first) <= 0.5 && Number(last) >= 0.9, said);
 });
 
-test('user code within a checkout gets its sources, even where it has been built', (t) => {
+test('user code within a checkout gets its sources, even if it has been built', (t) => {
   const folder = mkdtempSync(join(root, '.user-code-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   run(root, 'npm', 'run', 'build', '--silent');

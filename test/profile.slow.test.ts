@@ -61,7 +61,7 @@ describe('a run that is profiled', () => {
     );
   });
 
-  test('every run lies in a phase that makes such runs, every operator in a run', () => {
+  test('every run lies in the right phase, every operator in a run', () => {
     for (const [row, phase] of [
       ['sampling', 'generate'],
       ['scoring: logprobs', 'update'],
@@ -119,12 +119,12 @@ test('a run of one step has that one profiled', async () => {
   assert.match(read('short', 'profile/profile.md'), /^# Where step 1 went\n/);
 });
 
-test('a run that goes on has the steps after its own first profiled', async () => {
+test('a resumed run has the steps after its own first profiled', async () => {
   await train(config, { out: place('short'), settings: ['max_steps=3'], resume: true, profile: true });
   assert.match(read('short', 'profile/profile.md'), /^# Where step 3 went\n/);
 });
 
-test('a run that is stopped keeps what was recorded, and records no more', async () => {
+test('a stopped run keeps what was recorded, and records no more', async () => {
   const stop = new AbortController();
   const { run } = await train(config, {
     out: place('stopped'),
@@ -139,7 +139,7 @@ test('a run that is stopped keeps what was recorded, and records no more', async
   assert.equal(read('stopped', 'profile/trace.json'), before);
 });
 
-test('what cannot be profiled says so, and is no run', async () => {
+test('an error says what cannot be profiled, and leaves no run', async () => {
   const expected = { code: 'PROFILE_UNSUPPORTED', kind: 'invalid', message: /builtin/ };
   const table = { backend: 'builtin', taskset: 'digit-sum', max_steps: 1 } as ConfigInput;
   await assert.rejects(train(table, { out: place('refused'), profile: true }), expected);

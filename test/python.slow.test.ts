@@ -68,7 +68,7 @@ class Echo:
   assert.match(JSON.parse(group!).prompt[0].content, /^(one|two|three|four)$/);
 });
 
-test('what it prints is on stderr, and stdout is one object', () => {
+test('its own output is on stderr, and stdout is one object', () => {
   const file = write('printing.py', 'def score(completions):\n    print("I was here")\n    return [1]');
   const cases = write('cases.jsonl', '{"completion": "x"}\n');
   const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
@@ -78,7 +78,7 @@ test('what it prints is on stderr, and stdout is one object', () => {
   assert.match(stderr, /^I was here$/m);
 });
 
-test('without a Python the command says so, and leaves with 3', () => {
+test('without a Python the command says so, and exits with 3', () => {
   const file = write('any.py', 'def score(completions): return [1]');
   const cases = write('cases.jsonl', '{"completion": "x"}\n');
   const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
@@ -107,7 +107,7 @@ test('a reward that never returns is gone when the command is killed', async () 
   await until(() => !isAlive(pid));
 });
 
-test('what a reward has forked is gone after the command', async () => {
+test('processes that a reward forked are gone after the command', async () => {
   const pidFile = join(folder, 'forked');
   const file = write(
     'forks.py',

@@ -40,7 +40,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     return { page, complaints };
   }
 
-  test('a page shows its curves, asks for nothing, and takes the text of models for text', async () => {
+  test('a page shows its curves, makes no requests, and shows the text of models as text', async () => {
     const out = join(folder, 'report.html');
     await writeReport([toy, live], { out });
     const pictures: Buffer[] = [];
@@ -65,7 +65,7 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     assert.ok(!pictures[0]!.equals(pictures[1]!));
   });
 
-  test('a picture is valid SVG whatever the names of runs are, and light or dark as its page is', async () => {
+  test('a picture is valid SVG whatever the names of runs are, and light or dark like its page', async () => {
     const out = join(folder, 'curves.svg');
     await writeReport([toy, live], { out, metrics: ['reward', 'entropy', 'eval/accuracy'] });
     const { page } = await opened(out, 'light');

@@ -38,7 +38,7 @@ const stages: NonNullable<ConfigInput['stages']> = [
   { name: 'more digits', steps: 2, lr_scheduler_type: 'linear', keep_optimizer: true },
 ];
 
-test('a fault in the reward of a stage is named where it was written', async () => {
+test('an error in the reward of a stage names where it was written', async () => {
   const wrong = { name: 'b', steps: 1, reward: [{ name: 'length', config: { target: 1 } }] };
   const bare = { ...config, ...format, stages: [{ name: 'a', steps: 1 }, wrong] } as ConfigInput;
   await assert.rejects(train(bare, { out: place('wrong-stage') }), {
@@ -48,7 +48,7 @@ test('a fault in the reward of a stage is named where it was written', async () 
   });
 });
 
-test('stages follow one another: weights, counters and data go on, optimiser and schedules start afresh', async () => {
+test('stages follow one another: weights, counters and data continue, optimiser and schedules start afresh', async () => {
   const events = await assertResumable({ ...config, stages }, place('whole'), [1, 3, 8]);
   const metrics = readMetrics(place('whole'));
   assert.deepEqual(
@@ -99,7 +99,7 @@ test('stages follow one another: weights, counters and data go on, optimiser and
   assert.equal(new Set(questions).size, questions.length, 'no problem of the task set comes twice');
 });
 
-test('an optimiser that starts afresh makes another step than one that is kept', async () => {
+test('an optimiser that starts afresh makes another step than a kept one', async () => {
   const twice = (keep_optimizer: boolean): ConfigInput => ({
     ...config,
     eval: null,
@@ -119,7 +119,7 @@ test('an optimiser that starts afresh makes another step than one that is kept',
   assert.notDeepEqual(fresh![3], unbroken![3]);
 });
 
-test('what is held out is seen in no stage, whatever its data', async () => {
+test('held-out problems are seen in no stage, whatever its data', async () => {
   const rows = Array.from({ length: 24 }, (_, i) => ({ question: `${i}+1=`, answer: String(i + 1) }));
   const write = (name: string, lines: readonly object[]) => {
     writeFileSync(join(folder, name), lines.map((line) => JSON.stringify(line)).join('\n'));
@@ -163,7 +163,7 @@ test('the dry run shows each stage', async () => {
   assert.deepEqual(planned![2]!.changes, { lr_scheduler_type: 'linear', prompts_per_step: 2, loss_type: 'grpo' });
 });
 
-test('what is wrong with a later stage is known before the first begins', async () => {
+test('faults of a later stage are reported before the first begins', async () => {
   const refuses = (stage: object, code: string) =>
     assert.rejects(
       train(
@@ -183,7 +183,7 @@ test('what is wrong with a later stage is known before the first begins', async 
   assert.equal(existsSync(place('wrong')), false);
 });
 
-test('a supervised stage learns what a pattern takes out of a column', async () => {
+test('a supervised stage learns what a pattern extracts from a column', async () => {
   writeFileSync(place('worked.jsonl'), '{"question": "1+1=", "answer": "one more #### 2"}');
   const data = { taskset: null, taskset_config: {}, dataset: place('worked.jsonl'), eval: null };
   const columns = { answer: { from: 'answer', pattern: '#### (.*)' } };
@@ -277,7 +277,7 @@ test('a run that is stopped while a stage loads ends like any other, and continu
   assert.deepEqual([whole.run.status, whole.run.step], ['completed', 2]);
 });
 
-test('what a stage cannot say is an error with its place', () => {
+test('a key that a stage cannot have is an error with its place', () => {
   const refuses = (stage: object, code: string, message: RegExp, hint = /./) =>
     assert.throws(() => openConfig({ ...config, stages: [{ name: 'a', steps: 1 }, stage] } as ConfigInput), {
       code,

@@ -25,7 +25,7 @@ const config = {
   stop: consonants,
 } as ConfigInput;
 
-test('a run reads completions up to a stop text, trains on it, and takes none for cut off', async () => {
+test('a run reads completions up to a stop text, trains on it, and counts none as cut off', async () => {
   const out = join(folder, 'run');
   await train(config, { out });
   const completions = readRollouts(out, 1).flatMap((group) => group.completions);
@@ -44,7 +44,7 @@ test('a run reads completions up to a stop text, trains on it, and takes none fo
   for (const { completion } of samples) assert.doesNotMatch(completion, CONSONANT);
 });
 
-test('sample takes stop texts in place of the configuration’s, also with a prompt of its own', async () => {
+test('sample takes stop texts instead of the configuration’s, also with a prompt of its own', async () => {
   const path = join(folder, 'config.json');
   writeFileSync(path, JSON.stringify(config));
   const { code, stdout } = await gradusHere([

@@ -45,7 +45,7 @@ for (const [when, type, step] of [
   ['before the last evaluation', 'step', 6],
   ['before the last samples', 'evaluation', 6],
 ] as const) {
-  test(`stopped ${when}, a run makes it when it goes on`, async () => {
+  test(`stopped ${when}, a run makes it when it is resumed`, async () => {
     const { out, result } = await stopAt(type, step);
     assert.deepEqual([result.run.status, result.run.step, result.error?.code], ['stopped', step, 'RUN_STOPPED']);
     const resumed = await train(config, { out, preflight, resume: true });
@@ -54,7 +54,7 @@ for (const [when, type, step] of [
   });
 }
 
-test('what was not measured after the last step is absent', async () => {
+test('values that were not measured after the last step are absent', async () => {
   const { result: begun } = await stopAt('step', 2);
   assert.deepEqual([begun.evals.at(-1)!.step, begun.run.step], [0, 2]);
   const { random_baseline, final_success_rate, lift } = begun.metrics;
@@ -63,7 +63,7 @@ test('what was not measured after the last step is absent', async () => {
   assert.equal(evaluated.metrics.final_success_rate, evaluated.evals.at(-1)!.metrics['eval/sampled_accuracy']);
 });
 
-test('commands that are worth running are quoted where the name of the run needs it', async () => {
+test('suggested commands are quoted if the name of the run needs it', async () => {
   const options = { name: 'my run', root: folder, preflight };
   assert.deepEqual((await train({ ...config, max_steps: 1 }, options)).next, [], 'a program is told no commands');
   const { next } = await train({ ...config, max_steps: 1 }, { ...options, overwrite: true, next: nextCommands });
@@ -71,14 +71,14 @@ test('commands that are worth running are quoted where the name of the run needs
   assert.ok(next.includes(`gradus sample '${place('my run')}' --n 8`), next.join('; '));
 });
 
-test('where nothing is held out, the problems that were trained on are worth an evaluation', async () => {
+test('if nothing is held out, evaluating the training problems is suggested', async () => {
   const out = place('all trained on');
   const { next } = await train({ ...config, max_steps: 1, eval: null }, { out, preflight, next: nextCommands });
   assert.ok(next.includes(`gradus eval '${out}' --split train`), next.join('; '));
   assert.equal((await evaluate(out, { split: 'train' })).split, 'train');
 });
 
-test('a run that has made everything when the signal comes is complete', async () => {
+test('a run that has done everything when the signal comes is complete', async () => {
   const { out, result } = await stopAt('samples', 6);
   assert.deepEqual([result.ok, readRun(out).status], [true, 'completed']);
 });

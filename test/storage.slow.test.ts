@@ -33,7 +33,7 @@ function onDisk(size: string, ...commands: string[]): string[] | undefined {
 
 const skip = onDisk('1m', 'echo ok') === undefined && 'no file system may be mounted here';
 
-test('a full disk ends the run; the checkpoints before stay, and it goes on once there is room', { skip }, () => {
+test('a full disk ends the run; earlier checkpoints stay, and it can be resumed once there is room', { skip }, () => {
   const [full, code, shown, resumed] = onDisk(
     '300k',
     `${train} --out ${disk}/run; echo $?`,
@@ -84,7 +84,7 @@ test('a read-only disk is one clear error', { skip }, () => {
   assert.equal(code, 1);
 });
 
-test('a run directory that cannot be is exit 2', () => {
+test('an impossible run directory is exit 2', () => {
   for (const out of [`${folder}/${'long'.repeat(100)}`, `${folder}/toy.json/below`]) {
     const { stdout, status } = spawnSync('bash', ['-c', `${train} --out ${out}`], {
       encoding: 'utf8',
@@ -107,7 +107,7 @@ test('a limit on the size of files ends the run with one clear error', () => {
   assert.equal(code, 1);
 });
 
-test('a result that cannot be written is exit 1; that nobody reads the progress is no fault', () => {
+test('a result that cannot be written is exit 1; progress that nobody reads is not an error', () => {
   const shell = (line: string) => spawnSync('bash', ['-c', line], { encoding: 'utf8', timeout: 60_000 }).stdout.trim();
   const started = `${gradus} train ${folder}/toy.json --no-preflight --json --out ${folder}`;
   assert.equal(shell(`${started}/lost 2>${folder}/stderr >/dev/full; echo $?`), '1');

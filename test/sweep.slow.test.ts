@@ -66,7 +66,7 @@ describe('successive halving', () => {
     assert.ok(one.table.slice(1).every(({ difference }) => difference!.paired && difference!.interval));
   });
 
-  test('a rung leaves schedules alone: the winner is the run that it would have been by itself', async () => {
+  test('rungs do not change schedules: the winner equals a run of its own', async () => {
     const config = parse(readFileSync(one.best.config, 'utf8'));
     assert.deepEqual(
       [config.learning_rate, config.beta, config.max_steps],
@@ -77,11 +77,11 @@ describe('successive halving', () => {
     assert.equal(readRun(one.best.runs[0]!).max_steps, 54);
   });
 
-  test('with two jobs it finds the same', async () => {
+  test('two jobs give the same result', async () => {
     assert.equal(portable(await sweep(file, { out: place('two'), jobs: 2, preflight: false })), portable(one));
   });
 
-  test('killed at any moment and resumed, it finds the same, and trains nothing twice', async () => {
+  test('killed at any moment and resumed, it gives the same result, and trains nothing twice', async () => {
     const started = startGradus(['sweep', file, '--out', place('killed'), '--no-preflight'], {
       cwd: folder,
       onStderr: (text, child) => /^3 of 6/m.test(text) && child.kill('SIGKILL'),
@@ -108,7 +108,7 @@ describe('successive halving', () => {
   });
 });
 
-test('a signal stops the runs with a checkpoint, and the sweep goes on', async () => {
+test('a signal stops the runs with a checkpoint, and the sweep can be resumed', async () => {
   const args = [
     'sweep',
     file,
@@ -133,7 +133,7 @@ test('a signal stops the runs with a checkpoint, and the sweep goes on', async (
   assert.ok(runs.every((name) => ['completed', 'stopped'].includes(readRun(join(place('stopped'), name)).status)));
 });
 
-test('runs stop ends a sweep with its runs, runs rm removes it, and --overwrite begins it anew', async () => {
+test('runs stop ends a sweep with its runs, runs rm removes it, and --overwrite starts it over', async () => {
   const out = place('asked');
   const args = [
     'sweep',
@@ -173,7 +173,7 @@ test('runs stop ends a sweep with its runs, runs rm removes it, and --overwrite 
   assert.deepEqual([row!.id, row!.runs, row!.step, existsSync(out)], ['asked', 2, 4, false]);
 });
 
-test('a limit of time ends a sweep, which ranks what was compared; with more time it goes on', async () => {
+test('a time limit ends a sweep, which ranks what was compared; with more time it continues', async () => {
   const out = place('limited');
   const settings = ['max_steps=1000', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];
   const limited = (max_time: string, resume = false) =>
@@ -228,7 +228,7 @@ test('a trial that fails is last, and the others are ranked', async () => {
   assert.equal(result.table[1]!.runs[0]!.error?.code, 'RUN_EXISTS');
 });
 
-test('what is damaged is said, with what helps a sweep, to those who wait as well', async () => {
+test('damage is reported with a remedy for a sweep, also by wait', async () => {
   const out = place('damaged');
   const settings = ['max_steps=4', 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'];
   const resume = () => sweep(file, { out, resume: true, preflight: false, settings });
@@ -295,7 +295,7 @@ describe('a session without a person: sweep, pick, train, evaluate against the b
     return answer as T;
   }
 
-  test('it takes a configuration, a bar and no answers', async () => {
+  test('it takes a configuration and a bar, and asks nothing', async () => {
     const search = [demo, '--over', 'learning_rate=1e-6,1e-3,3e-3', '--method', 'halving', '--no-preflight', ...set];
     const plan = await ask<{ steps: { made: number } }>(0, 'sweep', ...search, '--dry-run');
     assert.equal(plan.steps.made, 3 * 15 + 30);

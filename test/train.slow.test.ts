@@ -36,7 +36,7 @@ describe('a run', () => {
     assert.deepEqual(JSON.parse(readFileSync(join(place('first'), 'result.json'), 'utf8')), storedTrainResult(result));
   });
 
-  test('learns: the reward of held-out problems rises beyond its interval', () => {
+  test('learns: the reward of held-out problems rises by more than its interval', () => {
     const evals = readEvaluations(place('first'));
     const [first, last] = [evals[0]!, evals.at(-1)!];
     assert.ok(last.intervals['eval/sampled_reward']![0] > first.intervals['eval/sampled_reward']![1]);
@@ -63,7 +63,7 @@ describe('a run', () => {
     }
   });
 
-  test('evaluates, samples and saves when it should', () => {
+  test('evaluates, samples and saves at the right steps', () => {
     const steps = (type: TrainEvent['type']) =>
       events.filter((event) => event.type === type).map((event) => event.step);
     assert.deepEqual(steps('start'), [0]);
@@ -78,7 +78,7 @@ describe('a run', () => {
     assert.equal(best.state.metric!.value, evaluated.metrics['eval/sampled_reward']);
   });
 
-  test('the best checkpoint is the one of the highest reward where no answer is ever quite right, in a resumed run too', async () => {
+  test('the best checkpoint is that of the highest reward if no answer is ever fully right, in a resumed run too', async () => {
     const partial = place('partial.ts');
     const score = 'completions.map(() => 0.9 - 0.1 * Math.abs(progress.step - 2))';
     writeFileSync(partial, `export const digits = ({ completions, progress }) => ${score};`);
@@ -97,7 +97,7 @@ describe('a run', () => {
     assert.deepEqual(findCheckpoint(place('halved'), 'best').state, state);
   });
 
-  test('trains on nothing that it is evaluated on', () => {
+  test('does not train on held-out problems', () => {
     const heldOut = new Set(readSamples(place('first')).map(({ example }) => example.question));
     const trained = [1, 2, 3, 4, 5, 6].flatMap((step) => readRollouts(place('first'), step));
     assert.ok(trained.every(({ example }) => !heldOut.has(example.question)));
@@ -118,7 +118,7 @@ describe('a run', () => {
     assert.deepEqual(baseline, evals[0]);
   });
 
-  test('can be evaluated on what it was trained on where nothing is held out', async () => {
+  test('can be evaluated on the training problems if nothing is held out', async () => {
     await train({ ...config, max_steps: 1, eval: null, save: { best: null } }, { out: place('all') });
     await assert.rejects(evaluate(place('all')), { code: 'NOTHING_HELD_OUT', path: 'eval', hint: /split: 'train'/ });
     const { evaluation, verdict } = await evaluate(place('all'), { split: 'train', problems: 5, k: [2] });
@@ -149,7 +149,7 @@ describe('a run', () => {
   });
 });
 
-test('a run that is stopped and resumed is the run that was never stopped', async () => {
+test('a run that is stopped and resumed equals one that was not', async () => {
   await train(config, { out: place('whole') });
   const controller = new AbortController();
   const stopped = await train(config, {
@@ -188,7 +188,7 @@ test('a resumed run may be longer, but not another one', async () => {
   await assert.rejects(train(short, { out: place('longer') }), { code: 'RUN_EXISTS' });
 });
 
-test('a run that an older version began, without a key of this one, goes on, but not with another value of it', async () => {
+test('a run of an older version, without a newer key, can be resumed, but not with another value of the key', async () => {
   const short = { ...config, max_steps: 2, eval: null };
   await train(short, { out: place('older') });
   const file = join(place('older'), 'config.resolved.json');
@@ -204,7 +204,7 @@ test('a run that an older version began, without a key of this one, goes on, but
   assert.equal(run.step, 3);
 });
 
-test('a run goes on with the default that it began with, though the default is another by now, and not if told otherwise', async () => {
+test('a resumed run keeps the default that it began with, even if the default has changed, and refuses another value', async () => {
   const short = { ...config, max_steps: 2, eval: null };
   await train(short, { out: place('earlier') });
   const file = join(place('earlier'), 'config.resolved.json');
@@ -222,7 +222,7 @@ test('a run goes on with the default that it began with, though the default is a
   assert.equal(resolved().native.matmul_precision, 'high');
 });
 
-test('a resumed run must not lack what the run began with', async () => {
+test('a resumed run must have everything that the run began with', async () => {
   const sums = (taskset_config: Record<string, unknown>): ConfigInput => ({
     backend: 'builtin',
     taskset: 'digit-sum',
@@ -280,7 +280,7 @@ describe('preflight', () => {
   });
 });
 
-test('who leaves the loop of events stops the run', async () => {
+test('leaving the loop over events stops the run', async () => {
   for await (const event of trainEvents({ ...config, eval: null }, { out: place('left') })) {
     if (event.type === 'step') break;
   }

@@ -65,7 +65,7 @@ test('supervised steps are those of the native engine', async () => {
   assert.ok(theirs.slice(6).every(({ stage, kl }) => stage === 2 && (kl as number) > 0));
 });
 
-test('killed among the supervised steps and resumed, it does what a run in one piece does', async () => {
+test('killed during the supervised steps and resumed, it equals a run in one piece', async () => {
   await run('train stages.yaml --no-preflight --name killed', {
     onStderr: (text, child) => text.includes('step 3/') && child.kill('SIGKILL'),
   });

@@ -128,7 +128,7 @@ function interpreter(name: string, script: string): Record<string, string> {
 }
 
 describe('runs', () => {
-  test('stories260K learns from a reward in TypeScript, and the native engine reads what came of it', {
+  test('stories260K learns from a reward in TypeScript, and the native engine reads the result', {
     skip: skipWithoutShared('models/stories260K'),
   }, async () => {
     const config = {
@@ -192,7 +192,7 @@ describe('runs', () => {
   describe('beside a run in one piece', () => {
     before(async () => assert.equal((await train('whole')).code, 0));
 
-    test('in two processes it learns the same', async () => {
+    test('two processes learn the same', async () => {
       const { code, answer } = await train('two', {}, ' --set trl.num_processes=2 --set max_steps=4');
       assert.equal(code, 0, JSON.stringify(answer.error));
       const rows = (name: string) => readMetrics(join(folder, 'runs', name)).slice(0, 4);
@@ -235,7 +235,7 @@ describe('runs', () => {
     ['throws', 'no more'],
     ['waits', 'longer than 1 s'],
   ] as const) {
-    test(`a reward that ${reward} while Python waits means for the run what it means for the native engine’s`, async () => {
+    test(`a reward that ${reward} while Python waits has the same effect as under the native engine`, async () => {
       const set = ` --set reward_fn=./rewards.ts:${reward}`;
       const ends = await Promise.all([
         train(reward, {}, set),
@@ -253,7 +253,7 @@ describe('runs', () => {
     });
   }
 
-  test('a worker without memory says so', async () => {
+  test('a worker that runs out of memory says so', async () => {
     // Enough to import PyTorch and to sample, not for activations of a thousand completions.
     const limited = interpreter('limited', `ulimit -v 2900000; exec ${oraclePython} "$@"`);
     const set = ' --set prompts_per_step=64 --set num_generations=64 --set max_completion_length=48';
@@ -262,7 +262,7 @@ describe('runs', () => {
     assert.equal((await run('runs show hungry')).answer.run.status, 'failed');
   });
 
-  test('a full disk fails the run and leaves the checkpoint before', { skip: cannotMount() }, () => {
+  test('a full disk fails the run and leaves the previous checkpoint', { skip: cannotMount() }, () => {
     const disk = join(folder, 'small');
     mkdirSync(disk);
     const gradus = `${process.execPath} ${join(import.meta.dirname, '..', 'bin', 'gradus')}`;

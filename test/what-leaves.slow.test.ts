@@ -56,7 +56,7 @@ test('a secret ends it with exit code 2 and its name, and nothing is written', a
   assert.equal((await handoff('verl', 'secret', '--json')).code, 0);
 });
 
-test('a reward in the home folder does not take the home folder along', async () => {
+test('a reward in the home folder does not copy the whole home folder', async () => {
   writeFileSync(join(home, 'mine.ts'), 'export const score = () => [1];\n');
   const { code, stdout } = await handoff('verl', 'from-home', '--set', 'reward=../mine.ts:score', '--json');
   const { error } = onlyObject(stdout) as { error: { code: string } };

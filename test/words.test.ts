@@ -37,7 +37,7 @@ function commandsIn(text: string): string[] {
   return [...commands, ...options].map(([found]) => found);
 }
 
-test('no text outside of src/cli names a command or a flag', () => {
+test('no text outside src/cli names a command or a flag', () => {
   const sources = globSync(['src/**/*.ts', 'python/gradus_worker/**/*.py'], { cwd: root }).filter(
     (file) => !file.startsWith('src/cli/') && !file.endsWith('.test.ts') && !isTemplate(file),
   );
@@ -50,7 +50,7 @@ test('no text outside of src/cli names a command or a flag', () => {
   assert.deepEqual(found, []);
 });
 
-test('a command or a flag is noticed wherever it stands in a text', () => {
+test('a command or a flag is noticed anywhere in a text', () => {
   for (const line of [
     "hint: 'choose another --name',",
     'const hint = `$' + '{where}: --set lora.r=8`;',
@@ -91,7 +91,7 @@ test('the words of the command line are its commands and flags', () => {
   assert.equal(words.option('preflight', false), '--no-preflight');
 });
 
-test('what gave a key its value is called as it was typed', () => {
+test('the source of a value is named as it was typed', () => {
   const train = commandWords(['train', 'a.yaml', '--max-time', '1x', '--set', 'lora.r=0', '--stop-when=a']);
   assert.deepEqual(
     ['max_time', 'lora.r', 'stop_when.0', 'backend'].map((key) => train.givenBy(key.split('.'))),
@@ -107,7 +107,7 @@ test('what gave a key its value is called as it was typed', () => {
   assert.equal(commandWords(['sweep', 'a.yaml']).givenBy(['max_time']), 'sweep.over');
 });
 
-test('the words of a program are functions of the package, its options, or what there is to read', () => {
+test('the words of a program are functions of the package, options, or files', () => {
   for (const operation of membersOf('Operation') as Operation[]) {
     const said = call(operation, 'rewards');
     assert.deepEqual(commandsIn(`'${said}'`), []);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { backendNames } from '../config/backend-table.ts';
 import { backendNamed } from './backends.ts';
 
-test('the folders of backends are those that the table names', async () => {
+test('the table names exactly the folders of backends', async () => {
   const folders = readdirSync(import.meta.dirname, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = folders.map(({ name }) => name).filter((name) => name !== 'model-files');
   assert.deepEqual(named.toSorted(), backendNames.toSorted());

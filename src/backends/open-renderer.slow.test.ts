@@ -13,7 +13,7 @@ import { openModelText, openRenderer } from './open-renderer.ts';
 const smol = sharedPath('models/smollm2-135m-instruct') ?? '';
 const file = 'SmolLM2-135M-Instruct.Q4_1.gguf';
 
-test('a GGUF file alone renders as it does beside its tokenizer.json', {
+test('a GGUF file renders the same with and without its tokenizer.json', {
   skip: skipWithoutShared('models'),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-gguf-'));
@@ -27,7 +27,7 @@ test('a GGUF file alone renders as it does beside its tokenizer.json', {
   assert.deepEqual([...inside.renderer.stopIds], [2]);
 });
 
-test('a GGUF file says which tokens end a completion, and has the chat template, of a tokenizer.json that lies alone beside it', {
+test('a GGUF file supplies end tokens and the chat template if a tokenizer.json is alone beside it', {
   skip: skipWithoutShared('models'),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-gguf-'));

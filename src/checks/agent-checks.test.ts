@@ -27,14 +27,14 @@ async function checked(system: (call: number) => string, model = 'policy') {
   return Object.fromEntries(agentChecks([trajectory]).map((check) => [check.id, check]));
 }
 
-test('an agent that changes what stands before at every call is warned about, and one that goes on is not', async () => {
+test('an agent that rewrites earlier messages at every call causes a warning, one that appends does not', async () => {
   assert.ok((await checked(() => 'be kind')).agent_prefix!.ok);
   const clock = await checked((call) => `it is ${call} o'clock`);
   assert.deepEqual([clock.agent_prefix!.ok, clock.agent_prefix!.level], [false, 'warning']);
   assert.match(clock.agent_prefix!.detail, /3 of 3/);
 });
 
-test('a model of another name is told', async () => {
+test('a model with another name is reported', async () => {
   assert.match((await checked(() => 'be kind', 'gpt-5')).agent_model!.detail, /gpt-5/);
   assert.deepEqual(agentChecks([]), []);
 });

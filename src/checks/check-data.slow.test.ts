@@ -102,7 +102,7 @@ test('repeated prompts with different answers are counted', async () => {
   assert.equal(detail, '2 of 6 (33 %) training prompts occur before, 1 prompt with different answers');
 });
 
-test('conversations that end alike are not repeated prompts', async () => {
+test('conversations with the same end are not repeated prompts', async () => {
   const rows = ['1+2=', '2+2=', '1+1='].map((question, i) => ({
     question: [
       { role: 'user', content: question },
@@ -152,7 +152,7 @@ test('the remedy for prompts that end with the answer works: the prompt then end
   );
 });
 
-test('conversations that end alike and ask different things do not leak, those that differ in the system prompt alone do', async () => {
+test('conversations with the same end and different questions do not leak, those that differ only in the system prompt do', async () => {
   const turns = (question: string, system = 'Be brief.') => [
     { role: 'system', content: system },
     { role: 'user', content: question },
@@ -206,7 +206,7 @@ test('held-out prompts: left out of training if they are the same, a warning if 
   assert.match(shown.detail, /^1 of 1 .* shown as examples/);
 });
 
-test('an environment need not show what it asks for: rows are compared, not prompts', async () => {
+test('an environment may hide its question: rows are compared, not prompts', async () => {
   const path = join(folder, 'guess.js');
   writeFileSync(
     path,
@@ -398,7 +398,7 @@ describe('gold answers', () => {
     }
   });
 
-  test('rewards that judge the form alone are left out', async () => {
+  test('rewards that judge only the form are left out', async () => {
     const { checks } = await check(sums, { reward: ['xml_format', { name: 'regex_match', config: { pattern: 'a' } }] });
     assert.ok(!checks.some(({ id }) => id.startsWith('gold')));
   });
@@ -416,11 +416,11 @@ describe('the chat template', () => {
     const { level, detail } = await found('chat_template', sums, { model: chatty, chat_template: 'auto' });
     assert.deepEqual([level, detail], ['ok', 'applied to every prompt']);
   });
-  test('that the model has but the configuration does not use is a warning', async () => {
+  test('of the model that the configuration does not use is a warning', async () => {
     assert.equal((await found('chat_template', sums, { model: chatty })).level, 'warning');
     assert.equal((await found('chat_template', sums)).level, 'ok');
   });
-  test('that prompts hold already is a warning', async () => {
+  test('that prompts already contain is a warning', async () => {
     const rows = [{ question: '<|user|>1+2=<|assistant|>', answer: '3' }];
     const { level, detail } = await found('chat_template', rows, { model: chatty, chat_template: 'auto' });
     assert.equal(level, 'warning');
@@ -435,7 +435,7 @@ describe('the chat template', () => {
     const same = [sums[0]!, sums[0]!];
     assert.equal((await found('chat_template', same, { model: chatty, chat_template: deaf })).level, 'ok');
   });
-  test('that a base model does not have is refused', async () => {
+  test('of a model that has none is refused', async () => {
     await assert.rejects(check(sums, { chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
   });
 });

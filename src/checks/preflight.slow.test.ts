@@ -63,7 +63,7 @@ function assertBlocked(result: PreflightReport, id: string, message: RegExp): vo
   });
 }
 
-test('nothing is ticked that is not good: no group to compare, and completions of which most do not end', async () => {
+test('nothing bad gets a tick: no group to compare, and mostly unfinished completions', async () => {
   const alike = await report(own('constant'));
   assert.ok(!alike.checks.some(({ id }) => id === 'right_answers'));
   const cut = await report({}, (setup) => ({
@@ -170,13 +170,13 @@ describe('with a file that is sorted', () => {
     return report({ ...data, reward: 'contains', save: { best: null }, ...changes });
   };
 
-  test('rows from everywhere are sampled, not the first', async () => {
+  test('rows are sampled from everywhere, not only the first', async () => {
     const rows = Array.from({ length: 100 }, (_, i) => ({ question: `${i}+0=`, answer: i < 50 ? 'easy' : 'hard' }));
     const { samples } = await sorted('sorted.jsonl', rows);
     assert.deepEqual(new Set(samples.map(({ example }) => example.answer)), new Set(['easy', 'hard']));
   });
 
-  test('equal scores are shown with an answer, so that one sees which of them is at fault', async () => {
+  test('equal scores are shown with an answer, so that the reader sees what is at fault', async () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: 'ABSENT' }));
     const { checks } = await sorted('absent.jsonl', rows);
     assert.match(
@@ -272,10 +272,10 @@ test('learning rates at which little is learnt, or everything is forgotten, are 
 });
 
 describe('rewards', () => {
-  test('that throw on everything stop', async () => {
+  test('that always throw stop the run', async () => {
     assertBlocked(await report(own('throwing')), 'rewards', /rewards: scoring fails on 16 of 16/);
   });
-  test('that throw now and then are a warning', async () => {
+  test('that sometimes throw are a warning', async () => {
     const result = await report(own('flaky'));
     assert.equal(of(result, 'rewards'), 'warning');
     assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: Error: busy \(own\.js:7\)/);
@@ -351,7 +351,7 @@ describe('ends', () => {
   const chatty = join(folder, 'chatty.jinja');
   writeFileSync(chatty, '{{ messages[0].content }}');
 
-  test('no end token and every completion cut off: stops with a chat template, which should produce one', async () => {
+  test('no end token and every completion cut off: stops the run if a chat template should produce one', async () => {
     const withTemplate = await report({ chat_template: chatty, max_completion_length: 2, seed: 3 });
     assert.equal(of(withTemplate, 'chat_template'), 'ok');
     assertBlocked(withTemplate, 'end_token', /none of 16 completions ends by itself within 2 tokens/);

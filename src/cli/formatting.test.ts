@@ -9,7 +9,7 @@ test('durations', () => {
   assert.deepEqual([0.4, 42, 59.6, 187, 3729].map(duration), ['0 s', '42 s', '1:00', '3:07', '1:02:09']);
 });
 
-test('texts that begin alike at length are cut where they do not differ, at a word', () => {
+test('texts with a long common beginning are cut within it, at a word', () => {
   const asked = (question: string) => `Solve the problem and reply with just the number.\n\nWhat is ${question}?`;
   assert.deepEqual(differingParts(['8 * 3', '8 * 4'].map(asked)), ['…3?', '…4?']);
   assert.deepEqual(differingParts(['8 * 3', '3 * 8'].map(asked)), ['…8 * 3?', '…3 * 8?']);
@@ -50,7 +50,7 @@ test('tables line up', () => {
   );
 });
 
-test('results do not control the terminal, whatever names and texts are in them', () => {
+test('names and texts in results cannot control the terminal', () => {
   let text = '';
   const stdout = { write: (piece: string) => (text += piece) };
   const output = new Output('text', stdout, { write: () => assert.fail('stderr is for notes') }, {});

@@ -7,7 +7,7 @@ import { inputLines } from './input-lines.ts';
 const linesOf = (chunks: readonly (Uint8Array | string)[], longest?: number) =>
   Array.fromAsync(inputLines(Readable.from(chunks, { objectMode: false }), longest));
 
-test('line feeds alone end lines: JSON may hold what Unicode calls the end of a line or of a paragraph', async () => {
+test('only line feeds end lines: JSON may contain Unicode’s line and paragraph separators', async () => {
   const text = JSON.stringify({ question: 'one\u2028two\u2029three\u0085four' });
   assert.deepEqual(await linesOf([`${text}\n${text}\r\n\n${text}`]), [text, `${text}\r`, '', text]);
 });
@@ -18,7 +18,7 @@ test('lines and letters may be cut anywhere', async () => {
   assert.deepEqual(await linesOf([]), []);
 });
 
-test('a line without end is refused before memory is full', async () => {
+test('an endless line is refused before memory runs out', async () => {
   let read = 0;
   const endless = Readable.from(
     (function* () {

@@ -53,7 +53,7 @@ test('in a checkout, commands for a new folder work there', () => {
   assert.equal(JSON.parse(stdout).ok, true);
 });
 
-test('started by its path, commands are as they are written', () => {
+test('started by its path, the program prints commands unchanged', () => {
   const direct = execFileSync(process.execPath, [
     join(import.meta.dirname, '..', '..', 'bin', 'gradus'),
     'train',

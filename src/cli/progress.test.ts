@@ -71,7 +71,7 @@ test('without a terminal: a plain line every few steps', () => {
   );
 });
 
-test('an evaluation says how many completions could be judged, if not all', () => {
+test('an evaluation says how many completions could be scored, if not all', () => {
   assert.doesNotMatch(shown([start, { ...evaluation, judged: 64, judged_samples: 64 }]), /judged/);
   assert.match(
     shown([start, { ...evaluation, judged: 60, judged_samples: 64 }]),
@@ -79,7 +79,7 @@ test('an evaluation says how many completions could be judged, if not all', () =
   );
 });
 
-test('on a terminal: one line that is rewritten, never wider than it, cleared for what stays', () => {
+test('on a terminal: one line that is rewritten, fits its width, and is cleared for permanent output', () => {
   const text = shown([start, step(1), step(2), evaluation], { isTTY: true, columns: 40 });
   const pieces = text.split('\r\u001b[K');
   assert.match(pieces[1]!, /^step 1\/100 {2}reward 0\.010/);
@@ -88,7 +88,7 @@ test('on a terminal: one line that is rewritten, never wider than it, cleared fo
   assert.match(pieces[3]!, /^step 20: held-out accuracy .*\n$/);
 });
 
-test('two of the samples of a step are shown in a line each: on a terminal no wider than it, with the end of the answer', () => {
+test('two samples of a step are shown, one per line, cut to the width of a terminal, with the end of the answer', () => {
   const sample = (reward: number | null, completion: string): SampleRecord => ({
     step: 20,
     prompt: [{ role: 'user', content: 'What is 17 + 25, and how did you come to it?' }],

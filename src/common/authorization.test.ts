@@ -48,6 +48,6 @@ for (const [variable, send] of Object.entries(places)) {
   });
 }
 
-test('white space around a secret, as of a file that it is read from, is no part of it', () => {
+test('white space around a secret, for example from its file, is not part of it', () => {
   assert.equal(bearerOf(' token\n', 'A_TOKEN'), 'Bearer token');
 });

@@ -5,7 +5,7 @@ import { stopReasonOf, unlessAborted, unlessCancelled } from './cancellation.ts'
 
 const never = () => new Promise<never>(() => {});
 
-test('work ends as it would, with and without a signal', async () => {
+test('work that is not cancelled ends normally, with and without a signal', async () => {
   const { signal } = new AbortController();
   for (const given of [undefined, signal]) {
     assert.equal(await unlessCancelled(async () => 1, given, 'stopped'), 1);
@@ -16,7 +16,7 @@ test('work ends as it would, with and without a signal', async () => {
   }
 });
 
-test('a signal cancels work that goes on, and work that has not begun', async () => {
+test('a signal cancels work in progress, and work that has not begun', async () => {
   const controller = new AbortController();
   const expected = { code: 'CANCELLED', kind: 'failed', message: 'stopped', cause: 'SIGTERM' };
   const working = assert.rejects(unlessCancelled(never, controller.signal, 'stopped'), expected);
@@ -28,7 +28,7 @@ test('a signal cancels work that goes on, and work that has not begun', async ()
   );
 });
 
-test('work that is abandoned gives nothing, and its own error is thrown', async () => {
+test('abandoned work returns nothing, and its own error is thrown', async () => {
   const controller = new AbortController();
   assert.equal(await unlessAborted(async () => 1, controller.signal), 1);
   await assert.rejects(
@@ -40,7 +40,7 @@ test('work that is abandoned gives nothing, and its own error is thrown', async 
   assert.equal(await working, undefined);
 });
 
-test('what stopped a run is said in words, also where the signal was aborted without a reason', () => {
+test('the reason for a stop is given in words, even if the signal was aborted without one', () => {
   const reasonOf = (reason?: unknown) => stopReasonOf(AbortSignal.abort(reason).reason);
   assert.deepEqual(
     [reasonOf(), reasonOf('SIGINT'), reasonOf(new Error('good enough'))],

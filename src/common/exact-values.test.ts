@@ -44,7 +44,7 @@ test('other JSON is parsed and written as JSON.parse and JSON.stringify do', () 
   }
 });
 
-test('a value that somebody puts in place of another is itself', () => {
+test('a replaced value is written as the new one', () => {
   const row = parseExact('{"a": 1.0, "b": 12345678901234567890}') as Record<string, unknown>;
   const copy = withExactOf(row, { ...row });
   copy.a = 2;
@@ -56,7 +56,7 @@ test('a value that somebody puts in place of another is itself', () => {
   assert.equal(stringifyExact(moved), '[1.0,12345678901234567890]');
 });
 
-test('values of Python’s types are texts here, and come back as they went', () => {
+test('values of Python’s types are texts here, and return unchanged', () => {
   const row = { day: '2024-01-02', at: '2024-01-02 03:04:05+01:00' };
   keepExact(row, 'day', row.day, { type: 'date', value: '2024-01-02' });
   keepExact(row, 'at', row.at, { type: 'datetime', value: '2024-01-02T03:04:05+01:00', zone: 'Europe/Paris' });

@@ -14,7 +14,7 @@ function thrown(error: Error, ...frames: string[]): Error {
   return Object.assign(error, { stack: [`${error.name}: ${error.message}`, ...frames].join('\n') });
 }
 
-test('the class and the place in a file of a user are told', () => {
+test('the error’s class and its place in the user’s file are reported', () => {
   const told = (...frames: string[]) => faultMessage(thrown(new TypeError('no'), ...frames));
   assert.equal(told(module, script, own), 'TypeError: no (the best.ts:7)');
   assert.equal(told(script, module), 'TypeError: no (mine.cjs:2)');
@@ -25,7 +25,7 @@ test('the class and the place in a file of a user are told', () => {
   assert.equal(faultMessage(thrown(new Error(), module)), 'Error (the best.ts:7)');
 });
 
-test('the place is told on Windows, too', () => {
+test('the place is reported on Windows, too', () => {
   const told = (...frames: string[]) => faultMessage(thrown(new TypeError('no'), ...frames));
   assert.equal(told('    at score (file:///C:/Users/me/my%20rewards/mine.ts:7:3)'), 'TypeError: no (mine.ts:7)');
   assert.equal(told('    at score (C:\\Users\\me\\mine.cjs:7:3)'), 'TypeError: no (mine.cjs:7)');
@@ -35,7 +35,7 @@ test('the place is told on Windows, too', () => {
   assert.equal(told(library, '    at file:///C:/mine.ts:7:3'), 'TypeError: no (mine.ts:7)');
 });
 
-test('other errors are told as they are', () => {
+test('other errors are reported unchanged', () => {
   for (const error of [
     thrown(new TypeError('no'), own, module),
     thrown(new TypeError('no'), installed),

@@ -65,7 +65,7 @@ test('paired: equal differences have an interval with a width; others hold about
   assert.ok(held >= 366 && held <= 396, `${held} of 400`);
 });
 
-test('change: the interval holds the truth about as often as it says, however each value depends on the one before', () => {
+test('change: the interval’s coverage is right, however each value depends on the previous one', () => {
   const random = randomStream(3);
   for (const [correlation, length] of [
     [0, 10],

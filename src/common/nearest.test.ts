@@ -19,7 +19,7 @@ for (const [name, expected] of [
   test(`nearest to ${JSON.stringify(name)} is ${expected}`, () => assert.equal(nearest(name, names), expected));
 }
 
-test('a name that begins another is near, unless it begins several', () => {
+test('a prefix of a name is near, unless it is one of several names', () => {
   const keys = ['taskset', 'taskset_config', 'eval_split', 'eval_fraction', 'lora'];
   assert.deepEqual(
     ['task', 'tas', 'eval', 'tasksets', 'dataset_'].map((name) => nearest(name, keys)),

@@ -80,7 +80,7 @@ test('normal numbers have mean 0, variance 1 and normal tails', () => {
   assert.ok(Math.abs(mean(values.map((value) => (Math.abs(value) > 1.96 ? 1 : 0))) - 0.05) < 0.0035);
 });
 
-test('shuffling keeps every item, leaves its argument alone and depends on the seed', () => {
+test('shuffling keeps every item, does not change its argument and depends on the seed', () => {
   const items = [...'abcdefghij'];
   const result = shuffled(items, 4);
   assert.deepEqual(items, [...'abcdefghij']);

@@ -25,7 +25,7 @@ for (const [name, form] of Object.entries(forms)) {
   });
 }
 
-test('Basic authorization is removed whatever the user’s name, in both alphabets', () => {
+test('Basic authorization is removed whatever the user’s name, in both base64 alphabets', () => {
   for (const user of ['', 'a', 'ab', 'abc', 'somebody@example.org']) {
     for (const encoding of ['base64', 'base64url'] as const) {
       const basic = Buffer.from(`${user}:${secret}`).toString(encoding);
@@ -34,7 +34,7 @@ test('Basic authorization is removed whatever the user’s name, in both alphabe
   }
 });
 
-test('several at once, one that begins as another, and one at either end', () => {
+test('several secrets at once, one with the same beginning as another, and one at either end', () => {
   keepSecret('tok-12345678', 'tok-12345678-longer');
   assert.equal(redacted('tok-12345678-longer, tok-12345678 tok-12345678-longer'), '[redacted], [redacted] [redacted]');
 });
@@ -55,7 +55,7 @@ test('values of JSON keep their shape, and numbers stay numbers', () => {
   });
 });
 
-test('a text in pieces is the same text, wherever it is cut', () => {
+test('a text in pieces gives the same result, wherever it is cut', () => {
   const text = `first ${secret}\nhalf\rlast tok-12345678-longer without end`;
   for (let size = 1; size < text.length; size++) {
     const pieces: string[] = [];
@@ -80,7 +80,7 @@ test('a line that never ends is passed on, and a secret across any two of its pi
   assert.equal(passed, `${'x'.repeat(9_999)} [redacted] `.repeat(40));
 });
 
-test('variables whose names say so are secrets, and passwords in addresses', () => {
+test('variables with telling names are secrets, and so are passwords in URLs', () => {
   keepSecretsOf({
     HF_TOKEN: 'hf_aaaaaaaa1',
     MODAL_TOKEN_SECRET: 'as-bbbbbbbb1',
@@ -95,7 +95,7 @@ test('variables whose names say so are secrets, and passwords in addresses', () 
   assert.equal(redacted(values), values.replaceAll(/\S+/g, '[redacted]'));
 });
 
-test('settings of a configuration whose names say so are secrets', () => {
+test('settings with telling names are secrets', () => {
   keepSecretsIn({
     reward: [{ name: 'x', headers: { Authorization: 'Bearer gggggggg-2a' } }],
     api_key: 'hhhhhhhh-2b',

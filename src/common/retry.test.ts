@@ -72,7 +72,7 @@ test('progress restarts the count', async () => {
   assert.equal(got, 9);
 });
 
-test('a signal ends a pause, and the attempt says what that means', async () => {
+test('a signal ends a pause, and the attempt decides what follows', async () => {
   const controller = new AbortController();
   const stopped = new Error('stopped');
   const run = retry(

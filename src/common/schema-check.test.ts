@@ -43,7 +43,7 @@ test('a value is read as its schema says', () => {
   assert.deepEqual(conforming(schema, { count: 2 }, { code: 'OPTION_INVALID' }), { count: 2, mode: 'soft' });
 });
 
-test('the hint names what is settled, and the keys; for a misspelt one, the nearest', () => {
+test('the hint names the object and its keys, and for a misspelt key the nearest', () => {
   const refusal = (value: object) => () => conforming(schema, value, { code: 'OPTION_INVALID', about: 'Counts' });
   assert.throws(refusal({}), { hint: 'Counts; its keys: count, mode, inside, either' });
   assert.throws(refusal({ cuont: 1 }), { hint: /did you mean "count"/ });

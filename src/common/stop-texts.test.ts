@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stopTexts, upToStop } from './stop-texts.ts';
 
-test('what may be the beginning of a stop text is held back until it is known', () => {
+test('a possible beginning of a stop text is held back until it is decided', () => {
   const shown = stopTexts(['\n\n', 'END']);
   assert.deepEqual(
     ['a\n', 'b E', 'N', 'D of'].map((text) => shown.push(text)),
@@ -12,7 +12,7 @@ test('what may be the beginning of a stop text is held back until it is known', 
   assert.deepEqual([shown.found, shown.end(), shown.push('more')], [true, '', '']);
 });
 
-test('a text that ends without a stop text is told whole', () => {
+test('a text that ends without a stop text is emitted whole', () => {
   const shown = stopTexts(['END']);
   const told = ['so E', 'N'].map((text) => shown.push(text)).join('') + shown.end();
   assert.deepEqual([told, shown.found], ['so EN', false]);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { standStill } from '../../test/stand-still.ts';
 import { afterTime, withinTime } from './time-limits.ts';
 
-test('work that takes longer is abandoned, work that does not is not', async () => {
+test('only work that takes longer is abandoned', async () => {
   assert.equal(await withinTime(() => sleep(20, 'done'), 400), 'done');
   await assert.rejects(
     withinTime(() => new Promise(() => {}), 40),
@@ -13,7 +13,7 @@ test('work that takes longer is abandoned, work that does not is not', async () 
   );
 });
 
-test('time in which the program stood still does not count', async () => {
+test('time during which the program was suspended does not count', async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   const start = performance.now();
   afterTime(200, () => resolve(performance.now() - start));
@@ -21,7 +21,7 @@ test('time in which the program stood still does not count', async () => {
   assert.ok((await promise) >= 700);
 });
 
-test('what is cancelled is not called, and a limit of nothing is over at once', async () => {
+test('cancelled work is not called, and a limit of 0 is over at once', async () => {
   let late = 0;
   afterTime(20, () => late++)();
   afterTime(0, () => late++);

@@ -19,7 +19,7 @@ test('a schema with whole numbers that would be rounded becomes JSON text, other
   assert.deepEqual(settingsOf(JSON.stringify(plain)), { parsed_score: 0.5, schema: plain });
 });
 
-test('a path of Windows is read as it is, and an escape in double quotes that it does not mean is explained', () => {
+test('a Windows path is read unchanged, and an accidental escape in double quotes is explained', () => {
   const model = 'C:\\models\\qwen';
   for (const written of [model, `'${model}'`, JSON.stringify(model)]) {
     assert.deepEqual(parseConfigText(`model: ${written}\r\nseed: 1\r\n`, 'x.yaml').value, { model, seed: 1 });

@@ -80,7 +80,7 @@ test('settings are YAML and reach into lists', () => {
   assert.deepEqual(config.few_shot, [{ role: 'user', content: 'hi' }]);
 });
 
-test('a resolved configuration may be run again', () => {
+test('a resolved configuration can be run again', () => {
   for (const input of [minimal, { model: 'tiny', taskset: 'arithmetic', reward: 'contains', num_train_epochs: null }]) {
     const { config } = loadConfigObject(input);
     assert.deepEqual(loadConfigObject(config).config, config);
@@ -220,7 +220,7 @@ test('all unknown keys are named at once, those in sections of other systems by 
   assert.match(endless.hint!, /odd_999: there is no such key; and 5 more$/);
 });
 
-test('what a trainer takes as a whole is explained part by part, and a bare name in a sentence', () => {
+test('settings that another trainer groups are explained one by one, and a bare name in a sentence', () => {
   const parts = refusal(withLine('args: {lr: 1e-5, optim: adamw_torch}\nenvironment_factory: envs/a.py:A'));
   assert.match(parts.hint!, /^args\.lr: here it is called learning_rate; args\.optim: the optimiser is AdamW: /);
   assert.match(parts.hint!, /environment_factory: here it is called environment$/);
@@ -418,7 +418,7 @@ describe('a wrong value is an error with its key, what was expected and what was
   }
 });
 
-test('a number in the place of a duration is taken for seconds', () => {
+test('a number instead of a duration means seconds', () => {
   for (const [line, hint] of Object.entries({
     'max_time: 3600': 'write max_time: 3600s',
     'rollout: {step_timeout: 30}': 'write rollout.step_timeout: 30s',
@@ -429,7 +429,7 @@ test('a number in the place of a duration is taken for seconds', () => {
   assert.doesNotMatch(refusal(withLine('model: 5')).hint!, /5s/);
 });
 
-test('for a value of several shapes, what is missing is taken from the nearest one', () => {
+test('for a value of several shapes, missing keys are those of the nearest shape', () => {
   const missing = (weight: string) => refusal(withLine(`reward: [{name: a, weight: ${weight}}]`));
   for (const [weight, key] of Object.entries({
     '{from: 1, to: 0}': 'steps',
@@ -533,7 +533,7 @@ describe('keys that contradict one another, or lack another', () => {
       assert.match(error.message, message);
     });
   }
-  test('num_train_epochs of a task set, which has no end', () => {
+  test('num_train_epochs of a task set, which is endless', () => {
     const error = refusal(withLine('num_train_epochs: 2'), ['taskset=arithmetic', 'dataset=null']);
     assert.match(error.message, /no effect without dataset or environment/);
   });
@@ -558,7 +558,7 @@ describe('keys that contradict one another, or lack another', () => {
   });
 });
 
-describe('text that is no configuration', () => {
+describe('text that is not a configuration', () => {
   const cases: Record<string, [code: string, message: RegExp]> = {
     'a: [': ['CONFIG_SYNTAX', /run\.yaml:\d: /],
     'a: 1\na: 2': ['CONFIG_SYNTAX', /run\.yaml:2: .*unique/],
@@ -583,7 +583,7 @@ describe('text that is no configuration', () => {
     assert.throws(() => loadConfigFile(join(folder, 'nowhere.yaml')), { code: 'CONFIG_NOT_FOUND' });
     assert.throws(() => loadConfigFile(folder), { code: 'CONFIG_NOT_FOUND', message: /: EISDIR/, hint: /may be read/ });
   });
-  test('aliases that explode', () => {
+  test('aliases that expand without bound', () => {
     const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefgh'].map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefg'[i]}`)}]`).join('\n')}`;
     assert.equal(refusal(bomb).code, 'CONFIG_SYNTAX');
   });
@@ -610,7 +610,7 @@ test('names that every JavaScript object has are no keys', () => {
   assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
 });
 
-test('a key that is a list or an object is unknown like any other, without further warnings from the YAML library', async () => {
+test('a key that is a list or an object is unknown like any other, and the YAML library prints no warning', async () => {
   const warnings: string[] = [];
   const warned = ({ message }: Error) => warnings.push(message);
   process.on('warning', warned);
@@ -676,7 +676,7 @@ test('stop texts are not empty, and variables of a chat template are its own', (
   refused(plain, 'chat_template_kwargs', /chat_template: none has none/, 'CONFIG_CONFLICT');
 });
 
-test('all that is wrong with a configuration is told at once, with lines and the keys that were meant', () => {
+test('all faults of a configuration are reported at once, with lines and the keys that were meant', () => {
   const text =
     'model: tiny\ntask: arithmetic\nreward: numeric_match\nlearning_rate: fast\nlora: {rank: 8, dropuot: 0}\nmax_steps: 0\n';
   const wrong = refusal(text);

@@ -8,7 +8,7 @@ import type { ConfigInput } from './schema.ts';
 const base = { model: 'tiny', dataset: 'rows.jsonl', reward: 'numeric_match' };
 const config = (changes: ConfigInput) => loadConfigObject({ ...base, ...changes } as ConfigInput).config;
 
-test('settings of another engine are told with the backend that reads them; those of the own and shared ones are not', () => {
+test('settings of another engine are reported with the backend that reads them; shared ones and those of the chosen engine are not', () => {
   assert.equal(unreadSettings(config({})), undefined);
   assert.equal(unreadSettings(config({ native: { threads: 2 }, trl: { use_vllm: false } })), undefined);
   assert.deepEqual(settingsOfOtherEngines(config({ trl: { bf16: true, use_vllm: true } })), [

@@ -56,12 +56,12 @@ test('values of a preset for other backends are left out', () => {
   assert.equal(config.scale_rewards, 'mean');
 });
 
-test('a contradiction to a preset names it', () => {
+test('an error about a value that contradicts a preset names the preset', () => {
   const faulty = () => loadConfigObject({ ...minimal, preset: 'gspo', loss_type: 'dapo' });
   assert.throws(faulty, { code: 'CONFIG_CONFLICT', message: /^preset gspo: importance_sampling_level/ });
 });
 
-test('a resolved configuration may be run again', () => {
+test('a resolved configuration can be run again', () => {
   const { config } = loadConfigObject({ ...minimal, preset: 'dapo', epsilon_high: 0.3 });
   assert.deepEqual(loadConfigObject(config).config, config);
 });

@@ -6,7 +6,7 @@ import { loadConfigObject } from './load.ts';
 const common = { model: 'none', dataset: 'rows.jsonl', reward: 'length', eval: null } as const;
 const load = (part: object) => loadConfigObject({ ...common, ...part } as never, [], '/project').config;
 
-test('a command in place of an environment is one with settings, in the folder of the configuration', () => {
+test('a command instead of an environment becomes one with settings, in the folder of the configuration', () => {
   const { environment, environment_config } = load({ environment: { command: ['./agent'], scores: ['right'] } });
   assert.equal(environment, 'command');
   assert.deepEqual(environment_config, { command: ['./agent'], scores: ['right'], folder: '/project' });
@@ -27,7 +27,7 @@ test('one of several environments may be a command, and those that are none stay
   assert.deepEqual(named.environment, { command: '/project/envs/named-command.ts' });
 });
 
-test('a command in one text is refused, with the form that it has, wherever it is written', () => {
+test('a command written as one text is refused with the right form, wherever it is', () => {
   const refused = { code: 'CONFIG_CONFLICT', message: /command is a list/, hint: /command: \[python3, agent\.py\]/ };
   for (const environment of [
     { command: 'python3 agent.py' },

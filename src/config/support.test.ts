@@ -13,7 +13,7 @@ import { leafPaths, withValueAt } from './values.ts';
 const root = join(import.meta.dirname, '..', '..');
 const placeOf = () => 'run.yaml';
 
-test('every key has a part that acts on it', () => {
+test('every key has a consumer', () => {
   assert.deepEqual([...actingParts.keys()].toSorted(), Object.keys(configDefaults).toSorted());
 });
 
@@ -29,7 +29,7 @@ test('a key that nothing acts on is refused by every backend, except for its def
   }
 });
 
-test('a key of an engine that has no row in TRL’s table is refused there', () => {
+test('TRL refuses another engine’s key that has no row in its table', () => {
   const base = loadConfigObject({ backend: 'trl', model: 'm', taskset: 'arithmetic' }).config;
   for (const key of ['lora.brand_new', 'trl.brand_new']) {
     const config = withValueAt(base, key.split('.'), 3) as Config;
@@ -70,7 +70,7 @@ function codeOf(file: string): string {
   return text.replaceAll(/\/\*.*?\*\/|(?<=^|\s)\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'/gs, '');
 }
 
-test('every key is read by code, or handed to TRL under a name', () => {
+test('every key is read by code, or passed to TRL under a name', () => {
   const files = globSync('src/**/*.ts', { cwd: root });
   const code = files
     .filter((file) => !file.endsWith('.test.ts') && !tablesOnly.test(file))

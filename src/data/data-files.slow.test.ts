@@ -125,7 +125,7 @@ test('for a split that exists twice, a configuration has to be chosen', async ()
   await assert.rejects(loadRows(join(folder, 'both')), isError('DATASET_AMBIGUOUS', /more than one/, /train\.csv/));
 });
 
-test('Parquet is read as the other formats are; a torn file says so', async () => {
+test('Parquet is read like the other formats; an incomplete file is reported as such', async () => {
   const fixture = join(import.meta.dirname, '..', 'formats', 'fixtures', 'rows-snappy.parquet');
   const rows = await loadRows(fixture);
   assert.equal(rows.length, 12);

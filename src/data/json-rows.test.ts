@@ -23,7 +23,7 @@ const rows = [
 const lines = rows.map((row) => JSON.stringify(row));
 const endings = ['.json', '.jsonl', '.ndjson', '.JSON', '.JSONL'];
 
-test('lines and lists of objects are read under either name, whatever editors add', async () => {
+test('lines and lists of objects are read under either extension, whatever editors add', async () => {
   const forms = {
     lines: lines.join('\n'),
     'lines with spaces, empty lines and a last line feed': `\n  ${lines[0]}  \n\n\t\n${lines[1]}\n\n`,
@@ -47,7 +47,7 @@ test('lines and lists of objects are read under either name, whatever editors ad
   assert.deepEqual(await loadRows(write('messages.json', JSON.stringify(messages, null, 2))), [messages]);
 });
 
-test('a file that is neither is an error that says what is wrong, and where', async () => {
+test('the error for a file that is neither says what is wrong, and where', async () => {
   const refused = async (name: string, text: string, message: RegExp) => {
     await assert.rejects(loadRows(write(name, text)), (error) => {
       assert.ok(error instanceof GradusError && error.code === 'DATASET_MALFORMED', String(error));

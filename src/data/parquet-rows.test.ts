@@ -42,7 +42,7 @@ test('rows come from the thread with the types that Python would give their valu
   assert.equal(text, '2024-02-29|01:02:03|0:00:05|2024-07-01 14:30:15.000250+02:00|2024-07-01 12:30:15|1.5|1.50|a');
 });
 
-test('a column of bytes is refused by its name, and left out where remove_columns says so', async () => {
+test('a column of bytes is refused by name, unless remove_columns drops it', async () => {
   const path = join(folder, 'bytes.parquet');
   const image = [new Uint8Array([0x89, 0x50, 0xff]), new Uint8Array([1])];
   writeFileSync(

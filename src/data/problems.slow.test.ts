@@ -91,7 +91,7 @@ test('a row in which a pattern finds nothing is an error with row and column, un
   });
 });
 
-test('a column may be inside another, unless there is one of that very name', async () => {
+test('a column may be inside another, unless there is one with exactly that name', async () => {
   const nested = rows.map(({ problem, solution }) => ({
     problem,
     model: { truth: solution },
@@ -143,7 +143,7 @@ test('an answer_column that no row has is an error whatever the reward', async (
   assert.equal((await load({})).train.length, 40, 'the default, which no row has');
 });
 
-test('turns in ShareGPT form are an error that says which column to name', async () => {
+test('the error for turns in ShareGPT form says which column to name', async () => {
   const list = saveList([{ problem: [{ from: 'human', value: 'Hi' }] }]);
   await assert.rejects(load({ dataset: list }), {
     code: 'COLUMN_INVALID',
@@ -171,7 +171,7 @@ test('a filter keeps rows by a value, several, a range or a regular expression',
   assert.throws(() => configOf({ filter: { problem: { matches: '(' } } }), isError('CONFIG_INVALID'));
 });
 
-test('a pattern that would take for ever is matched in linear time', { timeout: 60_000 }, async () => {
+test('a pattern that would backtrack forever is matched in linear time', { timeout: 60_000 }, async () => {
   const hostile = saveList([
     { problem: `${'a'.repeat(40)}!`, solution: '' },
     { problem: 'aa', solution: '' },
@@ -180,14 +180,14 @@ test('a pattern that would take for ever is matched in linear time', { timeout: 
   assert.equal((await load({ dataset: hostile, filter })).train.length, 1);
 });
 
-test('a limit chooses rows to train on by seed, and takes none from those held out', async () => {
+test('a limit chooses rows to train on by seed, and does not affect those held out', async () => {
   const { train, eval: heldOut } = await load({ train_limit: 5, eval: {} });
   assert.deepEqual([train.length, heldOut.length], [5, 4]);
   assert.deepEqual((await load({ train_limit: 5, eval: {} })).train, train);
   assert.notDeepEqual((await load({ train_limit: 5, eval: {}, seed: 1 })).train, train);
 });
 
-test('no row is trained on that asks the same as a held-out one, whatever else it holds', async () => {
+test('a row with the question of a held-out one is not trained on, whatever else it holds', async () => {
   const again = rows.map((row) => ({ ...row, problem: ` ${row.problem}`, solution: 'in other words' }));
   const doubled = join(folder, 'doubled.json');
   writeFileSync(doubled, JSON.stringify([...rows, ...again]));
@@ -306,7 +306,7 @@ for (const [what, problem, message] of [
   ],
   ['a call by number', [{ ...user, role: 'tool', toolCallId: 5 }], /message 1 has a toolCallId that is a number/],
 ] as const) {
-  test(`a prompt that is nearly a conversation is an error with its row: ${what}`, async () => {
+  test(`a malformed conversation is an error with its row: ${what}`, async () => {
     const list = saveList([...rows.slice(0, 20).map((row) => ({ ...row, problem: [user] })), { ...rows[20], problem }]);
     for (const more of [{}, { eval: {} }, { columns: { asked: 'problem' }, prompt_column: 'asked' }]) {
       await assert.rejects(load({ dataset: list, ...more }), (error) => {

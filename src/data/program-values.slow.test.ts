@@ -220,7 +220,7 @@ for (const [what, [changes, message, hint]] of Object.entries(nearly)) {
   });
 }
 
-test('a run that this process is writing is not begun again, and ends when a listener throws', async () => {
+test('a run that this process is writing is not started again, and ends when a listener throws', async () => {
   const out = join(folder, 'twice');
   const config: ProgramConfig = { ...common, dataset: rows, reward: digits, max_steps: 3 };
   const both = await Promise.allSettled([0, 1].map(() => train(config, { out, ...options, overwrite: true })));

@@ -10,7 +10,7 @@ const run = async () => ({ text: 'yes' });
 const scores = { right: ({ result }: { readonly result: { readonly text: string } }) => Number(result.text === 'yes') };
 const episode = { example: { kind: 'a' }, calls: [], messages: [] };
 
-test('an agent that a limit ended scores 0, or what is made a result of its calls', async () => {
+test('an agent stopped by a limit scores 0, unless its calls are turned into a result', async () => {
   const { agent, scores: names } = agentEnvironment({ run, scores });
   assert.deepEqual(names, ['right']);
   assert.deepEqual(await agent!.score!({ ...episode, result: { text: 'yes' } }), { right: 1 });

@@ -32,14 +32,14 @@ for (const [answer, message] of [
   [{ message: 'Again.' }, /^respond: it answered an object, not a text/],
   [{ messages: 'Again.' }, /^respond: its messages are "Again\.", not a text/],
 ] as const) {
-  test(`an answer that is none is named: ${JSON.stringify(answer)}`, async () => {
+  test(`an invalid answer is named: ${JSON.stringify(answer)}`, async () => {
     const respond = () => answer as unknown as string;
     const { env } = await begin(multiTurn({ prompt: () => [{ role: 'user', content: 'Go.' }], respond }));
     await assert.rejects(async () => env.step(said('1')), { code: 'ENVIRONMENT_WRONG_ANSWER', message });
   });
 }
 
-test('a conversation grows by what is said and answered, and is scored by what it was', async () => {
+test('a conversation grows by turns and answers, and is scored as a whole', async () => {
   const { env, state } = await begin(guessing, { secret: 7 });
   assert.deepEqual(state, { messages: [{ role: 'user', content: 'A high number?' }] });
   const next = (await env.step(said('3'))) as State;
@@ -53,14 +53,14 @@ test('a conversation grows by what is said and answered, and is scored by what i
   assert.deepEqual(guessing.scores, ['found', 'speed']);
 });
 
-test('the message of the policy is handed on as the object that it was: its tokens are known by it', async () => {
+test('the policy’s message stays the same object, which identifies its tokens', async () => {
   const { env } = await begin(guessing, { secret: 7 });
   const action = said('3');
   const { messages } = (await env.step(action)) as State;
   assert.equal(messages[1], action.message);
 });
 
-test('a further turn may be asked for that is not trained on, and an end may have a reason', async () => {
+test('a turn may be requested that is not trained on, and an end may have a reason', async () => {
   const judged = multiTurn({
     prompt: () => [{ role: 'user', content: 'Book a room.' }],
     respond: ({ turns }) =>

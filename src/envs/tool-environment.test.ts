@@ -67,7 +67,7 @@ test('every call of a turn is answered in order; an answer without calls ends th
   assert.deepEqual(await env.step({ message: answer }), { stopReason: 'completed' });
 });
 
-test('whatever a tool does becomes an answer and a number, and the episode goes on', async () => {
+test('whatever a tool does becomes an answer and a number, and the episode continues', async () => {
   const env = await open();
   const odd = ['throws', 'hangs', 'floods', 'breaks', 'missing'].map((name) => [name] as const);
   const { messages } = await step(env, calling(['add', { a: '2' }], ...odd, ['add', { a: 1, b: 1 }]));

@@ -252,7 +252,7 @@ test('an episode can be cancelled, and the end of the lines cancels what is bein
   );
 });
 
-test('what it cannot play is refused, and so are lines that it does not understand', async () => {
+test('unplayable requests are refused, and so are malformed lines', async () => {
   await assert.rejects(serveEpisodes(configOf('./envs.ts:compared')), {
     code: 'CONFIG_UNSUPPORTED',
     path: 'environment',

@@ -102,7 +102,7 @@ test('accuracies on different problems are compared as a whole, which shows less
   assert.ok(width(apart) > 1.3 * width(together));
 });
 
-test('where runs cannot be compared problem by problem, the reason is told', () => {
+test('if runs cannot be compared problem by problem, the reason is given', () => {
   const why = (...settings: string[]) => compareRuns([run('a'), run('b', { settings })]).held_out[0]!.unpaired_because;
   assert.equal(why(), undefined);
   assert.equal(why('learning_rate=1e-4'), undefined);
@@ -117,7 +117,7 @@ test('where runs cannot be compared problem by problem, the reason is told', () 
   assert.equal(compareRuns([run('a'), fewer]).held_out[0]!.unpaired_because, '100 and 99 problems were asked');
 });
 
-test('runs are ranked at their best checkpoints, which are compared too where they are not the last', () => {
+test('runs are ranked at their best checkpoints, which are also compared if they are not the last', () => {
   const fell = run('fell', { right: [20, 90, 50] });
   const steps = { ...fell, evaluations: fell.evaluations.map((each, i) => ({ ...each, step: 20 * i })) };
   const bestCheckpoint = { step: 20, metric: 'eval/accuracy', score: 0.9, path: 'runs/fell/checkpoints/step_000020' };
@@ -150,7 +150,7 @@ test('runs are ranked at their best checkpoints, which are compared too where th
   assert.deepEqual([runs[1]!.best_accuracy?.value, runs[1]!.accuracy?.value], [0.9, 0.5]);
 });
 
-test('accuracy before the last step, or by another reward, proves nothing', () => {
+test('accuracy before the last step, or of another reward, proves nothing', () => {
   const stopped = run('b', { right: [20, 90] });
   const early = { ...stopped, record: { ...stopped.record, step: 55 } };
   for (const [first, second] of [

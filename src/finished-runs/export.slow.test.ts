@@ -38,7 +38,7 @@ const checkpoint = (run: string) =>
   join(at(run), 'checkpoints', readFileSync(join(at(run), 'checkpoints', 'best'), 'utf8').trim());
 const sequences = randomSequences({ 3: [4, 6], 5: [5] });
 
-test('all tokens at which completions ended are in the export, whichever files of the model name them', async () => {
+test('all end tokens are in the export, whichever files of the model name them', async () => {
   const before = readFileSync(join(model, 'config.json'), 'utf8');
   const change = (name: string, fields: object) =>
     writeFileSync(
@@ -103,7 +103,7 @@ for (const dtype of ['float32', 'bfloat16'] as const) {
   });
 }
 
-test('all weights are exported as they were saved', async (t) => {
+test('fully trained weights are exported unchanged', async (t) => {
   const out = at('whole');
   await exportRun(at('full'), { out });
   const [trained, exported] = [
@@ -125,7 +125,7 @@ test('files of a read-only base model are writable in the export', async () => {
   }
 });
 
-test('an export of the adapter alone is that of the checkpoint, with a card', async () => {
+test('an export of the adapter alone equals the checkpoint, plus a card', async () => {
   const { files } = await exportRun(at('adapted'), { out: at('peft'), format: 'peft' });
   assert.deepEqual(files, ['README.md', 'adapter_config.json', 'adapter_model.safetensors']);
   for (const name of files.slice(1)) {
@@ -133,7 +133,7 @@ test('an export of the adapter alone is that of the checkpoint, with a card', as
   }
 });
 
-test('the card tells licence, data, rewards and results', async () => {
+test('the card states licence, data, rewards and results', async () => {
   const out = at('carded');
   await exportRun(at('adapted'), { out });
   const card = readFileSync(join(out, 'README.md'), 'utf8');
@@ -144,7 +144,7 @@ test('the card tells licence, data, rewards and results', async () => {
   assert.match(card, /```python\nfrom transformers import .*\n\nfolder = "\.".*\nmodel = AutoModelForCausalLM/);
 });
 
-test('a model in GGUF is exported with the tokenizer that is in it', async () => {
+test('a model in GGUF is exported with its own tokenizer', async () => {
   await writeGgufModel(at('tiny.gguf'));
   const changes = { model: at('tiny.gguf'), chat_template: 'auto', max_steps: 1, lora };
   await train({ ...config, ...changes } as ConfigInput, { out: at('of-gguf') });
@@ -172,7 +172,7 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
   assert.ok(readFileSync(join(at('gguf-adapter'), 'README.md'), 'utf8').includes(loads), 'as transformers wants it');
 });
 
-test('an export as GGUF is one file, which computes the same with the same tokens', async (t) => {
+test('an export as GGUF is one file, with the same tokens and results', async (t) => {
   const [out, base] = [at('gguf'), at('from-gguf')]; // the base has a byte-level tokenizer, in a tokenizer.json
   const changes = { model: base, chat_template: 'auto', lora };
   await train({ ...config, ...changes } as ConfigInput, { out: at('byte-level') });

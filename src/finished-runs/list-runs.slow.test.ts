@@ -124,7 +124,7 @@ test('the best run by a metric, with its step and checkpoint', () => {
   });
 });
 
-test('runs are removed only if nothing writes them and whoever asks agrees', () => {
+test('runs are removed only if nothing writes them and the caller agrees', () => {
   assert.throws(() => removeRuns([place('still')]), { code: 'CONFIRMATION_REQUIRED' });
   assert.throws(() => removeRuns([place('still'), place('nothing')], { yes: true }), { code: 'RUN_NOT_FOUND' });
   assert.ok(existsSync(place('still')));

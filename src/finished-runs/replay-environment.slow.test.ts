@@ -69,7 +69,7 @@ function writeRun(name: string, environment: string): string {
 
 const run = writeRun('run', 'support');
 
-test('what agents returned is scored again, as by the environment of the run', async () => {
+test('agents’ results are scored again, as by the environment of the run', async () => {
   const { reward, completions, compared, mean, differences, failures } = await replayRun(run, {});
   assert.deepEqual([reward, completions, compared, failures], ['environment', 4, 3, 0]);
   assert.deepEqual(mean, { before: 2 / 3, after: 1 / 3 });
@@ -83,12 +83,12 @@ test('what agents returned is scored again, as by the environment of the run', a
   );
 });
 
-test('another environment sees the calls, each with all that was read before it', async () => {
+test('another environment sees the calls, each with its full context', async () => {
   const { mean, failures } = await replayRun(run, { environment: `${join(folder, 'agents.ts')}:brief` });
   assert.deepEqual([mean!.after, failures], [1 / 3, 0]);
 });
 
-test('scores that fail are told, and turns that no agent played cannot be scored', async () => {
+test('failing scores are reported, and turns that no agent played cannot be scored', async () => {
   const { failures, errors } = await replayRun(run, { environment: `${join(folder, 'agents.ts')}:broken` });
   assert.equal(failures, 2);
   assert.match(errors[0]!.message, /no luck/);

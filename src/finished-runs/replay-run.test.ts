@@ -60,7 +60,7 @@ const run = writeRun('run', [
   ],
 ]);
 
-test('scores before and after are compared, by step and in all', async () => {
+test('scores before and after are compared, by step and overall', async () => {
   const replay = await replayRun(run, { reward: 'exact_match' });
   const { groups, completions, compared, mean, frac_mixed, correlation, steps, differences } = replay;
   assert.deepEqual([groups, completions, compared], [3, 8, 7]);
@@ -76,7 +76,7 @@ test('scores before and after are compared, by step and in all', async () => {
   assert.deepEqual([replay.failures, replay.errors], [0, []]);
 });
 
-test('the last steps alone, settings, and user functions, which see the columns and the group', async () => {
+test('only the last steps, settings, and user functions, which see the columns and the group', async () => {
   const last = await replayRun(run, { reward: 'numeric_match', rewardConfig: { tolerance: 10 }, steps: 1 });
   assert.deepEqual([last.groups, last.completions], [2, 4]);
   const file = join(folder, 'own.js');

@@ -87,7 +87,7 @@ const small = {
   'tokenizer.ggml.eot_token_id': 130,
 };
 
-test('words are cut by the rules that the file names', () => {
+test('words are split by the rules that the file names', () => {
   const encode = (pre: string, text: string, addSpecialTokens = false) => {
     const { description, config } = ggufTokenizer({ ...small, 'tokenizer.ggml.pre': pre });
     return createTokenizer(description, config).encode(text, { addSpecialTokens });

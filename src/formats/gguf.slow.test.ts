@@ -304,7 +304,7 @@ test('names the readable types when it meets another', async () => {
   });
 });
 
-test('translates names, both ways', () => {
+test('translates names in both directions', () => {
   const pairs = [
     ['llama', 'token_embd.weight', 'model.embed_tokens.weight'],
     ['llama', 'blk.29.attn_output.weight', 'model.layers.29.self_attn.o_proj.weight'],
@@ -328,7 +328,7 @@ test('translates names, both ways', () => {
   assert.deepEqual(joined, ['blk.2.ffn_gate.weight', 'blk.2.ffn_up.weight']);
 });
 
-test('reorders the rows of a rotary projection, both ways', () => {
+test('reorders the rows of a rotary projection in both directions', () => {
   // Two heads of four rows: adjacent pairs (0, 1), (2, 3) become first halves 0, 2 and second halves 1, 3.
   const rows = Float32Array.from({ length: 16 }, (_, i) => i);
   const apart = reorderPairs(rows, [8, 2], 2, new Float32Array(16), 'apart');
@@ -407,7 +407,7 @@ describe('makes a config', () => {
     ['token_embd.weight', { name: '', dtype: 'F32', type: float32, shape: [512, 64], offset: 0, length: 0 }],
   ]);
 
-  test('with what the format lets out filled in', () => {
+  test('with the values that the format omits', () => {
     const config = ggufConfig({ metadata, tensors });
     assert.deepEqual(config, {
       model_type: 'llama',
@@ -427,7 +427,7 @@ describe('makes a config', () => {
     });
   });
 
-  test('with the scaling of Llama 3 from what it makes of the lanes', () => {
+  test('with the scaling of Llama 3, recovered from its effect on the frequencies', () => {
     const llama3 = { ...metadata, 'llama.attention.key_length': 64, 'llama.rope.freq_base': 500_000 };
     // By transformers, of Llama 3.2 1B: heads of 64.
     const factors = Float32Array.from([...Array(15).fill(1), 1.651329, 3.292263, 9.66673, ...Array(14).fill(32)]);
@@ -583,7 +583,7 @@ describe('makes a config', () => {
     assert.deepEqual([attention_bias, mlp_bias], [true, true]);
   });
 
-  test('and refuses what it cannot say', () => {
+  test('and refuses settings that it cannot express', () => {
     const { 'llama.block_count': _, ...incomplete } = metadata;
     assert.throws(() => ggufConfig({ metadata: incomplete, tensors }), { code: 'GGUF_KEY_MISSING' });
     const falcon = { ...metadata, 'general.architecture': 'falcon' };

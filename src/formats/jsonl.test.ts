@@ -39,7 +39,7 @@ test('names the line that is malformed anywhere else', () => {
   assert.throws(() => valuesOf('{"a":1}\n{"a":\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
 });
 
-test('says where each line ends, which is where to read on', () => {
+test('says where each line ends, so that reading can continue there', () => {
   const text = '{"a":"é"}\n\n{"a":2}\n{"a":3}';
   const lines = [...parseJsonLines(inParts(text, 4))];
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('says where each line ends, which is where to read on', () => {
   );
 });
 
-test('of a long text only the line that is read is in memory', () => {
+test('only the current line of a long text is in memory', () => {
   let read = 0;
   function* endless() {
     for (;;) yield new TextEncoder().encode(`{"n":${read++}}\n`);

@@ -66,7 +66,7 @@ describe('an archive', () => {
   });
 });
 
-describe('a file that lies', () => {
+describe('a file with false sizes', () => {
   const bytes = writeNpz({ x: { shape: [2], data: Float64Array.of(1, 2) } });
   const edited = (edit: (view: DataView, file: Uint8Array) => void) => {
     const copy = bytes.slice();
@@ -109,7 +109,7 @@ describe('a file that lies', () => {
     );
   }
 
-  test('by chance is an error of its own, never a crash', () => {
+  test('made at random is an error of its own, never a crash', () => {
     const integer = seededIntegers(1);
     for (let i = 0; i < 3000; i++) {
       try {

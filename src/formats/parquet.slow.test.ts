@@ -20,7 +20,7 @@ test('a column of nulls alone, compressed', async () => {
   assert.deepEqual(await readParquet(fixture('nulls-lz4.parquet')), nulls);
 });
 
-test('what JSON has no number for', async () => {
+test('numbers that JSON lacks', async () => {
   const values = (await readParquet(fixture('not-finite.parquet'))).map(({ x }) => x);
   assert.deepEqual(values, [1.5, null, 'Infinity', '-Infinity']);
 });
@@ -61,7 +61,7 @@ test('nulls of any type, decimals with all their digits, times before 1970', asy
 const isInvalid = (error: unknown) => error instanceof FormatError && error.code === 'PARQUET_INVALID';
 const isClear = (error: unknown) => error instanceof FormatError && error.code.startsWith('PARQUET_');
 
-test('what is torn, or something else, is refused', async () => {
+test('incomplete files, and those of other formats, are refused', async () => {
   const whole = fixture('rows-snappy.parquet');
   for (const bytes of [new Uint8Array(), Buffer.from('{"a":1}'), whole.subarray(0, 900), whole.subarray(1)]) {
     await assert.rejects(readParquet(bytes), isInvalid);
@@ -69,7 +69,7 @@ test('what is torn, or something else, is refused', async () => {
   await assert.rejects(readParquet(Buffer.from('PAR1\xff\xff\xff\x7fPAR1', 'latin1')), isInvalid);
 });
 
-test('a page that does not tell its size is an error', { timeout: 60_000 }, async () => {
+test('a page without its size is an error', { timeout: 60_000 }, async () => {
   // Found among damaged files: part of a page’s header occurs twice.
   const whole = fixture('rows-gzip.parquet');
   const damaged = Buffer.concat([whole.subarray(0, 3201), whole.subarray(3189)]);

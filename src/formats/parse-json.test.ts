@@ -7,7 +7,7 @@ import { parseSafetensorsIndex } from './safetensors-index.ts';
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-test('what is nested no deeper than can be walked is read as JSON.parse does', () => {
+test('values within the depth limit are read as JSON.parse does', () => {
   for (const text of [
     '1',
     '"["',
@@ -19,7 +19,7 @@ test('what is nested no deeper than can be walked is read as JSON.parse does', (
   assert.throws(() => parseJson('['), SyntaxError);
 });
 
-test('what is nested deeper is no JSON for us', () => {
+test('values nested deeper are refused', () => {
   for (const text of [
     nested(1001),
     nested(20_000),

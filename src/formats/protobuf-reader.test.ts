@@ -15,7 +15,7 @@ test('the documentation’s examples', () => {
   assert.equal(fields('08 fe ff ff ff ff ff ff ff ff 01').integer(1), -2);
 });
 
-test('what was written is read; what is absent has its default', () => {
+test('written fields are read back; absent ones have their defaults', () => {
   const inner = new ProtobufMessage().text(1, 'ключ').message(2, new ProtobufMessage().integers(4, [0, -1, 300]));
   const bytes = new ProtobufMessage()
     .integer(1, -(2 ** 40))
@@ -40,7 +40,7 @@ test('the last value counts, and messages that are split are merged', () => {
   assert.deepEqual([split.integer(1), split.integer(2)], [1, 7]);
 });
 
-test('bytes that are no message are an error', () => {
+test('bytes that are not a message are an error', () => {
   for (const hex of [
     '08', // no value
     '08 96', // cut off

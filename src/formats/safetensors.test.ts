@@ -62,7 +62,7 @@ test('writes the layout that Python expects, whatever the order of its input', (
   assert.equal(written.length, 8 + headerBytes + 8);
 });
 
-test('refuses to write what it could not read', () => {
+test('refuses to write files that it could not read', () => {
   const tensor = { name: 'a', shape: [2], data: Float32Array.of(1) };
   assert.throws(() => writeSafetensors([tensor]), { code: 'TENSOR_SHAPE_INVALID' });
   const good = { ...tensor, shape: [1] };
@@ -108,7 +108,7 @@ describe('decodes', () => {
     assert.deepEqual([...rounded], [1, 1, 1 + 2 * unit, 1 + unit, -3.140625, Infinity, Infinity, NaN, -0]);
   });
 
-  test('into memory of the caller, at any alignment of the file', async () => {
+  test('into the caller’s memory, at any alignment of the file', async () => {
     // Three spaces shift the data off every four-byte boundary.
     const header = `${JSON.stringify({ x: { dtype: 'F32', shape: [2], data_offsets: [0, 8] } })}   `;
     const bytes = file(header, new Uint8Array(Float32Array.of(5, 6).buffer));
@@ -135,7 +135,7 @@ describe('decodes', () => {
   });
 });
 
-test('decodes no integers as weights, and no tensor that is not there', async () => {
+test('refuses integers as weights, and missing tensors', async () => {
   const opened = await openSafetensors(bytesSource(small));
   await assert.rejects(opened.readFloat32('a.index'), { code: 'TENSOR_NOT_FLOAT' });
   await assert.rejects(opened.readFloat32('nothing'), { code: 'TENSOR_MISSING', message: /"nothing"/ });

@@ -60,7 +60,7 @@ test('an answer that is cut off or damaged is an error, never a wrong number of 
   }
 });
 
-test('examples beyond the end of their tensor, or fewer than were said, are an error', () => {
+test('examples beyond the end of their tensor, or fewer than announced, are an error', () => {
   const offsets = (...values: number[]) => new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
   const output = (ends: Uint8Array, count: number) => {
     const batch = new ProtobufMessage()

@@ -91,14 +91,14 @@ test('groups with equal scores are counted among those with two', () => {
   });
 });
 
-test('what there is nothing to compute from is absent, and its advantage 0', () => {
+test('without anything to compute from a statistic is absent, and its advantage 0', () => {
   assert.deepEqual(groupAdvantages([[null, null], [3], []]), [[0, 0], [0], []]);
   assert.deepEqual(scoreMetrics([[null, null]]), {});
   assert.deepEqual(scoreMetrics([[3]]), { reward: 3 });
   assert.deepEqual(scoreMetrics([]), {});
 });
 
-test('leaving out the score itself changes no sign and no order', () => {
+test('leaving out the score itself changes neither signs nor the order', () => {
   const scores = [0.3, 1.7, -2, 0.1, null];
   const [plain] = groupAdvantages([scores], { scaleRewards: 'none' });
   const [others] = groupAdvantages([scores], { scaleRewards: 'none', baseline: 'leave_one_out' });
@@ -117,7 +117,7 @@ test('divided by their mean, scores below 0 make no sense', () => {
   assert.throws(() => groupAdvantages([[1, -1]], { scaleRewards: 'mean' }), { code: 'REWARD_NEGATIVE' });
 });
 
-test('of several objectives none is drowned by its range', () => {
+test('no objective is drowned out by the range of another', () => {
   const correct = [[1, 0, 0, 1]];
   const advantagesWith = (factor: number) => {
     const lengths = [[3, 2, 1, 1]].map((group) => group.map((length) => factor * length));

@@ -12,7 +12,7 @@ test('without adaptation the coefficient stays', () => {
   assert.deepEqual([control.applied, control.state.coefficient], [0.1, 0.1]);
 });
 
-test('it rises while entropy is low, within its bounds, and is applied only then', () => {
+test('it rises while entropy is low, within its bounds, and only applies then', () => {
   const control = new EntropyControl(adaptive);
   assert.equal(control.applied, 0);
   const coefficients = [0.1, 0.1, 0.1, 0.1, 0.1, 0.3].map((entropy) => {
@@ -23,7 +23,7 @@ test('it rises while entropy is low, within its bounds, and is applied only then
   assert.equal(control.applied, 0);
 });
 
-test('from outside of its bounds it comes back step by step, as in TRL', () => {
+test('from outside its bounds it returns step by step, as in TRL', () => {
   const control = new EntropyControl({ ...adaptive, entropy_coef: 2, entropy_coef_max: 1, entropy_coef_delta: 0.25 });
   control.observe(3);
   assert.equal(control.state.coefficient, 1.75);
@@ -31,7 +31,7 @@ test('from outside of its bounds it comes back step by step, as in TRL', () => {
   assert.equal(control.state.coefficient, 1);
 });
 
-test('one that takes over the state goes on as the other would have', () => {
+test('one that takes over the state continues as the other would have', () => {
   const [first, second] = [new EntropyControl(adaptive), new EntropyControl(adaptive)];
   for (const entropy of [0.1, 0.15]) first.observe(entropy);
   second.restore(first.state);
@@ -40,7 +40,7 @@ test('one that takes over the state goes on as the other would have', () => {
   assert.deepEqual(second.state, first.state);
 });
 
-test('a stage with a constant coefficient, or after one, has its own', () => {
+test('a stage with a constant coefficient, or after one, starts with its own', () => {
   const constant = new EntropyControl({ ...defaultLossSettings, entropy_coef: 0.5 });
   const before = new EntropyControl({ ...adaptive, entropy_coef: 0.25 });
   before.observe(0.1);

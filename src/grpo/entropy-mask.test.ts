@@ -38,7 +38,7 @@ test('a rank that falls on a token takes it or not, as torch.quantile rounds', (
   }
 });
 
-test('tokens that are not learnt neither count nor come in', () => {
+test('tokens that are not learnt are ignored', () => {
   const masks = [
     [true, false, true],
     [true, true],

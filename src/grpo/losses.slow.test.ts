@@ -122,7 +122,7 @@ test('every loss has vectors of every condition', () => {
   }
 });
 
-test('TRL counts truncated rows among the sequences that it divides by; here they are absent', () => {
+test('TRL divides by a number that includes truncated rows; here they are absent', () => {
   const plain = vectors.filter(({ condition, variant }) => condition === 'truncated' && variant === 'plain');
   assert.equal(plain.length, lossTypes.length);
   for (const { loss_type, loss, with_truncated_rows } of plain) {
@@ -131,7 +131,7 @@ test('TRL counts truncated rows among the sequences that it divides by; here the
   }
 });
 
-test('on the tokens that were sampled from it, the policy gains nothing by length under grpo', () => {
+test('under grpo, the policy gains nothing by length on the tokens that it sampled', () => {
   assert.ok(Math.abs(evaluate(oneGroup, { loss_type: 'grpo' }, {}, true).loss) < 1e-8);
 });
 
@@ -166,7 +166,7 @@ test('cispo and vespo follow the gradient of log-probabilities, however far toke
   assertNear(onPolicy, [-1 / 4, -1 / 4, -1 / 4, -1 / 4], 1e-12, 'vespo');
 });
 
-test('a step is the same however it is split into micro-batches', () => {
+test('a step does not depend on how it is split into micro-batches', () => {
   const sequences = randomSequences([3, 7, 1, 4, 2, 6], 5);
   for (const settings of variants) {
     const whole = evaluate(sequences, settings);
@@ -200,7 +200,7 @@ test('the order of sequences changes nothing', () => {
   }
 });
 
-test('a sequence without tokens to learn from is as good as absent', () => {
+test('a sequence without tokens to learn from changes nothing', () => {
   const some = randomSequences([3, 5, 4], 8);
   // With every ratio clipped, an empty sequence would be the lowest.
   const clipped = some.map((sequence) => ({
@@ -234,7 +234,7 @@ test('shares of micro-batches add up, and of their extremes the most extreme cou
   });
 });
 
-test('tokens that the policy did not sample change nothing, wherever they stand', () => {
+test('tokens that the policy did not sample change nothing, wherever they are', () => {
   const [first, second] = randomSequences([4, 3], 21) as [LossSequence, LossSequence];
   const among = (row: readonly number[]) => [...row.slice(0, 2), -30, -40, ...row.slice(2)];
   const observed = {
@@ -307,7 +307,7 @@ test('the KL divergence is measured on request and then changes nothing', () => 
   assert.deepEqual(measured.gradient, silent.gradient);
 });
 
-test('a KL divergence without a reference is an error, as is a cap that nobody chose', () => {
+test('a KL divergence without a reference is an error, and so is a missing cap', () => {
   const tensor = (name: string) => input(name, 'float32', [2, 3]);
   const inputs = {
     logprobs: tensor('logprobs'),

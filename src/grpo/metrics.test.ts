@@ -49,18 +49,18 @@ test('lengths count sampled tokens of all turns, and tell those that were cut of
   });
 });
 
-test('no length of ended completions where none ended, and none at all where none began', () => {
+test('without ended completions they have no length, and without any there is none at all', () => {
   const clipped = metricsOf([trajectory('max_tokens', 4)], [unscored]);
   assert.equal(clipped['completions/clipped_ratio'], 1);
   assert.ok(!('completions/mean_terminated_length' in clipped));
   assert.deepEqual(named('completions/', metricsOf([trajectory('error')], [unscored])), {});
 });
 
-test('tokens are those of the first prompt and of all that was sampled, not what came between', () => {
+test('tokens are those of the first prompt and all sampled ones, not those in between', () => {
   assert.equal(tokensSeen([trajectory('completed', 5), trajectory('max_tokens', 2, 3), trajectory('error')]), 8 + 8);
 });
 
-test('turns, reasons to end, retries and what environments log are averaged over the episodes', () => {
+test('turns, end reasons, retries and metrics of environments are averaged over the episodes', () => {
   const metrics = metricsOf(
     [
       { ...trajectory('completed', 2, 2, 2), metrics: { 'tools/calls': 2 }, retries: 0 },

@@ -69,7 +69,7 @@ test('a split is the files that the card gives it, fetched once', async (t) => {
   assert.equal(server.requests.length, asked);
 });
 
-test('what is not there says what is', async (t) => {
+test('errors about missing splits and files list the existing ones', async (t) => {
   const { fetch } = await open(t);
   await assert.rejects(fetch('openai/gsm8k', { config: 'mian', split: 'train' }), {
     code: 'DATASET_CONFIG_UNKNOWN',

@@ -96,7 +96,7 @@ function misbehave(server: HubServer, ...ways: HubServer['intercept'][]): void {
   };
 }
 
-test('a model comes with its weights in one form, into the folders that Python’s tools know', async (t) => {
+test('a model is downloaded with its weights in one format, into the folders that Python’s tools use', async (t) => {
   const { server, settings } = await open(t);
   const folder = await fetchModel(settings, id('org/tiny'));
   const repo = join(settings.cache, 'models--org--tiny');
@@ -131,7 +131,7 @@ test('a revision is kept beside the others', async (t) => {
   assert.equal(cachedModel(settings.cache, id('org/tiny')), undefined);
 });
 
-test('weights in several files come as the index lists them', async (t) => {
+test('weights in several files are downloaded as the index lists them', async (t) => {
   const { settings } = await open(t);
   const folder = await fetchModel(settings, id('org/sharded'));
   assert.ok(!existsSync(join(folder, 'consolidated.safetensors')));
@@ -140,7 +140,7 @@ test('weights in several files come as the index lists them', async (t) => {
   assert.equal(cachedModel(settings.cache, id('org/sharded')), undefined);
 });
 
-test('of several GGUF files one is named', async (t) => {
+test('one of several GGUF files is chosen by name', async (t) => {
   const { settings } = await open(t);
   await assert.rejects(fetchModel(settings, id('org/ggufs')), {
     code: 'MODEL_AMBIGUOUS',
@@ -155,13 +155,13 @@ test('of several GGUF files one is named', async (t) => {
   await assert.rejects(fetchModel(settings, id('org/ggufs/b.gguf')), { code: 'HUB_NOT_FOUND', hint: /a-q4_0/ });
 });
 
-test('what has no weights that can be read says what it has', async (t) => {
+test('the error for a model without readable weights says what it has', async (t) => {
   const { settings } = await open(t);
   await assert.rejects(fetchModel(settings, id('org/pickled')), { code: 'MODEL_WITHOUT_WEIGHTS', hint: /pickled/ });
   await assert.rejects(fetchModel(settings, id('org/adapter')), { code: 'MODEL_WITHOUT_WEIGHTS', hint: /base model/ });
 });
 
-test('a model that is refused is refused before its weights come', async (t) => {
+test('an unsupported model is refused before its weights are downloaded', async (t) => {
   const { server, settings } = await open(t);
   const inspect = async (folder: string) => {
     assert.ok(existsSync(join(folder, 'config.json')));
@@ -173,7 +173,7 @@ test('a model that is refused is refused before its weights come', async (t) => 
   assert.ok(!server.requests.some(isWeights));
 });
 
-test('the token goes to the hub, and not to where it sends us', async (t) => {
+test('the token is sent to the hub, but not along its redirects', async (t) => {
   const storage = await startHubServer({});
   t.after(() => storage[Symbol.dispose]());
   const { server, settings } = await open(t, { token: 'secret' });
@@ -205,7 +205,7 @@ const status =
     refuse(response, code, reason, headers);
   };
 
-test('what breaks off is gone on with', async (t) => {
+test('a download that breaks off is continued', async (t) => {
   const { server, settings } = await open(t);
   misbehave(server, cutOff, cutOff, status(503));
   const folder = await fetchModel(settings, id('org/tiny'));
@@ -214,7 +214,7 @@ test('what breaks off is gone on with', async (t) => {
   assert.ok(ranges.length > 0, 'no request asked for a part');
 });
 
-test('what broke off in another process is gone on with, whatever state it is in', async (t) => {
+test('a download that broke off in another process is continued, whatever its state', async (t) => {
   const states: [what: string, content: Buffer, from: string | undefined][] = [
     ['half of it', weights.subarray(0, half), `bytes=${half}-`],
     ['all of it', weights, undefined],
@@ -240,7 +240,7 @@ test('a server without ranges sends it all again', async (t) => {
   assertWeights(folder);
 });
 
-test('a server that goes silent, before it answers or in the middle, is asked again, and given up', async (t) => {
+test('a server that goes silent, before or during its answer, is retried, and then given up', async (t) => {
   const { server, settings } = await open(t, { silence: 200 });
   const unanswered = () => 'unanswered' as const;
   const inTheMiddle: HubServer['intercept'] = (_, __, response) => {
@@ -258,7 +258,7 @@ test('a server that goes silent, before it answers or in the middle, is asked ag
   });
 });
 
-test('a list of files that stops in the middle is asked for again, and given up', async (t) => {
+test('an incomplete list of files is requested again, and then given up', async (t) => {
   const { server, settings } = await open(t, { silence: 200 });
   const stops: HubServer['intercept'] = (_, __, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('[{"type":');
@@ -274,7 +274,7 @@ test('a list of files that stops in the middle is asked for again, and given up'
   await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_UNREACHABLE', message: /went silent$/ });
 });
 
-test('a list of files that leads in a circle is refused', async (t) => {
+test('a list of files whose pages form a circle is refused', async (t) => {
   const { server, settings } = await open(t);
   server.intercept = (path, _, response) => {
     if (!path.includes('/tree/')) return;
@@ -342,7 +342,7 @@ test('the hub’s refusals say what to do', async (t) => {
   await assert.rejects(fetchModel(settings, id('org/tiny@v9')), { code: 'HUB_NOT_FOUND', message: /no revision v9/ });
 });
 
-test('a hub that is busy is asked again, no sooner than it says', async (t) => {
+test('a busy hub is retried, no sooner than it asks for', async (t) => {
   const { server, settings } = await open(t);
   misbehave(server, status(429, undefined, { 'retry-after': '1' }), status(500), status(504));
   const started = performance.now();
@@ -353,12 +353,12 @@ test('a hub that is busy is asked again, no sooner than it says', async (t) => {
   await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_FAILED', kind: 'not_ready' });
 });
 
-test('without a network nobody waits', async (t) => {
+test('without a network there are no retries', async (t) => {
   const { settings } = await open(t, { endpoint: 'http://hub.invalid', firstWait: 600_000 });
   await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_UNREACHABLE', kind: 'not_ready' });
 });
 
-test('a hub that is not there, or no hub, is not ready', async (t) => {
+test('an unreachable hub, or a server that is not a hub, is “not ready”', async (t) => {
   const { settings } = await open(t, { endpoint: 'http://127.0.0.1:9' });
   await assert.rejects(fetchModel(settings, id('org/tiny')), {
     code: 'HUB_UNREACHABLE',
@@ -370,7 +370,7 @@ test('a hub that is not there, or no hub, is not ready', async (t) => {
   await assert.rejects(fetchModel(real, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', kind: 'not_ready' });
 });
 
-test('names of files that lead away are refused, and sizes that cannot be', async (t) => {
+test('file names that leave the folder are refused, and so are impossible sizes', async (t) => {
   const { server, settings } = await open(t);
   await assert.rejects(fetchModel(settings, id('org/hostile')), { code: 'HUB_ANSWER_INVALID', message: /escaped/ });
   server.intercept = (path, _, response) => {
@@ -380,7 +380,7 @@ test('names of files that lead away are refused, and sizes that cannot be', asyn
   await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /of -2 bytes/ });
 });
 
-test('a signal ends it, and what came is kept', async (t) => {
+test('a signal ends it, and the received part is kept', async (t) => {
   const { server, settings } = await open(t);
   const stop = new AbortController();
   misbehave(server, (_, __, response) => {
@@ -399,7 +399,7 @@ test('a signal ends it, and what came is kept', async (t) => {
   assert.deepEqual(readFileSync(partial), weights.subarray(0, half));
 });
 
-test('how far it is can be heard', async (t) => {
+test('it reports its progress', async (t) => {
   const { settings } = await open(t);
   const heard: DownloadProgress[] = [];
   t.after(onDownload((progress) => void heard.push(progress)));
@@ -409,7 +409,7 @@ test('how far it is can be heard', async (t) => {
   assert.ok(heard.every(({ bytes, totalBytes }) => bytes <= totalBytes));
 });
 
-test('several at once, of which one has much already, leave one whole file and nothing else', async (t) => {
+test('several at once, one of them far ahead, leave one complete file and nothing else', async (t) => {
   const { settings } = await open(t);
   const blobs = join(settings.cache, 'models--org--tiny', 'blobs');
   mkdirSync(blobs, { recursive: true });
@@ -422,7 +422,7 @@ test('several at once, of which one has much already, leave one whole file and n
   );
 });
 
-test('a download has a file of its own, and goes on with one that nobody writes', async (t) => {
+test('a download has a file of its own, and continues one that nobody writes', async (t) => {
   const { settings } = await open(t);
   const blob = join(settings.cache, sha256(weights));
   const first = await takePartial(blob);
@@ -445,7 +445,7 @@ test('a download has a file of its own, and goes on with one that nobody writes'
   assert.deepEqual([readFileSync(blob, 'utf8'), existsSync(`${blob}.incomplete`)], ['more', false]);
 });
 
-test('the environment is that of Python’s tools', (t) => {
+test('environment variables are those of Python’s tools', (t) => {
   const home = mkdtempSync(join(tmpdir(), 'gradus-hub-'));
   t.after(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, 'token'), 'from-file\n');

@@ -38,7 +38,7 @@ test('a budget is that of one rendering: another one, or one in between, has its
   assert.equal(dear({ inner }), '2');
 });
 
-test('what costs too much ends, whichever part of Jinja does it', () => {
+test('a template that costs too much is ended, whichever part of Jinja it uses', () => {
   const long = 'x'.repeat(500_000);
   const many = Array.from({ length: 3000 }, (_, i) => ({ role: 'user', content: `m${i}` }));
   const again = (work: string) => `{% for i in range(99999) %}{% set x = ${work} %}{% endfor %}`;

@@ -40,7 +40,7 @@ test('keywords hold with and without a type beside them', () =>
     [true, '1', true],
   ]));
 
-test('names that objects of JavaScript have are names like others', () =>
+test('property names of JavaScript’s objects are ordinary names', () =>
   assertAll([
     [{ required: ['toString'] }, '{}', false],
     [{ properties: { constructor: { type: 'string' } } }, '{"constructor":1}', false],
@@ -99,7 +99,7 @@ test('each draft is read as it is named', async () => {
   await assert.rejects(compileSchema({ items: [{}] }), { path: 'items' });
 });
 
-test('references lead to parts of the schema, also by names, and to schemas of schemas', () =>
+test('references point to parts of the schema, also by name, and to meta-schemas', () =>
   assertAll([
     [{ $defs: { 'a/b~%': { type: 'null' } }, $ref: '#/$defs/a~1b~0%25' }, '1', false],
     [{ $defs: { a: { $anchor: 'here', type: 'null' } }, $ref: '#here' }, '1', false],
@@ -109,7 +109,7 @@ test('references lead to parts of the schema, also by names, and to schemas of s
     [{ components: { x: { const: 12 } }, $ref: '#/components/x' }, '12.0', true],
   ]));
 
-test('a schema that is none is refused with the place', async () => {
+test('an invalid schema is refused with the place', async () => {
   for (const [schema, path, message] of [
     [{ properties: { a: { type: 'nonsense' } } }, 'properties.a.type', /"nonsense" is not allowed here .*2020-12/],
     [{ anyOf: [{ minLength: -1 }] }, 'anyOf.0.minLength', /-1 is not allowed/],
@@ -132,7 +132,7 @@ test('a schema that is none is refused with the place', async () => {
   }
 });
 
-test('hostile schemas and values end', async () => {
+test('checks of hostile schemas and values end', async () => {
   await assert.rejects(conforms({ $ref: '#' }, '1'), SchemaTooCostly);
   const old = 'http://json-schema.org/draft-07/schema#';
   await assert.rejects(conforms({ $schema: old, $ref: '#' }, '1'), SchemaTooCostly);

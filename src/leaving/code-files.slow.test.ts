@@ -40,7 +40,7 @@ function refusal(work: () => unknown): GradusError {
   return assert.fail('it leaves');
 }
 
-test('hidden files and folders stay, and are counted', () => {
+test('hidden files and folders stay here, and are counted', () => {
   const folder = folderOf({
     '.ssh/id_ed25519': 'x',
     '.aws/credentials': 'x',
@@ -61,7 +61,7 @@ test('hidden files and folders stay, and are counted', () => {
   assert.deepEqual(left_out, { hidden: 9, ignored: 0, made: 0, links: 0 });
 });
 
-test('what is installed or made stays', () => {
+test('installed and generated files stay here', () => {
   const folder = folderOf({
     'node_modules/x/index.js': 'x',
     '__pycache__/mine.cpython-311.pyc': 'x',
@@ -75,7 +75,7 @@ test('what is installed or made stays', () => {
   assert.deepEqual(leaving(folder), ['mine.py']);
 });
 
-test('the same files stay as git ignores, in repositories with rules of every kind', () => {
+test('files that git ignores stay here, with rules of every kind', () => {
   const folder = folderOf({
     '.gitignore':
       '*.log\n/data/*\n!/data/keep.txt\nbuild/\n**/tmp/**\n\\#odd\nspaces \\ \nfile[0-9].txt\n# comment\n!important.log\n',
@@ -113,12 +113,12 @@ test('the same files stay as git ignores, in repositories with rules of every ki
   assert.ok(deep.length > 1);
 });
 
-test('what the configuration names goes even if it is ignored or hidden', () => {
+test('files that the configuration names are sent even if they are ignored or hidden', () => {
   const folder = folderOf({ '.gitignore': '*\n', 'mine.py': 'x', 'other.py': 'x', '.reward.py': 'x' });
   assert.deepEqual(leaving(folder, ['mine.py', '.reward.py']), ['.reward.py', 'mine.py']);
 });
 
-test('.gradusignore leaves out and takes along', () => {
+test('.gradusignore excludes and includes', () => {
   const folder = folderOf({
     '.gitignore': 'table.txt\n',
     '.gradusignore': 'big/\n!.dotted\n!table.txt\n!tests/key.pem\n',
@@ -130,7 +130,7 @@ test('.gradusignore leaves out and takes along', () => {
   assert.deepEqual(leaving(folder), ['.dotted', 'mine.py', 'table.txt', 'tests/key.pem']);
 });
 
-test('links that lead elsewhere are not followed', () => {
+test('links that point elsewhere are not followed', () => {
   const outside = folderOf({ 'diary.txt': 'x' });
   const folder = folderOf({ 'real.py': 'inside' });
   symlinkSync(join(outside, 'diary.txt'), join(folder, 'notes.txt'));
@@ -146,7 +146,7 @@ test('links that lead elsewhere are not followed', () => {
   assert.equal(left_out.links, 4);
 });
 
-test('home, root, what is around them and folders of the system are refused', () => {
+test('home, root, folders around them and system folders are refused', () => {
   const home = process.env.HOME;
   const folder = folderOf({ '.config/mine.py': 'x', 'project/mine.py': 'x' });
   process.env.HOME = folder;
@@ -171,7 +171,7 @@ test('home, root, what is around them and folders of the system are refused', ()
   }
 });
 
-test('files that look like secrets by name end it, with their names and what to do', () => {
+test('files with names of secrets stop it, with their names and advice', () => {
   const names =
     'id_rsa id_ed25519 id_rsa.old server.pem tls.key cert.p12 store.jks credentials credentials.json aws_credentials.csv prod.env kubeconfig netrc npmrc service-account.json my-service_account-key.json client_secret_123.json secrets.yaml api_keys.txt token.txt password.txt terraform.tfstate putty.ppk vault.kdbx Client_Secret.JSON';
   for (const name of names.split(' ')) {
@@ -221,7 +221,7 @@ const secrets: Readonly<Record<string, string | Buffer>> = {
   groq: `gsk_${random(52)}`,
 };
 for (const [name, content] of Object.entries(secrets)) {
-  test(`a file that holds a secret of ${name} ends it`, () => {
+  test(`a file with a secret of ${name} stops it`, () => {
     const before = Buffer.isBuffer(content) ? content : Buffer.from(`${'# text\n'.repeat(9000)}${content}\n`);
     const folder = folderOf({ 'config.py': before });
     const { code, message } = refusal(() => leaving(folder));
@@ -234,13 +234,13 @@ for (const [name, content] of Object.entries(secrets)) {
   });
 }
 
-test('a key of this environment ends it, whatever its shape', () => {
+test('a key of this environment stops it, whatever its shape', () => {
   keepSecret('plain-words-only');
   const folder = folderOf({ 'a.py': 'K = "plain-words-only"' });
   assert.match(refusal(() => leaving(folder)).message, /a\.py \(it holds a key of this environment\)/);
 });
 
-test('what only speaks of secrets is none', () => {
+test('text that only mentions secrets is not one', () => {
   const folder = folderOf({
     'a.py': [
       'key = os.environ["OPENAI_API_KEY"]; token = "hf_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"',
@@ -263,7 +263,7 @@ test('what only speaks of secrets is none', () => {
   assert.equal(leaving(folder).length, 9);
 });
 
-test('far too many files, and far too many bytes, are no code', () => {
+test('far too many files or bytes are not code', () => {
   const many = Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`many/${i}.txt`, '']));
   assert.equal(refusal(() => leaving(folderOf(many))).code, 'CODE_FOLDER_TOO_LARGE');
   const folder = folderOf({ 'weights.bin': Buffer.alloc(101 * 2 ** 20) });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isSystemFolder } from './refused-folders.ts';
 
-test('folders of Windows are told from those of users, as those of other systems are', () => {
+test('system folders of Windows are distinguished from those of users', () => {
   for (const folder of [
     'C:\\Users',
     'c:\\users\\me',

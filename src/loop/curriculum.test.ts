@@ -21,7 +21,7 @@ function steps(loader: ReturnType<typeof curriculum<Row>>, count: number): numbe
 
 const start = (options: Partial<CurriculumOptions<Row>> = {}) => curriculum(rows, { success, ...options });
 
-test('what was never measured comes first, then what is solved about as often as is wanted', () => {
+test('unmeasured problems come first, then those that are solved about as often as desired', () => {
   for (const target of [0.25, 0.5, 0.75]) {
     const ids = steps(start({ target, candidates: 6 }), 60);
     assert.ok(new Set(ids.slice(0, 10).flat()).size > 17, 'all sorts at first');
@@ -34,7 +34,7 @@ test('what was never measured comes first, then what is solved about as often as
   }
 });
 
-test('no row comes twice in a step, whether it is asked for at once or in parts', () => {
+test('no row occurs twice in a step, whether rows are drawn at once or in parts', () => {
   const loader = start({ candidates: 2 });
   for (let step = 0; step < 20; step++) {
     const examples = [...loader.next(5), ...loader.next(10), ...loader.next(6)];
@@ -44,7 +44,7 @@ test('no row comes twice in a step, whether it is asked for at once or in parts'
   }
 });
 
-test('it continues where its state was taken, and depends on its seed', () => {
+test('it continues from its saved state, and depends on its seed', () => {
   const whole = steps(start(), 30);
   const first = start();
   steps(first, 11);
@@ -55,7 +55,7 @@ test('it continues where its state was taken, and depends on its seed', () => {
   assert.notDeepEqual(steps(start({ seed: 1 }), 30), whole);
 });
 
-test('the latest measurement counts half, and it tells how far it is', () => {
+test('the latest measurement counts half, and progress is reported', () => {
   let solved = 1;
   const loader = curriculum([{ id: 0 }, { id: 1 }], { success: () => solved });
   const known = loader

@@ -7,7 +7,7 @@ const user = { role: 'user', content: '1 + 1?' };
 const call = { id: 'c', name: 'add', arguments: { a: 1 } };
 const add = { name: 'add', description: 'adds', parameters: { type: 'object' } };
 
-test('a state with tools, calls and turns that are not trained on is one', () => {
+test('a state with tools, calls and untrained turns is valid', () => {
   const messages = [
     user,
     { role: 'assistant', content: '', toolCalls: [call] },

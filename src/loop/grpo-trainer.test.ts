@@ -125,7 +125,7 @@ test('a step generates, scores, and updates, with the advantages of each group',
   ]);
 });
 
-test('the reference is asked once a step, and only where it is used', async () => {
+test('the reference is computed once a step, and only if it is used', async () => {
   const { trainer, calls, updates } = setUp({ maxSteps: 2, numIterations: 2, useReference: true });
   await trainer.train();
   const step = ['policy', 'generate', 'score', 'score', 'logprobs reference', 'update', 'update'];
@@ -145,7 +145,7 @@ test('later iterations keep the log-probabilities from before the first, and met
   );
 });
 
-test('rewards are told how far the run is', async () => {
+test('rewards get the progress of the run', async () => {
   const { trainer, asked } = setUp({ maxSteps: 2, promptsPerStep: 1 });
   await trainer.train();
   assert.deepEqual(
@@ -163,7 +163,7 @@ test('learning rates may depend on the step, counted from 0', async () => {
   );
 });
 
-test('a run that goes on does what an unbroken one does: problems, seeds, steps, learning rates', async () => {
+test('a resumed run equals an unbroken one: problems, seeds, steps, learning rates', async () => {
   const dataLoader = shuffledExamples(problems);
   const settings = { maxSteps: 5, seed: 9, learningRate: (step: number) => step };
   const [whole, first] = [setUp(settings), setUp({ ...settings, maxSteps: 2, dataLoader })];
@@ -183,7 +183,7 @@ test('a run that goes on does what an unbroken one does: problems, seeds, steps,
   assert.deepEqual(await reportsOf(setUp(settings).trainer, { from: 5 }), []);
 });
 
-test('tokens of all that was sampled are counted on, and epochs by what was drawn', async () => {
+test('counts of sampled tokens continue, and epochs follow the drawn rows', async () => {
   // Half of the problems teach nothing and are replaced, but they are sampled as well.
   const fakes: Fakes = { score: ({ id }, sample) => (id % 2 === 0 ? 1 : sample) };
   const settings = { maxSteps: 4, groupPolicy: 'resample', resampleLimit: 1 } as const;
@@ -240,7 +240,7 @@ test('stopping during rollouts makes no update; stopping between steps makes no 
   assert.deepEqual([reports.length, updates.length], [1, 1]);
 });
 
-test('trajectories that failed are not learnt from, and a step with nothing to learn makes no update', async () => {
+test('failed trajectories are not learnt from, and a step with nothing to learn makes no update', async () => {
   const stopReasons: StopReason[] = ['completed', 'error', 'cancelled', 'max_tokens'];
   const play = (_: Problem, sample: number) => trajectory([turn([1], [sample])], stopReasons[sample]!);
   const some = setUp({ maxSteps: 1 }, { play, score: (_, sample) => (sample === 1 ? null : sample) });
@@ -256,7 +256,7 @@ test('trajectories that failed are not learnt from, and a step with nothing to l
   assert.ok(!('loss' in reports[0]!.metrics));
 });
 
-test('what a limit on tokens cut off is not learnt from on request, but compared with', async () => {
+test('completions cut off by the token limit are optionally not learnt from, but still compared with', async () => {
   const play = (_: Problem, sample: number) =>
     trajectory([turn([1], [sample])], sample < 2 ? 'max_tokens' : 'completed');
   const { trainer, updates } = setUp({ maxSteps: 1, maskTruncated: true, scaleRewards: 'none' }, { play });
@@ -327,7 +327,7 @@ test('groups that teach nothing stay in the batch, are dropped, or make room for
   assert.equal(resampled.metrics['groups/frac_mixed'], 3 / 9);
 });
 
-test('with resampling, too, a run that goes on does what an unbroken one does', async () => {
+test('with resampling, too, a resumed run equals an unbroken one', async () => {
   const settings = { maxSteps: 6, groupPolicy: 'resample' } as const;
   const whole = setUp(settings, fakes);
   await whole.trainer.train();
@@ -342,7 +342,7 @@ test('with resampling, too, a run that goes on does what an unbroken one does', 
   assert.deepEqual([...first.generated, ...second.generated], whole.generated);
 });
 
-test('a group of which every completion was cut off, and such are masked, is not learnt from, but its scores count in the batch', async () => {
+test('a group whose completions were all cut off and masked is not learnt from, but its scores count in the batch', async () => {
   const play = ({ id }: Problem, sample: number) =>
     trajectory([turn([1], [sample])], id === 0 ? 'max_tokens' : 'completed');
   const score = ({ id }: Problem, sample: number) => (id === 0 ? 10 * sample : sample);
@@ -372,7 +372,7 @@ test('a group of which every completion was cut off, and such are masked, is not
   assert.equal(dropped.last, 1.5 / (sampleDeviation(scores.slice(4))! + 1e-4));
 });
 
-test('with weights of objectives the parts of rewards are compared, each by itself', async () => {
+test('with weights of objectives, each part of the reward is compared by itself', async () => {
   const rewardModel = {
     score: async (): Promise<Reward[]> =>
       [0, 1, 2, 3].map((i) => ({ score: i + 1000 * (i % 2), parts: { right: i, long: 1000 * (i % 2) } })),
@@ -391,7 +391,7 @@ test('a signal ends a step whose reward hangs', async () => {
   assert.deepEqual(await reportsOf(trainer, { signal: controller.signal }), []);
 });
 
-test('of objectives, one of weight 0 does not make a group teach', async () => {
+test('an objective of weight 0 does not make a group teach', async () => {
   const rewardModel = {
     score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: 1, parts: { right: 1, watched: i } })),
   };
@@ -401,7 +401,7 @@ test('of objectives, one of weight 0 does not make a group teach', async () => {
   assert.notEqual(report!.groups[0]!.reason, 'mixed');
 });
 
-test('weights of rewards move from step to step, and adaptive ones by what was seen before', async () => {
+test('weights of rewards change from step to step, adaptive ones with earlier scores', async () => {
   const rewardModel = {
     score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: -1, parts: { right: i, long: 100 * i } })),
   };
@@ -427,7 +427,7 @@ test('what a policy reads between its turns is part of the sequence, but not lea
   assert.deepEqual(mask, [learnt, learnt, read, read, learnt, learnt, learnt]);
 });
 
-test('turns that are not to be trained are context, and an episode of nothing else teaches nothing', async () => {
+test('untrained turns are context, and an episode of nothing else teaches nothing', async () => {
   const judged = { ...turn([1, 2, 3, 50], [6, 7]), state: { messages: [], trained: false } };
   const { completionIds, mask } = trainingSequence(trajectory([turn([1, 2], [3]), judged]), 1);
   assert.deepEqual(completionIds, [3, 50, 6, 7]);
@@ -451,7 +451,7 @@ for (const [what, prompt] of Object.entries(changedPrefixes)) {
   });
 }
 
-test('options that nothing can be learnt with are refused', () => {
+test('options that prevent all learning are refused', () => {
   for (const options of [
     { maxSteps: Number.NaN },
     { maxSteps: -1 },
@@ -474,7 +474,7 @@ test('options that would be ignored, or would make every advantage 0, are refuse
   for (const [options, path] of refused) assert.throws(() => setUp(options), { code: 'OPTION_INVALID', path });
 });
 
-test('a learning rate that is no number ends training before an update', async () => {
+test('a learning rate that is not a number ends training before an update', async () => {
   for (const learningRate of [Number.NaN, Number.POSITIVE_INFINITY, -1, () => Number.NaN]) {
     const { trainer, updates } = setUp({ learningRate });
     await assert.rejects(trainer.train(), { code: 'OPTION_INVALID', path: 'learningRate' });
@@ -549,7 +549,7 @@ test('what a generator returns is checked before anything is scored', async () =
   }
 });
 
-test('a group that was reported while it was sampled is the one that is returned: its scores are for no other', async () => {
+test('a returned group must be the one that was reported while it was sampled, since its scores belong to it', async () => {
   const [one, other] = [trajectory([turn([1], [2])]), trajectory([turn([1], [3])])];
   const report = (given: readonly Trajectory[][], returned: Trajectory[][]): RolloutSource<Problem> => ({
     async generate(_, __, { onGroup }) {
@@ -571,7 +571,7 @@ test('a group that was reported while it was sampled is the one that is returned
   }
 });
 
-test('advantages may be those of an estimator of the caller, which sees the groups that are trained on', async () => {
+test('the caller may supply an estimator of advantages, which sees the groups that are trained on', async () => {
   const seen: number[] = [];
   const best: GrpoTrainerOptions<Problem>['advantages'] = (groups) => {
     seen.push(...groups.map(({ example }) => example.id));

@@ -65,7 +65,7 @@ test('an adaptive weight stays within its bounds, by default a tenth and ten tim
   assert.deepEqual(boundsOf({ min: 1.5, max: 4 }), [1.5, 4]);
 });
 
-test('adaptive weights go on in the middle of a window, and are scaled by deviations like others', () => {
+test('adaptive weights continue in the middle of a window, and are scaled by deviations like others', () => {
   const made = () => new RewardWeights({ a: { from: 1, adapt: { ...adapt, window: 3 } } }, { adaptive: true });
   const [whole, first, second] = [made(), made(), made()];
   const steps = Array.from({ length: 20 }, (_, i) => [reward({ a: Math.sin(i) }), reward({ a: 0.1 })]);
@@ -81,7 +81,7 @@ test('adaptive weights go on in the middle of a window, and are scaled by deviat
   assert.ok(Math.abs(deviation - 0.5) < 0.1 && unscaled.at(20).a !== 1);
 });
 
-test('weights continue where their state was taken, to the last bit', () => {
+test('weights continue from their saved state, to the last bit', () => {
   const [whole, first, second] = Array.from({ length: 3 }, () => new RewardWeights({ a: 1 }, { adaptive: true }));
   const seen = Array.from({ length: 20 }, (_, i) => reward({ a: Math.sin(i) }));
   whole!.observe(seen);
@@ -91,7 +91,7 @@ test('weights continue where their state was taken, to the last bit', () => {
   assert.deepEqual(second!.at(0), whole!.at(0));
 });
 
-test('a score is made anew of the parts that apply, and stays absent where it was', () => {
+test('a score is recomputed from the parts that apply, and stays absent if it was', () => {
   assert.equal(reweighed(reward({ a: 1, b: 2, c: null, own: 5 }), { a: 0.5, b: 10, c: 1 }).score, 25.5);
   assert.equal(reweighed({ score: null, parts: { a: 1 } }, { a: 2 }).score, null);
 });

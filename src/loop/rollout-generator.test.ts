@@ -112,14 +112,14 @@ test('trajectories come back by example, with what the policy read and sampled',
   assert.ok(groups.flat().every(({ stopReason, error }) => stopReason === 'completed' && error === undefined));
 });
 
-test('the policy is told the sampling options and the stop tokens, and nothing of turns', async () => {
+test('the policy gets the sampling options and the stop tokens, and nothing about turns', async () => {
   const { policy, calls } = scripted(() => 'x');
   const generator = new RolloutGenerator(oneTurn, renderer, { maxTokens: 7, maxTurns: 3, temperature: 0.5, topP: 0.9 });
   await generator.generate(problems('a'), policy, { samplesPerExample: 1, seed: 0 });
   assert.deepEqual(calls[0]!.options, { maxTokens: 7, temperature: 0.5, topP: 0.9, stopIds: renderer.stopIds });
 });
 
-test('every turn of every episode has a seed of its own, which neighbours do not change', async () => {
+test('every turn of every episode has its own seed, independent of neighbours', async () => {
   const seedsOf = async (names: string[], options: { samplesPerExample: number; seed: number }) => {
     const { policy, calls } = scripted(() => 'go on');
     await play(names, { builder: conversation, policy, maxTurns: 2, ...options });
@@ -150,7 +150,7 @@ test('episodes take turns together, in order, and leave when they end', async ()
   assert.ok(groups.flat().every(({ stopReason }) => stopReason === 'completed'));
 });
 
-test('an episode that would go on ends after the most turns', async () => {
+test('an episode that would continue ends after the maximum of turns', async () => {
   const { policy, calls } = scripted(() => 'go on');
   const [[trajectory]] = (await play(['a'], { builder: conversation, policy, maxTurns: 3 })) as [[Trajectory]];
   assert.equal(trajectory.stopReason, 'max_turns');
@@ -158,7 +158,7 @@ test('an episode that would go on ends after the most turns', async () => {
   assert.equal(calls.length, 3);
 });
 
-test('what environments throw ends their own episode and no other', async () => {
+test('an exception of an environment ends only its own episode', async () => {
   const throwing: Record<string, Partial<Env>> = {
     start: {
       start: () => {
@@ -218,7 +218,7 @@ test('what environments throw ends their own episode and no other', async () => 
   assert.equal(calls[0]!.requests.length, 4);
 });
 
-test('an action that cannot be parsed ends its own episode', async () => {
+test('an action that cannot be parsed ends only its own episode', async () => {
   const { policy } = scripted((prompt) => prompt);
   const picky: Renderer = {
     ...renderer,
@@ -247,7 +247,7 @@ test('a prompt without text ends its own episode: no policy could answer it', as
   assert.equal(calls[0]!.requests.length, 1);
 });
 
-test('a prompt that fills the context is not asked of the policy', async () => {
+test('a prompt that fills the context is not sent to the policy', async () => {
   const { policy, calls } = scripted(() => 'hm', 8);
   const groups = await play(['12345678', 'short', '1234567890'], { policy });
   assert.deepEqual(
@@ -317,7 +317,7 @@ test('a signal ends episodes whose environment hangs, at once, and those that wa
   }
 });
 
-test('cancelled episodes keep what they have; those that had ended stay as they are', async () => {
+test('cancelled episodes keep what they have; those that had ended do not change', async () => {
   const controller = new AbortController();
   const { policy, calls } = scripted((prompt) => {
     if (!prompt.includes('more')) return prompt === 'quick' ? 'stop' : 'hm';
@@ -397,7 +397,7 @@ for (const name of Object.keys(hostile)) {
   });
 }
 
-test('an environment has so much time in all, whatever the policy takes', async () => {
+test('an environment has a total time limit, without the policy’s time', async () => {
   const builder: EnvBuilder<Problem> = {
     async build(problem) {
       const env = await conversation.build(problem);
@@ -495,7 +495,7 @@ test('an environment cannot change its example, nor what was read', async () => 
   );
 });
 
-test('an episode has so many tokens in all, read and sampled', async () => {
+test('an episode has a total limit of tokens, read and sampled', async () => {
   const { policy, calls } = scripted(() => 'hm');
   const options = { maxTokens: 10, maxTurns: 9, maxEpisodeTokens: 12 };
   const generator = new RolloutGenerator(conversation, renderer, options);
@@ -525,7 +525,7 @@ describe('episodes that fail', () => {
     return builder;
   }
 
-  test('are played again from another seed, so often and no more', async () => {
+  test('are played again from another seed, up to a limit', async () => {
     const { policy, calls } = scripted(() => 'hm');
     const generator = new RolloutGenerator(flaky(), renderer, { maxTokens: 10, retries: 2 });
     const groups = await generator.generate(problems('0', '1', '3'), policy, { samplesPerExample: 1, seed: 0 });
@@ -541,7 +541,7 @@ describe('episodes that fail', () => {
     assert.equal(new Set(seeds).size, seeds.length);
   });
 
-  test('stop everything, if they are to', async () => {
+  test('stop everything on request', async () => {
     const { policy, calls } = scripted(() => 'hm');
     const generator = new RolloutGenerator(flaky(), renderer, { maxTokens: 10, failFast: true });
     await assert.rejects(generator.generate(problems('0', '1'), policy, { samplesPerExample: 1, seed: 0 }), {
@@ -559,7 +559,7 @@ test('a failing policy fails the whole', async () => {
   await assert.rejects(play(['a'], { policy }), /out of memory/);
 });
 
-test('groups are told of in order, as soon as they have been played and those before them', async () => {
+test('groups are reported in order, as soon as they and all earlier ones have been played', async () => {
   const { policy, calls } = scripted((prompt) => (prompt.length > 8 ? 'stop' : prompt.startsWith('a') ? 'on' : 'stop'));
   const told: unknown[] = [];
   const generator = new RolloutGenerator(conversation, renderer, { maxTokens: 10, maxTurns: 9 });
@@ -595,7 +595,7 @@ test('what a policy returns is checked before it is played', async () => {
   }
 });
 
-test('what a prompt has opened reaches the parser of its turn and the rewards', async () => {
+test('tags opened by a prompt reach the parser of its turn and the rewards', async () => {
   const parsed: (string | undefined)[] = [];
   const opening: Renderer = {
     ...renderer,

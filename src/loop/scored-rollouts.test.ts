@@ -53,7 +53,7 @@ test('an abort ends the wait for scores', async () => {
   assert.equal(scored, undefined);
 });
 
-test('a failed score is the error, and other groups than those reported are refused', async () => {
+test('a failed score is the error, and groups other than those reported are refused', async () => {
   const options = { samplesPerExample: 1, seed: 0, score: async () => assert.fail('no score') };
   await assert.rejects(scoredRollouts(reporting(3), examples, policy, options), /no score/);
   const liar: RolloutSource = {

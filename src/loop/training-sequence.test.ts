@@ -29,7 +29,7 @@ const of = (...turns: Turn[]): Trajectory => ({ turns, stopReason: 'completed' }
 const learnt = ({ completionIds, mask }: { completionIds: readonly number[]; mask: readonly boolean[] }) =>
   completionIds.filter((_, i) => mask[i]);
 
-test('branches begin behind what they share with the first, and each token is trained on once', () => {
+test('branches begin after the part that they share with the first, and each token is trained on once', () => {
   const trunk = turn([1, 2], [3, 4]);
   const left = turn([1, 2, 3, 4, 50], [5], { continues: 0 });
   const right = turn([1, 2, 3, 4, 60], [6, 7], { continues: 0 });
@@ -63,14 +63,14 @@ test('branches begin behind what they share with the first, and each token is tr
   assert.equal(countRollouts([...sequences, ...trainingSequences(of(trunk), 1)]), 2);
 });
 
-test('the order of branches is not that of the clock', () => {
+test('the order of branches does not depend on timing', () => {
   const [one, other] = [turn([1], [2], { continues: null }), turn([1], [3, 4], { continues: null })];
   const forth = trainingSequences(of(one, other), 1);
   const back = trainingSequences(of({ ...other, continues: null }, one), 1);
   assert.deepEqual(back, forth);
 });
 
-test('what is not trained on is context where a trained turn follows, and else left out', () => {
+test('untrained turns are context if a trained turn follows, and are left out otherwise', () => {
   const title = turn([1, 2, 3, 9], [10], { continues: 0, trained: false });
   const main = turn([1, 2, 3, 4], [5], { continues: 0 });
   const alone = turn([70], [71], { continues: null, trained: false });
@@ -80,7 +80,7 @@ test('what is not trained on is context where a trained turn follows, and else l
   assert.equal(trainedCount(sequence!), 1);
 });
 
-test('a conversation gives one sequence either way, and branches are refused where one is wanted', () => {
+test('a conversation gives one sequence either way, and branches are refused if one is required', () => {
   const chain = of(turn([1], [2]), turn([1, 2, 30], [4]));
   assert.deepEqual(trainingSequences(chain, 1), [trainingSequence(chain, 1)]);
   const tree = of(turn([1], [2]), turn([5], [6], { continues: null }));

@@ -64,14 +64,14 @@ test('what a backend needs comes first', async () => {
   }
 });
 
-test('every check that is not ok says what would help', async () => {
+test('every failed check says what would help', async () => {
   for (const { id, ok, detail, fix } of (await examine()).checks) {
     assert.ok(detail.length > 0 && !detail.includes('\n'), id);
     assert.ok(ok || fix, id);
   }
 });
 
-test('a configuration is judged by what it needs', async () => {
+test('only what a configuration needs is required', async () => {
   const here = await examine({ config: writeConfig({ model: tinyModel }) });
   assert.equal(here.ok, true, here.error?.message);
   assert.match(found(here, 'model').detail, /^llama, \d+ parameters, .*tiny-llama-a$/);
@@ -145,7 +145,7 @@ test('the error has a code of its own if only credentials are missing', async ()
   assert.equal(withTokens.ok, true);
 });
 
-test('the result says whether there are credentials, never what they are', async () => {
+test('the result says whether there are credentials, but does not reveal them', async () => {
   const environment = { ...bare, HF_TOKEN: 'hf_secret', TINKER_API_KEY: 'tml-secret' };
   const result = await examine({ backend: 'tinker', environment });
   assert.equal(found(result, 'hf_token').detail, 'found in HF_TOKEN');
@@ -186,7 +186,7 @@ test('an invalid configuration is an error of its own', async () => {
   await assert.rejects(examine({ config: join(folder, 'none.yaml') }), GradusError);
 });
 
-test('a platform on which Gradus has not been tested is named as such', () => {
+test('a platform on which Gradus has not been tested is reported as untested', () => {
   const cpus = [{ model: 'Apple M4 ' }, { model: 'Apple M4 ' }];
   assert.deepEqual(hardwareFinding('linux', 'x64', cpus), { ok: true, detail: 'linux x64, Apple M4, 2 cores' });
   assert.deepEqual(hardwareFinding('darwin', 'arm64', cpus), {

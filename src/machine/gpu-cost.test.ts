@@ -24,7 +24,7 @@ test('a cost is what the formula gives when computed by hand', () => {
   assertNear(usd_at_most, 1.1);
 });
 
-test('large models are sampled as fast as their weights can be read', () => {
+test('sampling large models is limited by the time to read their weights', () => {
   const large = { ...work, parameters: 7e10, tokensPerStep: 0, steps: 1 };
   assertNear(gpuCost('H100', large)!.hours * 3600, 180 + (200 * 1.4e11) / 3350e9);
 });

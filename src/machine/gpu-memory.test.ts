@@ -56,7 +56,7 @@ test('the largest group fits, and one completion more does not', () => {
   }
 });
 
-test('if not even the weights fit, no group does', () => {
+test('if the weights do not fit, no group does', () => {
   const big = gpuEstimate('T4', config, parameters, { ...workload, trainable: 2 * GIBIBYTE })!;
   assert.deepEqual([big.fits, big.largest_num_generations], [false, 0]);
 });

@@ -31,7 +31,7 @@ async function examine(tinker: object, TINKER_API_KEY?: string) {
   return { result, check: result.checks.find(({ id }) => id === 'tinker')! };
 }
 
-test('a server that answers and has the model, asked with the key, which is not shown', async () => {
+test('a server that responds and has the model; the key is sent, but not shown', async () => {
   const { result, check } = await examine({ base_model: 'tiny' }, 'tml-secret');
   assert.deepEqual([check.ok, check.required], [true, true]);
   assert.deepEqual([...new Set(keys)], ['tml-secret']);

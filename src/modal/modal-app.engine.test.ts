@@ -47,7 +47,7 @@ function uvx(...args: string[]): string {
   return execFileSync('uvx', ['--from', 'modal==1.6.4', ...args], options);
 }
 
-test('Modal trains the same configuration with the paths of files there', () => {
+test('Modal trains the same configuration with remote paths', () => {
   const there = JSON.parse(readFileSync(join(folder, 'app', 'config.json'), 'utf8'));
   assert.deepEqual(
     [there.compute, there.model, there.dataset, there.reward_fn, there.environment],
@@ -146,7 +146,7 @@ print(json.dumps({
 }))
 `;
 
-test('a run on the volume is copied as it grows, can be resumed, and looks as if it was made here', () => {
+test('a run on the volume is copied as it grows, can be resumed, and looks like a local one', () => {
   const here = join(folder, 'copy');
   mkdirSync(here);
   const output = uvx('--with', 'modal==1.6.4', 'python', '-c', copying, join(folder, 'volume'), here);

@@ -150,7 +150,7 @@ test('a run at Modal has the events, files and result of a local run, events as 
   assert.match(readFileSync(join(out('done'), 'modal', 'app.py'), 'utf8'), /^SPEC = json\.loads\(".*A10G/m);
 });
 
-test('resuming asks for the same run again', async () => {
+test('resuming requests the same run again', async () => {
   withCredentials();
   stageClient(`
     writeFileSync(join(directory, 'mode'), option('--mode'));

@@ -182,7 +182,7 @@ const phi3 = {
   rope_scaling: longrope,
 };
 
-test('texts end where Phi-4-mini and Ministral 3 would compute them otherwise', () => {
+test('the context ends where Phi-4-mini and Ministral 3 would start to compute differently', () => {
   const phi = architectureOf(phi3).config;
   assert.deepEqual([phi.contextLength, phi.sliding, phi.rope.rotated], [4096, undefined, 12]);
   const { scaling } = phi.rope;
@@ -196,7 +196,7 @@ test('texts end where Phi-4-mini and Ministral 3 would compute them otherwise', 
   assert.equal(architectureOf(mistral).config.modelType, 'mistral');
 });
 
-test('what no family can compute is refused, with what to use instead', () => {
+test('architectures that no family can compute are refused, with an alternative', () => {
   const config = (name: string) => readJson<Record<string, unknown>>(fixturePath(name), 'config.json');
   const qwen2 = config('tiny-qwen2');
   const window = { use_sliding_window: true, sliding_window: 16, layer_types: ['full_attention', 'sliding_attention'] };
@@ -340,7 +340,7 @@ test('Gemma 3 is read from older files too', () => {
   assert.deepEqual(config, architectureOf(readJson(fixturePath('tiny-gemma3'), 'config.json')).config);
 });
 
-test('what a config.json leaves out is what transformers takes for it', () => {
+test('values missing from config.json are transformers’ defaults', () => {
   const gemma3 = readJson<Record<string, unknown>>(fixturePath('tiny-gemma3'), 'config.json');
   const { rope_parameters: _, sliding_window: __, ...without } = gemma3;
   // Layers with a window have their own rotary embeddings, and do not use the base of the other layers.

@@ -50,7 +50,7 @@ test('ranks and alphas by pattern, and scales by the root of the rank', () => {
   assert.deepEqual(adapters.get('model.layers.0.self_attn.k_proj')!.scale, 8 / 2);
 });
 
-test('settings come back from what PEFT is told', () => {
+test('settings survive conversion to PEFT’s and back', () => {
   const settings: LoraSettings[] = [
     { ...LORA, targetModules: ['q_proj', '0.mlp.up_proj'], rankPattern: { q_proj: 2 }, alphaPattern: {}, rslora: true },
     { ...LORA, targetModules: '.*_proj', rankPattern: {}, alphaPattern: { k_proj: 3 }, rslora: false },
@@ -72,7 +72,7 @@ test('settings come back from what PEFT is told', () => {
   assert.deepEqual([...adaptersOf(targetModules).keys()], [...adaptersOf('all-linear').keys()]);
 });
 
-test('a revision is told apart from the name of its base, and embeddings that are tied are said to be', () => {
+test('a revision is kept apart from the name of its base, and tied embeddings are noted', () => {
   const told = (name: string, more: Partial<LoraSettings> = {}) => {
     const { base_model_name_or_path, revision, modules_to_save, ensure_weight_tying } = peftConfig(
       { ...LORA, ...more },
@@ -86,7 +86,7 @@ test('a revision is told apart from the name of its base, and embeddings that ar
   assert.deepEqual(told('a', { modulesToSave: ['embed_tokens'] }), ['a', null, ['embed_tokens'], true]);
 });
 
-test('adapters that do more than ours are refused by what they do', () => {
+test('adapters with features beyond ours are refused by the feature', () => {
   const plain = peftConfig(LORA, adaptersOf('all-linear'), base);
   for (const [field, value] of Object.entries({
     use_dora: true,
@@ -113,7 +113,7 @@ test('adapters that do more than ours are refused by what they do', () => {
   assert.throws(() => peftSettings({ ...plain, r: '4' }), { code: 'CHECKPOINT_INVALID' });
 });
 
-test('settings that change only how an adapter begins or is trained are read over', () => {
+test('settings that only affect the start or training of an adapter are ignored', () => {
   const plain = peftConfig(LORA, adaptersOf('all-linear'), base);
   const settings = peftSettings(plain);
   for (const init_lora_weights of [true, false, 'gaussian', 'eva', 'orthogonal', 'mica']) {
@@ -128,7 +128,7 @@ test('an adapter has the shapes of its layer and the scale alpha / r', () => {
   assert.deepEqual([a.shape, b.shape, scale], [[4, 21], [6, 4], 2]);
 });
 
-test('patterns of an adapter that backtracking never ends with are matched at once', { timeout: 20_000 }, () => {
+test('an adapter’s patterns that would backtrack forever are matched at once', { timeout: 20_000 }, () => {
   const settings = peftSettings({
     peft_type: 'LORA',
     r: 8,

@@ -5,7 +5,7 @@ import { assertNotQuantized, assertReadByTrl, quantizationOf } from './quantizat
 
 const inFour = { quant_method: 'bitsandbytes', load_in_4bit: true };
 
-test('what is not quantised passes', () => {
+test('models that are not quantised pass', () => {
   for (const json of [{}, { quantization_config: null }]) {
     assert.equal(quantizationOf(json), undefined);
     assertNotQuantized(json);
@@ -24,7 +24,7 @@ for (const [given, method, isReadByTrl] of [
   [{ bits: 3 }, '{"bits":3}', false],
   ['int8', '"int8"', false],
 ] as const) {
-  test(`weights that were quantised with ${JSON.stringify(given)}`, () => {
+  test(`weights quantised with ${JSON.stringify(given)}`, () => {
     const json = { quantization_config: given };
     assert.deepEqual(quantizationOf(json), { method, isReadByTrl });
     const refusal = (hint: RegExp) => (error: Error & { code?: string; hint?: string; path?: string }) => {

@@ -41,7 +41,7 @@ for (const [what, [filters, expected]] of Object.entries(kept)) {
   });
 }
 
-test('few tokens are sorted, and still the same are kept as by sorting all', () => {
+test('sorting only a few tokens keeps the same ones as sorting all', () => {
   const random = randomStream(3);
   const scores = Float64Array.from({ length: 5000 }, () => Math.exp(20 * random.uniform()));
   const sum = scores.reduce((a, b) => a + b);

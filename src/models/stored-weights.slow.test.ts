@@ -72,7 +72,7 @@ const R = size('R');
 const weightOf = (format: StorageFormat, rows: number, columns: number) =>
   stored(input('bytes', 'uint8', storedShape([rows, columns], format)), format);
 
-test('which of them are read as they are', () => {
+test('weights of the right types and shapes are read without conversion', () => {
   assert.ok(readsStored([192, 160], formatNamed('BF16')));
   assert.ok(readsStored([192, 512], formatNamed('Q6_K')));
   assert.ok(!readsStored([192, 160], formatNamed('F32')), 'they would need no decoding');

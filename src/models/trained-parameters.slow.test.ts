@@ -24,7 +24,7 @@ test('without adapters all parameters are trained, or those that are named', () 
   assert.deepEqual(ownNames(untied, null, '.*\\.[01]\\..*norm\\.weight').length, 4);
 });
 
-test('what is fixed is never trained, alone or with what it is a part of', () => {
+test('fixed parameters are never trained, alone or as part of a layer', () => {
   const gemma4 = parametersOf('tiny-gemma4');
   const isFixed = (name: string) => /embed_tokens_per_layer|layer_scalar/.test(name);
   const all = trainedParameters(gemma4, null);
@@ -53,7 +53,7 @@ test('a rank beyond both dimensions of a layer is refused, by the layer', () => 
   });
 });
 
-test('what is saved with adapters is trained itself and carries none', () => {
+test('modules saved with adapters are fully trained, without an adapter', () => {
   const lora = { ...LORA, modulesToSave: ['embed_tokens', 'down_proj'] };
   const { adapters, own, whole } = trainedParameters(untied, lora);
   assert.deepEqual([adapters!.size, own.length, whole], [3 * 6, 1 + 3, false]);
@@ -68,7 +68,7 @@ test('biases and norms do not decay', () => {
   assert.ok(entries.every(({ name, decays }) => decays === !/norm|bias/.test(name)));
 });
 
-test('what no parameter is called is an error that names what there is', () => {
+test('the error for an unknown parameter names the existing ones', () => {
   const absent = { code: 'PARAMETER_UNKNOWN', path: 'trainable', hint: /embed_tokens.*layers\.0/ };
   for (const name of ['layer.0', 'proj', 'layers.9', '']) {
     assert.throws(() => trainedParameters(untied, null, [name]), absent, name);

@@ -23,7 +23,7 @@ function explain(changes: Record<string, unknown>): Promise<GpuPathResult> {
 const place = ({ places }: GpuPathResult, id: string) => places.find((one) => one.id === id)!;
 const missing = (result: GpuPathResult, id: string) => place(result, id).missing.map((check) => check.id);
 
-test('a configuration chooses its way, and the command shows how to choose another', async () => {
+test('a configuration chooses where it trains, and the command shows how to choose otherwise', async () => {
   const cases: [Record<string, unknown>, string][] = [
     [{}, 'trl-local'],
     [{ backend: 'trl' }, 'trl-local'],
@@ -39,7 +39,7 @@ test('a configuration chooses its way, and the command shows how to choose anoth
   );
 });
 
-test('each way says what it lacks', async () => {
+test('each option says what it lacks', async () => {
   const result = await explain({ backend: 'trl', compute: 'modal' });
   assert.deepEqual([result.ok, result.error?.code], [false, 'NOT_READY']);
   assert.ok(missing(result, 'trl-modal').includes('modal_token'));
@@ -58,7 +58,7 @@ test('renting has estimates of memory, time and cost, bounded by its time limit'
   assert.deepEqual([unknown.memory, unknown.cost], [undefined, undefined]);
 });
 
-test('what a way would refuse is reported before anything is installed', async () => {
+test('what an option would refuse is reported before anything is installed', async () => {
   const result = await explain({ backend: 'trl', compute: 'modal', trl: { use_vllm: true } });
   assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
   assert.match(place(result, 'trl-modal').command, /, yes: true \}\)$/);

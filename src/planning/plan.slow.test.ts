@@ -87,7 +87,7 @@ test('a plan warns of settings that the backend does not read', async () => {
   );
 });
 
-test('what training would refuse, a plan refuses', async () => {
+test('a plan refuses what training would refuse', async () => {
   await assert.rejects(plan([`prompt_template='${'x'.repeat(60)}{question}'`]), {
     code: 'PROMPT_TOO_LONG',
     hint: /or lower max_completion_length$/,
@@ -111,7 +111,7 @@ test('the built-in table has a plan, but no GPU', async () => {
   assert.deepEqual(per_step.prompt_tokens, { mean: 0, max: 0 });
 });
 
-test('what several GPUs need is planned for those of the configuration, or for others', async () => {
+test('memory on several GPUs is planned for those of the configuration, or for others', async () => {
   const { scaling, gpu } = await plan(['modal.gpu=L4', 'trl.num_processes=2']);
   assert.deepEqual(scaling!.gpus, { name: 'L4', machines: 1, per_machine: 2, memory: gpu!.memory });
   const others = await planTraining(loadConfigFile(file), { gpus: parseGpus('2x8xH100') });

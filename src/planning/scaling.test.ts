@@ -72,7 +72,7 @@ test('adapters: the model in bfloat16, in 4 bits but for embeddings and norms, o
   near(states(of('verl lora fsdp')), (4 * TOTAL + 16 * adapters) / 8);
 });
 
-test('the need adds CUDA, what is gathered, and the larger of sampling and learning', () => {
+test('the total adds CUDA, gathered weights, and the larger of sampling and learning', () => {
   // Keys and values of 8 heads of 128 in 32 layers, 1024 tokens, 64 completions on 8 GPUs.
   const cache = 2 * 2 * 32 * 8 * 128 * 1024 * 8;
   const outputs = 2 * 4096 + 2 * 1024 + 2 * 14_336 + 4096;
@@ -85,7 +85,7 @@ test('the need adds CUDA, what is gathered, and the larger of sampling and learn
   near(divided.needed, 1.2 * GIBIBYTE + 1.1 * (2 * TOTAL + 2 * 2 * ENDS + Math.max(cache, learning)));
 });
 
-test('what does not fit whole fits divided, on the fewest GPUs that are told', () => {
+test('a model too large for one GPU fits when divided, on the smallest sufficient number of GPUs', () => {
   for (const name of ['trl full replicated', 'trl full zero1', 'trl full fsdp', 'trl qlora replicated']) {
     const { fits, largest_batch, least_gpus } = layout('8xA100-40GB', name);
     assert.equal(fits, least_gpus !== null && least_gpus <= 8, name);

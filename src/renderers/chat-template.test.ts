@@ -31,7 +31,7 @@ test('renders and tokenises the chats of SmolLM2 as Python does', { skip: skipWi
   }
 });
 
-test('a template that does too much is an error, in about a second and before memory is short', () => {
+test('a template that does too much is an error, within about a second and before memory runs out', () => {
   const messages: Message[] = [{ role: 'user', content: 'x'.repeat(100_000) }];
   for (const source of [
     '{% for i in range(99999) %}{% for j in range(99999) %}{{ i }}{% endfor %}{% endfor %}',
@@ -85,7 +85,7 @@ test('a conversation of 200 long messages is far within what a template may do',
   assert.ok(text.length > 600 * content.length);
 });
 
-test('several templates: tool_use where tools are offered, one by its name, and an error without a default', () => {
+test('several templates: tool_use if tools are offered, one by its name, and an error without a default', () => {
   const messages: Message[] = [{ role: 'user', content: 'x' }];
   const tools = [{ name: 'f', description: '', parameters: {} }];
   const templates = { default: 'D {{ messages[0].content }}', tool_use: 'T {{ tools | length }}', rag: 'R' };
@@ -172,7 +172,7 @@ test('numbers are those of Python', () => {
   assert.equal(twice.render([{ role: 'assistant', content: '', toolCalls: [nested] }]), '"{\\"x\\": 1.0}"');
 });
 
-test('renders what Python’s Jinja does', () => {
+test('renders the same as Python’s Jinja', () => {
   const messages: Message[] = [{ role: 'user', content: "it's “é”\n" }];
   // What transformers' render_jinja_template makes of these.
   const rendered: Readonly<Record<string, string>> = {
@@ -241,7 +241,7 @@ test('the thoughts of Qwen3 are switched off by its variable', () => {
   assert.equal(asked({ enable_thinking: true }), asked({}));
 });
 
-test('says what a template refuses', () => {
+test('reports what a template refuses', () => {
   const template = createChatTemplate(`{{ raise_exception('roles must\nalternate') }}`);
   assert.throws(() => template.render([]), {
     name: 'GradusError',
@@ -252,7 +252,7 @@ test('says what a template refuses', () => {
   assert.throws(() => createChatTemplate('{% if %}'), { code: 'CHAT_TEMPLATE_FAILED', message: /not valid/ });
 });
 
-test('says that Jinja has more than is here, rather than that the messages are wrong', () => {
+test('reports unsupported features of Jinja, instead of blaming the messages', () => {
   for (const source of [
     '{{ messages | pprint }}',
     "{{ 'é'.encode('utf-8') }}",
@@ -268,6 +268,6 @@ test('says that Jinja has more than is here, rather than that the messages are w
   }
 });
 
-test('tells a base model’s user what to set', () => {
+test('tells the user of a base model what to set', () => {
   assert.throws(() => createChatTemplate(undefined), { code: 'CHAT_TEMPLATE_MISSING', hint: /chat_template: none/ });
 });

@@ -81,7 +81,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
       }
     });
 
-    test('its way to write calls is found out, and is what the template writes', () => {
+    test('its syntax of calls is detected, and matches the template’s', () => {
       assert.equal(toolUse(template).syntax, syntax);
       if (syntaxName === 'plain') return;
       const call = { id: 'call_1', name: 'add', arguments: { a: [1, 'é'], b: { c: null } } };
@@ -115,7 +115,7 @@ for (const [family, syntaxName] of Object.entries(families)) {
       assert.deepEqual(renderer.parse([...ids, end]).message, { role: 'assistant', content: said + written });
     });
 
-    test('answers are appended behind what was sampled, as the template would write them', () => {
+    test('answers are appended after the sampled turn, as the template would write them', () => {
       const messages: Message[] = [{ role: 'user', content: '2+3' }];
       const first = renderer.render({ messages, tools }).ids;
       const sampled = [...tokenizer.encode(syntax.render({ name: 'add', arguments: { a: 2, b: 3 } })), end];

@@ -31,7 +31,7 @@ ${generation}{% endif %}`);
 
 const renderer = (generation: string) => chatRenderer(tokenizer, template(generation), { stopIds });
 
-test('the opening is what the prompt wrote from its open tag on', () => {
+test('the opening is the prompt from its open tag on', () => {
   for (const [generation, opening] of [
     ['<think>', '<think>'],
     ['<think>\n', '<think>\n'],

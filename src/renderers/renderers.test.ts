@@ -28,7 +28,7 @@ const stopIds = new Set([end]);
 
 const user = (content: string): Message => ({ role: 'user', content });
 
-test('chats of SmolLM2 have the ids that Python gives them', {
+test('chats of SmolLM2 have the same ids as in Python', {
   skip: skipWithoutShared('models/smollm2-135m-instruct'),
 }, () => {
   const model = 'smollm2-135m-instruct';
@@ -44,7 +44,7 @@ test('chats of SmolLM2 have the ids that Python gives them', {
   assert.deepEqual(renderer.parse(answer), { message: { role: 'assistant', content: 'It is 4.' } });
 });
 
-test('plain prompts of a base model begin as its tokenizer says', {
+test('plain prompts of a base model begin as its tokenizer specifies', {
   skip: skipWithoutShared('models/stories260K'),
 }, () => {
   const tokenizer = loadTokenizer('stories260K');
@@ -73,7 +73,7 @@ test('a plain prompt is the text of all messages', () => {
   assert.deepEqual(renderer.render({ messages: two }).ids, characters.encode('1\n\n2'));
 });
 
-test('stop tokens and other special tokens are no part of the message', () => {
+test('stop tokens and other special tokens are not part of the message', () => {
   const { parse } = plainRenderer(characters, { stopIds });
   const ids = characters.encode('42');
   for (const completion of [ids, [...ids, end], [...ids, end, ...ids], [bos, ...ids, end]]) {
@@ -88,7 +88,7 @@ describe('stop texts', () => {
   const template = createChatTemplate('{% for m in messages %}{{ m.content }}+{% endfor %}');
   const chat = chatRenderer(characters, template, { stopIds, stopTexts });
 
-  test('end a turn, and are no part of the message', () => {
+  test('end a turn, and are not part of the message', () => {
     for (const { parse, stopWhen } of [plain, chat]) {
       const reached = ['4', '4=', '4=?', '\n', '1\n\n'].map((text) => stopWhen!(characters.encode(text)));
       assert.deepEqual(reached, [false, false, true, false, true]);
@@ -99,7 +99,7 @@ describe('stop texts', () => {
       }
     }
   });
-  test('stay in the ids that later turns go on with, and separate plain turns where they are empty lines', () => {
+  test('stay in the ids that later turns continue, and separate plain turns if they are empty lines', () => {
     const goesOn = (renderer: Renderer, completion: string) => {
       const { message } = renderer.parse(characters.encode(completion));
       return characters.decode(renderer.render({ messages: [user('1'), message, user('2')] }).ids);
@@ -109,7 +109,7 @@ describe('stop texts', () => {
     assert.equal(goesOn(plain, '4\n'), '14\n\n2');
     assert.equal(goesOn(chat, '4=?'), '1+4=?+2+');
   });
-  test('are found behind a space that the decoder drops at the beginning', {
+  test('are found after a space that the decoder drops at the beginning', {
     skip: skipWithoutShared('models/stories260K'),
   }, () => {
     const tokenizer = loadTokenizer('stories260K');

@@ -28,7 +28,7 @@ const source =
   '{% for m in messages %}{{ m.role[0] }}:{{ m.content }}</s>\n{% endfor %}{% if add_generation_prompt %}a:{% endif %}';
 const chat = chatRenderer(characters, createChatTemplate(source), { stopIds });
 
-test('the next prompt is the last one, what was sampled, and what followed', () => {
+test('the next prompt is the last one, the sampled turn and the messages after it', () => {
   const first = chat.render({ messages: [user('1')] }).ids;
   const completion = [...characters.encode('ab'), end];
   const { message } = chat.parse(completion);
@@ -38,7 +38,7 @@ test('the next prompt is the last one, what was sampled, and what followed', () 
   assert.deepEqual(second, chat.render({ messages: [user('1'), { ...message }, user('2')] }).ids);
 });
 
-test('a turn that trimming or other ids would change stays as it was sampled', () => {
+test('a sampled turn is kept even if rendering would trim or re-tokenise it', () => {
   const trimming = createChatTemplate(source.replace('m.content', 'm.content | trim'));
   const renderer = chatRenderer(characters, trimming, { stopIds });
   const first = renderer.render({ messages: [user('1')] }).ids;
@@ -66,7 +66,7 @@ test('a template that rewrites earlier turns is refused', () => {
   );
 });
 
-test('plain text goes on behind what was sampled', () => {
+test('plain text continues after the sampled turn', () => {
   const renderer = plainRenderer(characters, { stopIds });
   const { message } = renderer.parse([...characters.encode('a'), end]);
   const { ids } = renderer.render({ messages: [user('1'), message, user('2')] });

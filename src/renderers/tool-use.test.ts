@@ -123,7 +123,7 @@ describe('templates that do other things', () => {
     assert.deepEqual(toolUse(createChatTemplate(source)), { syntax: toolSyntaxes.hermes, native: true });
   });
 
-  test('a syntax that is not known is an error that names the family and shows what it writes', () => {
+  test('an unknown syntax is an error that names the family and shows an example', () => {
     const source = turns('<atem:invoke name="{{ m.tool_calls[0].function.name }}"></atem:invoke>', '{{ m.content }}');
     assert.throws(() => toolUse(createChatTemplate(source)), {
       code: 'TOOL_SYNTAX_UNKNOWN',
@@ -139,7 +139,7 @@ describe('templates that do other things', () => {
     assert.match(text, /^<user>To call a tool[\s\S]*add \{\}: Adds\n\nHow much\?<\/s>$/);
   });
 
-  test('a system message whose words the template writes itself has not moved', () => {
+  test('a system message whose words the template also writes has not moved', () => {
     const { tokenizer, renderer } = open(
       '{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}<assistant>',
       [],
@@ -152,7 +152,7 @@ describe('templates that do other things', () => {
     }
   });
 
-  test('a template that moves the system message behind sampled turns is refused', () => {
+  test('a template that moves the system message after sampled turns is refused', () => {
     const source = `{% if messages[0].role == 'system' %}{% set system = messages[0].content %}{% set rest = messages[1:] %}{% else %}{% set rest = messages %}{% endif %}{% for m in rest %}{% if m.role == 'user' %}[INST]{% if loop.last and system is defined %}{{ system }}\n\n{% endif %}{{ m.content }}[/INST]{% else %}{{ m.content }}</s>{% endif %}{% endfor %}`;
     const { tokenizer, renderer } = open(source, []);
     const system: Message = { role: 'system', content: 'Be brief.' };

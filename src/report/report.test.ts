@@ -53,7 +53,7 @@ describe('a page', () => {
     assert.match(text, /<td class="value">gradus<\/td>/);
   });
 
-  test('asks for nothing and runs nothing', async () => {
+  test('makes no requests and runs no scripts', async () => {
     for (const { text } of [await written([toy], 'toy.html'), await written([toy], 'toy.svg')]) {
       assert.doesNotMatch(text, /<(script|link|img|iframe|object|image|use|base|form)\b|\b(src|href)=|url\(|@import/i);
     }
@@ -100,7 +100,7 @@ describe('a page', () => {
     );
   });
 
-  test('of runs with one name calls them by their directories, and the same run twice is one', async () => {
+  test('of runs with the same name uses their directories, and shows a repeated run once', async () => {
     const elsewhere = join(folder, 'elsewhere', 'toy');
     cpSync(toy, elsewhere, { recursive: true });
     const { report, text } = await written([toy, elsewhere, `${toy}/`], 'named.html');
@@ -108,7 +108,7 @@ describe('a page', () => {
     assert.ok(text.includes(`<title>${toy}, ${elsewhere}</title>`));
   });
 
-  test('has no secret of this process', async () => {
+  test('contains no secret of this process', async () => {
     keepSecret('s3cr3t<&>value');
     const leaking = join(folder, 'runs', 'leaking');
     cpSync(toy, leaking, { recursive: true });
@@ -119,7 +119,7 @@ describe('a page', () => {
 });
 
 describe('a picture', () => {
-  test('has the reward and the held-out accuracy, or what is asked for', async () => {
+  test('shows the reward and the held-out accuracy, or the requested metrics', async () => {
     assert.deepEqual((await written([toy, slow], 'usual.svg')).report.charts, ['Reward', 'Held-out accuracy']);
     const asked = ['kl', 'eval/accuracy', 'step_time'];
     const { report, text } = await written([toy, slow], 'asked.svg', asked);
@@ -127,7 +127,7 @@ describe('a picture', () => {
     assert.equal(text.split('>slow ').length - 1, asked.length);
   });
 
-  test('is written again over itself, and over no other file', async () => {
+  test('replaces an earlier picture, but no other file', async () => {
     await written([toy], 'again.svg');
     await written([slow], 'again.svg');
     writeFileSync(join(folder, 'mine.svg'), '<svg/>');
@@ -147,7 +147,7 @@ describe('a picture', () => {
     assert.deepEqual((await written([young], 'young.html')).report.charts, []);
   });
 
-  test('of a long run has few points, and its last', async () => {
+  test('of a long run has few points, including the last', async () => {
     const long = join(folder, 'runs', 'long');
     mkdirSync(long, { recursive: true });
     writeRecord(long, { status: 'running', step: 20_000 });

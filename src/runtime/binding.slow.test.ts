@@ -18,7 +18,7 @@ const scalar = (name: string, value: number) => ({
 });
 
 describe('run', () => {
-  test('what was let go of is freed, and must be bound anew', () => {
+  test('released outputs are freed, and must be bound again', () => {
     using session = createSession(matmulModel(2, 2, 2));
     const [x, w, y] = [floats([2, 2]), floats([2, 2]), floats([2, 2])];
     w.buffer.data.set([1, 2, 3, 4]);
@@ -111,7 +111,7 @@ describe('run', () => {
     assert.deepEqual([...c.data], [1, 0, 1]);
   });
 
-  test('bound memory is read anew by every run, and a name can be bound again with another shape', () => {
+  test('every run rereads bound memory, and a name can be bound again with another shape', () => {
     const double = floatModel({
       nodes: [{ op: 'Add', inputs: ['x', 'x'], outputs: ['y'] }],
       inputs: { x: [size('N')] },

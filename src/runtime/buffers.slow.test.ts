@@ -39,7 +39,7 @@ describe('allocate', () => {
     assert.ok(process.memoryUsage.rss() - before < 50e6);
   });
 
-  test('what is sparse costs nothing before it is written, in memory that was written and freed before either', () => {
+  test('sparse memory costs nothing before it is written, even where memory was written and freed before', () => {
     for (const length of [1e3, 1e6, 2e6]) {
       using written = allocate('float32', length);
       written.data.fill(1);
@@ -58,14 +58,14 @@ describe('allocate', () => {
     }
   });
 
-  test('nothing is a length, too', () => {
+  test('a length of 0 is valid', () => {
     for (const sparse of [false, true]) {
       using buffer = allocate('float32', 0, { sparse });
       assert.equal(buffer.data.length, 0);
     }
   });
 
-  test('what cannot be had is an error', () => {
+  test('memory that is not available is an error', () => {
     assert.throws(() => allocate('uint8', 2 ** 52), { code: 'OUT_OF_MEMORY', kind: 'failed' });
     for (const length of [-1, 1.5, Number.NaN]) {
       assert.throws(() => allocate('uint8', length), { code: 'BUFFER_RANGE' });
@@ -96,7 +96,7 @@ describe('slice', () => {
     assert.throws(() => buffer.slice(32, 8).slice(4, 5), { code: 'BUFFER_RANGE' });
   });
 
-  test('ends with its buffer, not the other way round', () => {
+  test('ends with its buffer, but not vice versa', () => {
     const buffer = allocate('int32', 64);
     const slice = buffer.slice(0, 8);
     buffer.slice(8, 8).dispose();
@@ -126,7 +126,7 @@ describe('dispose', () => {
     assert.throws(() => buffer.hold(), { code: 'BUFFER_DISPOSED' });
   });
 
-  test('waits for those who hold the memory', () => {
+  test('waits for users of the memory', () => {
     const buffer = allocate('float32', 4);
     const { data } = buffer;
     const [letGo, letGoToo] = [buffer.hold(), buffer.slice(0, 2).hold()];

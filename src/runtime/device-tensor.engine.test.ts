@@ -8,7 +8,7 @@ import { createSession } from './session.ts';
 
 const skip = skipWithoutWebGpu();
 
-test('sessions read and write a tensor on the device, each run what is there', { skip }, async () => {
+test('sessions read and write a tensor on the device, and each run sees its current values', { skip }, async () => {
   const twice = floatModel({
     nodes: [{ op: 'Add', inputs: ['x', 'x'], outputs: ['y'] }],
     inputs: { x: [2, 2] },
@@ -35,7 +35,7 @@ test('sessions read and write a tensor on the device, each run what is there', {
   assert.deepEqual([...here.buffer.data], [-12, -28]);
 });
 
-test('a single number comes back as it went', { skip }, () => {
+test('a single number is returned unchanged', { skip }, () => {
   using number = new DeviceTensor('webgpu', 'float32', []);
   number.write(floats([], 0.25));
   const here = floats([]);

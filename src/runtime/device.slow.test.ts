@@ -5,7 +5,7 @@ import { floats, matmulModel } from '../../test/onnx-models.ts';
 import { type Device, deviceStatus } from './device.ts';
 import { createSession } from './session.ts';
 
-test('the CPU is always there', () => {
+test('the CPU is always available', () => {
   const { available, detail, fix } = deviceStatus('cpu');
   assert.equal(available, true);
   assert.match(detail, /^ONNX Runtime \d+\.\d+\.\d+, \d+ threads$/);

@@ -47,7 +47,7 @@ test('units are those for which a processor has all features, the matrix unit fi
   assert.deepEqual(unitsWith('riscv64', featuresIn('isa\t\t: rv64imafdc\n')), ['portable']);
 });
 
-test('whoever asks learns why no better unit is used', (context) => {
+test('the reason why no better unit is used is reported', (context) => {
   const found = kernelLibrary();
   if ('missing' in found) return context.skip(found.missing);
   const units = unitsOfArchitecture();
@@ -72,7 +72,7 @@ function withQuickCompiler(cache: string): NodeJS.ProcessEnv {
 }
 
 describe('compiling', () => {
-  test('without a compiler it says so and leaves nothing behind', () => {
+  test('a missing compiler is reported, and nothing is left behind', () => {
     const cache = temporaryFolder('kernels');
     assert.throws(
       () => compiledLibrary('avx512', { XDG_CACHE_HOME: cache, PATH: cache }),
@@ -121,7 +121,7 @@ describe('compiling', () => {
     }
   });
 
-  test('nothing is loaded from a cache that others can write to', { skip }, () => {
+  test('a cache that others can write to is not used', { skip }, () => {
     const cache = temporaryFolder('kernels');
     mkdirSync(join(cache, 'gradus'));
     chmodSync(join(cache, 'gradus'), 0o777);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 
-test('it writes nothing into the home of the user: no id of the machine, no events to be sent', (t) => {
+test('it writes nothing into the user’s home: no machine id, no telemetry', (t) => {
   const home = mkdtempSync(join(tmpdir(), 'gradus-home-'));
   t.after(() => rmSync(home, { recursive: true }));
   const { ORT_DISABLE_TELEMETRY: _, XDG_CACHE_HOME: __, ...env } = process.env;

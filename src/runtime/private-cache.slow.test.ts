@@ -30,7 +30,7 @@ test('the folder is made for the user alone, whatever the umask is', { skip }, (
   assert.deepEqual([caches, join(caches, 'gradus'), folder].map(modeOf), [0o700, 0o700, 0o700]);
 });
 
-test('relative and empty paths are none', { skip }, () => {
+test('relative and empty paths are ignored', { skip }, () => {
   const home = temporaryFolder('private');
   for (const XDG_CACHE_HOME of ['', '.', 'cache', './cache', '~/cache']) {
     assert.deepEqual(privateCache({ XDG_CACHE_HOME, HOME: home }), { folder: join(home, '.cache', 'gradus') });
@@ -41,7 +41,7 @@ test('relative and empty paths are none', { skip }, () => {
   }
 });
 
-test('where no folder can be made there is none, at once', { skip: process.platform !== 'linux' }, () => {
+test('if no folder can be made, there is none, without a delay', { skip: process.platform !== 'linux' }, () => {
   const program = `import { privateCache } from ${JSON.stringify(new URL('./private-cache.ts', import.meta.url))};
     process.stdout.write(JSON.stringify(privateCache({ HOME: '/proc' }, 'node')));`;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
@@ -61,7 +61,7 @@ test('a folder on the way that others can write to is refused, and nothing is ma
   assert.deepEqual(privateCache({ XDG_CACHE_HOME: join(open, 'caches') }), refused);
 });
 
-test('so is a folder of ours that others can write to, a link to one, and one that lies in such a folder', {
+test('so is our own folder if others can write to it, a link to one, and one inside such a folder', {
   skip,
 }, () => {
   const caches = temporaryFolder('private');
@@ -95,7 +95,7 @@ test('a folder or a file of somebody else is refused', {
   assert.match(JSON.stringify(privateCache({ XDG_CACHE_HOME: caches })), /belongs to user 12345/);
 });
 
-test('the command keeps what Node compiled in that folder or nowhere', { skip }, () => {
+test('the command keeps Node’s compile cache in that folder or nowhere', { skip }, () => {
   const [temporary, safe, open] = ['temporary', 'safe', 'open'].map(temporaryFolder) as [string, string, string];
   chmodSync(open, 0o777);
   const version = (XDG_CACHE_HOME: string) =>
@@ -110,7 +110,7 @@ test('the command keeps what Node compiled in that folder or nowhere', { skip },
   assert.ok(!existsSync('relative'));
 });
 
-test('what runs before the cache is there is no TypeScript, whose types would be taken out by each command', () => {
+test('code that runs before the cache is enabled is not TypeScript, which each command would have to strip', () => {
   const launcher = readFileSync(new URL('../../bin/gradus', import.meta.url), 'utf8');
   const before = launcher.slice(
     launcher.indexOf('async function run()'),

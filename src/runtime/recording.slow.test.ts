@@ -19,7 +19,7 @@ function product(name: string, size: number) {
 
 const namesOf = (runs: Iterable<SessionRun>) => Array.from(runs, ({ session }) => session);
 
-test('runs are told in order with their operators, which lie within them, and bytes', async () => {
+test('runs are reported in order with their operators, which lie within them, and bytes', async () => {
   using large = product('large', 64);
   using small = product('small', 8);
   const before = performance.now();
@@ -39,7 +39,7 @@ test('runs are told in order with their operators, which lie within them, and by
   }
 });
 
-test('what was taken is not told again, and runs before and after are not recorded', () => {
+test('runs are reported once, and those before and after are not recorded', () => {
   using session = product('once', 4);
   const binding = session.binding();
   binding.runSync();

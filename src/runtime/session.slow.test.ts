@@ -147,7 +147,7 @@ describe('shared initializers', () => {
     assert.ok(packed > 25e6, `${packed}`);
   });
 
-  test('may be operands of any operator', () => {
+  test('can be operands of any operator', () => {
     const values = noise(12);
     const w = floats([3, 4], values);
     using session = createSession(
@@ -204,7 +204,7 @@ describe('shared initializers', () => {
     assert.equal(data.length, 0);
   });
 
-  test('that the model declares and nobody gives are an error', () => {
+  test('that the model declares and nobody supplies are an error', () => {
     assert.throws(() => createSession(matmulModel(1, 8, 4, 'weight')), { code: 'ONNXRUNTIME_FAILED' });
   });
 

@@ -25,7 +25,7 @@ function measured(perProblem: readonly (number | null)[], reward = 0): Measured 
 
 const numbers = (trials: readonly { readonly number: number }[]) => trials.map(({ number }) => number);
 
-test('the larger mean comes first, then the larger reward, then the trial that came first; failed runs come last', () => {
+test('the larger mean comes first, then the larger reward, then the earlier trial; failed runs come last', () => {
   const trials = [
     { number: 1, runs: [measured([0, 0])] },
     { number: 2, runs: [measured([1, 0])] },
@@ -55,7 +55,7 @@ test('one seed has the interval of its evaluation, three that of their mean', ()
   assert.deepEqual(scoreOf({ number: 1, runs: [{ step: 1, value: 0.25 }] }, 'mean_reward'), { value: 0.25 });
 });
 
-test('differences are those of problems where these are the same, and of seeds where there are enough', () => {
+test('differences are by problem if the problems are the same, and by seed if there are enough', () => {
   const [a, b] = [measured([1, 1, 0, 1]), measured([1, 0, 0, null])];
   const paired = differenceOf({ number: 1, runs: [a] }, { number: 2, runs: [b] }, ACCURACY);
   assert.deepEqual(paired, { value: 1 / 3, interval: pairedInterval([0, 1, 0]), over: 'problems', paired: true });

@@ -13,7 +13,7 @@ test('other methods train all trials to the end', () => {
   assert.deepEqual(rungsOf(settings({ method: 'random', trials: 5 }), 5, 100), [{ step: 100, trials: 5 }]);
 });
 
-test('a third goes on for three times the steps, until one is left', () => {
+test('a third continues for three times the steps, until one is left', () => {
   assert.deepEqual(halving(9, 90), [
     [10, 9],
     [30, 3],

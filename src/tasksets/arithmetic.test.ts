@@ -79,7 +79,7 @@ test('evaluation gives each held-out problem once, a fifth of all; training has 
   assert.notDeepEqual(arithmetic().rows('eval', 1000, 6), held);
 });
 
-test('training begins anew when every problem was given, in another order', () => {
+test('training starts over, in another order, after every problem', () => {
   const round = 128 - arithmetic().rows('eval', 1000, 0).length;
   const rows = arithmetic()
     .rows('train', 2 * round, 0)

@@ -22,7 +22,7 @@ test('the reward is exp(−|sum − target| / scale), and exactly 1 on the targe
   assert.ok(nearly! < 1);
 });
 
-test('what is not so many digits scores 0', async () => {
+test('text with another number of digits scores 0', async () => {
   const wrong = ['', '18', '4 5 4', '4 5 4 5 0', '10 4 2 2', '-1 9 9 1', 'four'];
   assert.deepEqual(
     await scores({}, wrong),

@@ -64,7 +64,7 @@ for (const [name, identity] of Object.entries(identities)) {
   });
 }
 
-test('what is asked for is as difficult as configured', () => {
+test('problems are as difficult as configured', () => {
   for (const name of ['sort', 'letter-count']) {
     const rows = open(name, { shortest: 3, longest: 9 }).rows('train', 300, 0);
     assert.deepEqual([...new Set(rows.map(({ difficulty }) => difficulty))].toSorted(), [3, 4, 5, 6, 7, 8, 9]);
@@ -86,7 +86,7 @@ test('templates and letters are as configured', () => {
   assert.match(String(sum!.answer), /^\d\+\d\+\d$/);
 });
 
-test('what cannot be made is refused', () => {
+test('impossible settings are refused', () => {
   const isInvalid = (error: unknown) => error instanceof GradusError && error.code === 'CONFIG_INVALID';
   assert.throws(() => open('sort', { shortest: 7 }), isInvalid);
   assert.throws(() => open('letter-count', { shortest: 9 }), isInvalid);
@@ -96,7 +96,7 @@ test('what cannot be made is refused', () => {
   assert.throws(() => none.rows('train', 1, 0), isInvalid);
 });
 
-test('a small set of problems begins anew to train on, and ends to evaluate on', () => {
+test('a small set of problems repeats for training, and ends for evaluation', () => {
   const small = open('sort', { shortest: 2, longest: 3, alphabet: 'abcd' });
   const train = small.rows('train', 400, 0);
   assert.equal(train.length, 400);

@@ -235,7 +235,7 @@ for (const width of [96, 64, 16, 8, 6, 2]) {
 }
 
 for (const { width, window } of [{ width: 64 }, { width: 16 }, { width: 8 }, { width: 6 }, { width: 64, window: 4 }]) {
-  test(`heads of ${width}, window ${window}: what is read in parts is as what is read at once`, () => {
+  test(`heads of ${width}, window ${window}: reading in parts equals reading at once`, () => {
     const heads = { heads: 4, keyValueHeads: 2, width, ...(window !== undefined && { window }) };
     const whole = draw(heads, LONGEST, [LONGEST - 1], randomStream(7));
     const parts = [
@@ -270,7 +270,7 @@ for (const { width, window } of [{ width: 64 }, { width: 16 }, { width: 8 }, { w
 
 for (const { engine, suffix, tolerance, reads, skip } of engines) {
   if (!reads({ width: 32 })) continue;
-  test(`a layer that reads the caches of another says what it says with its own${suffix}`, { skip }, () => {
+  test(`a layer that reads the caches of another gives the same as with its own${suffix}`, { skip }, () => {
     for (const [width, window] of [
       [32, undefined],
       [32, 3],
@@ -313,7 +313,7 @@ test('a row depends neither on its neighbours nor on its padding', () => {
 });
 
 for (const { engine: inOurOperator, suffix, tolerance, reads, skip } of ours)
-  test(`what twins have in common is read once${suffix}`, { skip }, () => {
+  test(`the common part of twins is read once${suffix}`, { skip }, () => {
     for (const size of [{ width: 64 }, { width: 10 }, { width: 64, window: 4 }].filter(reads)) {
       const heads = { heads: 6, keyValueHeads: 2, ...size };
       const random = randomStream(5);
@@ -386,7 +386,7 @@ test('without our operator there are no caches in float16', () => {
   assert.throws(() => lowerToOnnx({ output }), /only our own attention reads caches in float16/);
 });
 
-test('what does not fit fails where the graph is built', () => {
+test('mismatched sizes fail when the graph is built', () => {
   const fails = (changed: object, message: RegExp) => {
     const tables = { cos: constant(Array(24).fill(1), [12, 2]), sin: constant(Array(24).fill(0), [12, 2]) };
     const float32 = (name: string, ...shape: number[]) => input(name, 'float32', shape);

@@ -156,7 +156,7 @@ for (const { unit, library, skip } of kernelLibraries())
       for (const [i, result] of run(settings, inputs).entries()) assertClose(result, limits[i]!, 2e-5, results[i]!);
     });
 
-    test('what is not a number stays in its segments', () => {
+    test('NaN stays in its segments', () => {
       const settings: Case = {
         ...small,
         segments: [

@@ -52,11 +52,11 @@ test('the output itself has gradient 1; what it does not depend on has gradient 
   assert.deepEqual(numbers(gradients(loss, [loss, other])), [[1], [0, 0]]);
 });
 
-test('none flows through stopGradient', () => {
+test('no gradient flows through stopGradient', () => {
   assert.deepEqual(numbers(gradients(reduceSum(mul(x, stopGradient(mul(x, x)))), [x])), [[1, 4, 9]]);
 });
 
-test('what lies between checkpoints is computed again, after what follows it; the gradients stay what they were', () => {
+test('values between checkpoints are computed again, after the later ones; gradients do not change', () => {
   const weights = ['a', 'b', 'c'].map((name) => input(name, 'float32', [3, 3]));
   const network = (mark: (x: Tensor) => Tensor) => {
     let y: Tensor = reshape(x, [1, 3]);
@@ -117,7 +117,7 @@ test('a deep graph needs no deep stack', () => {
   assert.deepEqual(numbers(gradients(y, [x])), [[1, 1, 1]]);
 });
 
-test('what cannot be differentiated is one clear error', () => {
+test('an operator without a gradient is one clear error', () => {
   assert.throws(() => gradients(x, [x]), { message: 'only a scalar can be differentiated, not [3]' });
   const rows = input('rows', 'float32', [size('N'), 2]);
   assert.throws(() => gradients(reduceMean(rows), [rows]), /the gradient of a mean over a named size/);

@@ -93,7 +93,7 @@ test('graphs with named sizes give what the interpreter gives, for several sizes
   }
 });
 
-test('sizes are given to each run, not computed by nodes, which a GPU would leave to the CPU', () => {
+test('sizes are passed to each run, not computed by nodes, which a GPU would leave to the CPU', () => {
   const { bytes, sizes } = lowerToOnnx({ output: expand(reduceSum(prompt), [plus(times(B, S), P), 1]), used: neg(x) });
   assert.ok(!onnxOperators(bytes).includes('Shape'));
   const shapes: Record<string, readonly number[]> = { x: [2, 3, 4], prompt: [5, 4] };
@@ -201,7 +201,7 @@ test('a model of 5,000 operators becomes a few hundred bytes for each', () => {
   assert.ok(model.length < 500 * count, `${model.length} bytes for ${count} operators`);
 });
 
-test('rows that are added to the same place are all counted, however many threads there are', () => {
+test('rows that are added to the same place all count, however many threads there are', () => {
   const [rows, width] = [4, 512];
   const ids = Array.from({ length: 2000 }, (_, i) => i % rows);
   const sum = scatterAddRows(

@@ -115,7 +115,7 @@ test('outputs keep their order, and may become one', () => {
   assert.equal(second!.op, 'input');
 });
 
-test('numbers that print alike, or not at all, are different constants', () => {
+test('numbers that print alike, or do not print, are different constants', () => {
   const different = [0, -0, Number.NaN, Number.POSITIVE_INFINITY].map((number) => constant([number], [1]));
   assert.equal(new Set(optimize([...different, ...different.map((node) => ({ ...node }))])).size, 4);
 });

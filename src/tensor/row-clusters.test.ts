@@ -76,7 +76,7 @@ test('reductions of the last axis belong to a cluster, other reductions do not',
   assert.deepEqual(clustersOf([logSumExp(x)]), ['logSumExp → 1']);
 });
 
-test('what is read elsewhere is an output', () => {
+test('values that are read elsewhere are outputs', () => {
   const product = mul(x, y);
   assert.deepEqual(clustersOf([product, matmul(exp(product), weight)]), ['exp,mul → 2']);
   const dy = wide('dy');
@@ -93,7 +93,7 @@ test('widths do not mix, and narrow or unknown ones are left alone', () => {
   assert.deepEqual(clustersOf([sums]).length, 2);
 });
 
-test('a cluster does not enclose what depends on it', () => {
+test('a cluster does not contain nodes that depend on it', () => {
   const first = exp(x);
   // The sum reads `first` both directly and through a matrix product.
   const sum = add(first, mul(matmul(first, weight), y));

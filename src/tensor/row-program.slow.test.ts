@@ -179,7 +179,7 @@ describe('programs for rows', { skip }, () => {
     });
   }
 
-  test('what is no number stays none', () => {
+  test('NaN stays NaN', () => {
     const x = input('x', 'float32', [R, 20]);
     const y = input('y', 'float32', [R, 20]);
     const numbers = Array.from({ length: 20 }, (_, i) => (i === 18 ? NaN : i));

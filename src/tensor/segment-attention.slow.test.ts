@@ -191,7 +191,7 @@ for (const { unit, library, skip } of kernelLibraries())
       }
     });
 
-    test('what is not a number stays so', () => {
+    test('NaN stays NaN', () => {
       const settings: Case = {
         ...small,
         segments: [

@@ -75,7 +75,7 @@ for (const { unit, library, skip } of kernelLibraries())
       assert.deepEqual(three, one);
     });
 
-    test('what is not a number stays so, in its row and column alone', () => {
+    test('NaN stays NaN, in its row and column only', () => {
       const example = { rows: 80, left: 5, right: 100 };
       const inputs = draw(example);
       inputs.b.data[77 * 100 + 99] = Number.NaN;

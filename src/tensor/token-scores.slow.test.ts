@@ -121,7 +121,7 @@ for (const { unit, library, skip } of kernelLibraries())
       );
     });
 
-    test('of operands that are rounded: exact where rounding leaves them as they are', () => {
+    test('of rounded operands: exact if rounding does not change them', () => {
       const sizes = cases['several chunks and groups']!;
       const inputs = draw(sizes);
       // Multiples of 1/16 are bfloat16 numbers. If 63 of them is the largest in each row, they are integers too: 4095 is 63 · 65.
@@ -140,7 +140,7 @@ for (const { unit, library, skip } of kernelLibraries())
       assert.deepEqual(three, one);
     });
 
-    test('logits of hundreds, and what is not a number', () => {
+    test('logits of hundreds, and NaN', () => {
       const sizes = { tokens: 3, size: 16, vocabulary: 600 };
       const inputs = draw(sizes);
       const hidden = inputs.hidden!.data.map((x, i) => (i < 16 ? 100 * x : i === 20 ? Number.NaN : x));

@@ -17,7 +17,7 @@ test('holds a character back until its last byte', () => {
   assert.equal(pieces([...family]).join(''), '👩‍👧');
 });
 
-test('gives up on bytes that become no character', () => {
+test('gives up on bytes that do not become a character', () => {
   assert.deepEqual(pieces([0xf0, 0x9f]), ['', '', '\ufffd\ufffd']);
   assert.deepEqual(pieces([0x61, 0xf0, 256]), ['a', '', '\ufffd hi', '']);
   assert.deepEqual(pieces([0xe2, 0x82, 0xac, 0xf0, 256]), ['', '', '€', '', '\ufffd hi', '']);
@@ -49,7 +49,7 @@ test('costs no more as the text grows', () => {
   assert.equal(longest, 2);
 });
 
-test('the texts of tokens behind one another are the text', () => {
+test('the texts of consecutive tokens add up to the text', () => {
   const ids = [256, 257, 256, 104, 256];
   const texts = ids.map((id, i) => textBehind(ids[i - 1], [id], tokenizer));
   assert.deepEqual(texts, ['hi', ' ', ' hi', 'h', ' hi']);
@@ -57,7 +57,7 @@ test('the texts of tokens behind one another are the text', () => {
   assert.equal(textBehind(0xc3, [0xa9], tokenizer), '\ufffd');
 });
 
-test('a stream behind a token goes on with its text', () => {
+test('a stream after a token continues its text', () => {
   assert.equal(createTextStream(tokenizer).push(256), 'hi');
   assert.equal(createTextStream(tokenizer, { behind: 104 }).push(256), textBehind(104, [256], tokenizer));
   assert.equal(textBehind(104, [256, 256], tokenizer), ' hi hi');

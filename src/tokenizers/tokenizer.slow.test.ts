@@ -34,7 +34,7 @@ describe('SmolLM2, byte-level', { skip: skipWithoutShared('models/smollm2-135m-i
     }
   });
 
-  test('agrees with Python where the library by itself does not', () => {
+  test('agrees with Python where the library alone does not', () => {
     const tokenizer = load(model);
     // Numbers that are not 0 to 9 are digits too; U+0085 is white space, U+FEFF is not. Ids by tokenizers 0.23.
     assert.deepEqual(tokenizer.encode(' ½ ٣'), [216, 16738, 216, 164, 113]);
@@ -154,11 +154,11 @@ describe('a word-level model', () => {
     pre_tokenizer: { type: 'WhitespaceSplit' },
   });
 
-  test('takes the unknown token from the model', () => {
+  test('reads the unknown token from the model', () => {
     assert.deepEqual(createTokenizer(json({ unk_token: '[UNK]' }), {}).encode('one two'), [1, 0]);
   });
 
-  test('says so where it has none', () => {
+  test('reports that it has none', () => {
     assert.throws(() => createTokenizer(json({}), {}).encode('one two'), {
       code: 'TOKENIZER_TEXT_UNKNOWN',
       message: /one two/,
@@ -166,7 +166,7 @@ describe('a word-level model', () => {
   });
 });
 
-describe('agrees with Python where the library by itself would not', () => {
+describe('agrees with Python where the library alone would not', () => {
   const split = (pattern: object, behavior: string, invert = false) => ({ type: 'Split', pattern, behavior, invert });
   // The pieces by tokenizers 0.23.
   const cases: [what: string, step: object, text: string, pieces: string[]][] = [
@@ -194,20 +194,20 @@ describe('agrees with Python where the library by itself would not', () => {
   const spell = (...parts: (string | number)[]) =>
     parts.flatMap((part) => (typeof part === 'number' ? part : [...part].map((letter) => letters[letter])));
 
-  test('a single word is none inside of another', () => {
+  test('a single word is not found inside another', () => {
     const added_tokens = [{ id: 40, content: 'tool', single_word: true, special: false }];
     const { encode } = createTokenizer({ model, added_tokens }, {});
     assert.deepEqual(encode('tool toolx étool x tool'), spell(40, ' toolx étool x ', 40));
   });
 
-  test('a text is no special token because its letters become small', () => {
+  test('a text does not become a special token by lowercasing', () => {
     const added_tokens = [{ id: 40, content: '<s>', special: true, normalized: false }];
     const { encode } = createTokenizer({ model, added_tokens, normalizer: { type: 'Lowercase' } }, {});
     assert.deepEqual(encode('<S>'), spell('<s>'));
     assert.deepEqual(encode('<S><s>x'), spell('<s>', 40, 'x'));
   });
 
-  test('the first space stays where none was put before it', () => {
+  test('the first space stays if none was added before it', () => {
     const decoded = (prepend_scheme: string) => {
       const vocab = { '▁': 0, '▁a': 1, '▁▁b': 2 };
       const decoder = { type: 'Metaspace', replacement: '▁', prepend_scheme };
@@ -231,7 +231,7 @@ test('reads several chat templates by their names', () => {
   }
 });
 
-test('patterns that backtracking never ends with are matched at once, wherever they are', { timeout: 20_000 }, () => {
+test('patterns that would backtrack forever are matched at once, wherever they are', { timeout: 20_000 }, () => {
   const Regex = '(a+)+b';
   const split = { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false };
   const replace = { type: 'Replace', pattern: { Regex }, content: 'b' };

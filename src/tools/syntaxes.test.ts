@@ -64,7 +64,7 @@ const withoutIds = (calls: readonly ToolCall[]) => calls.map(({ id: _, ...call }
 
 const hard = { text: 'a "quoted" {brace} </tool_call', list: [1, { deep: null }], '': true, line: 'x\ny; é😀' };
 
-test('JSON has the spaces of Python', () => {
+test('JSON has the same spaces as in Python', () => {
   const value = { a: [1, { b: '{\n}' }], c: {}, d: [], 'e,': null };
   assert.equal(spacedJson(value), '{"a": [1, {"b": "{\\n}"}], "c": {}, "d": [], "e,": null}');
 });
@@ -103,7 +103,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
         ]);
     });
 
-    test('tells text as soon as it is certain, and takes none of it back', () => {
+    test('emits text as soon as it is certain, and never takes it back', () => {
       const open = openings[name];
       const parts = [
         render(one),
@@ -147,7 +147,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       }
     });
 
-    test('reads the same in any pieces, and tells of a call with its last character', () => {
+    test('reads the same in any pieces, and reports a call with its last character', () => {
       const text = `${render(one)}\n${render(two)}`;
       const random = randomStream(1);
       for (let round = 0; round < 50; round++) {
@@ -167,7 +167,7 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       }
     });
 
-    test('takes an answer without calls as it is', () => {
+    test('does not change an answer without calls', () => {
       for (const text of ['', ' The sum is 4.\n', '{"answer": 4}', '[1]', '<think>hm</think> 4', 'call_tool(1)']) {
         assert.deepEqual(parse(name, text), { content: text, toolCalls: [], parseErrors: [] });
       }
@@ -187,7 +187,7 @@ test('hermes: text around calls stays', () => {
   );
 });
 
-test('hermes: a call that is only thought of is none', () => {
+test('hermes: a call within thoughts is not a call', () => {
   const thought = '<think>I could <tool_call>{"name": "a", "arguments": {}}</tool_call></think>\n';
   assert.deepEqual(calls('hermes', thought), []);
   assert.deepEqual(calls('hermes', `${thought}<tool_call>{"name": "b", "arguments": {}}</tool_call>`), [['b', {}]]);
@@ -259,7 +259,7 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['minicpm5', '<function name="a">{"x": 1}</function>', /is not a name/],
 ];
 
-test('what is wrong with a call that cannot be read is told, and nothing else is lost', () => {
+test('the fault of an unreadable call is reported, and nothing else is lost', () => {
   for (const [name, text, fault] of malformed) {
     const { toolCalls, parseErrors } = parse(name, text);
     assert.deepEqual([toolCalls.length, parseErrors.length], [0, 1], text);
@@ -339,7 +339,7 @@ test('tags and marks within the strings of a call are text', () => {
   }
 });
 
-test('a call with a quote too few or too many ends at its own tag, and the next one is read', () => {
+test('a call with a missing or extra quote ends at its own tag, and the next one is read', () => {
   const next = '<tool_call>{"name": "b", "arguments": {}}</tool_call>';
   for (const broken of [
     '{"name": "a, "arguments": {}}',
@@ -371,7 +371,7 @@ test('a call with a quote too few or too many ends at its own tag, and the next 
   );
 });
 
-test('a call in thoughts is none, whether the turn or its prompt opens them', () => {
+test('a call in thoughts is not a call, whether the turn or its prompt opens them', () => {
   for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
     const { render } = toolSyntaxes[name];
     const thought = `I could write ${name === 'llama3' ? '<|python_tag|>' : ''}${render({ name: 'a', arguments: {} })}, but no.\n</think>`;
@@ -392,7 +392,7 @@ test('a call in thoughts is none, whether the turn or its prompt opens them', ()
   }
 });
 
-test('thoughts that end without having begun were opened by the prompt, also where that is not known', () => {
+test('thoughts that end without a beginning were opened by the prompt, even if that is not known', () => {
   for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
     const { render } = toolSyntaxes[name];
     const tag = name === 'llama3' ? '<|python_tag|>' : '';

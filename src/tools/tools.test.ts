@@ -44,7 +44,7 @@ test('a call is answered with text, or with JSON', async () => {
   assert.equal((await answerOf(() => undefined)).content, '');
 });
 
-test('wrong arguments, tools that are not there and errors are told to the model', async () => {
+test('wrong arguments, unknown tools and errors are reported to the model', async () => {
   assert.deepEqual(await answerAdd({ a: '2', c: 3 }), {
     content: 'Error: a: Invalid input: expected number, received string; Unrecognized key: "c"',
     truncated: false,
@@ -74,7 +74,7 @@ test('a tool that never answers is not waited for', async () => {
   assert.deepEqual(answer, { content: 'Error: it took longer than 0.02 s', truncated: false, failure: 'timeout' });
 });
 
-test('ten megabytes are cut, and the model is told', async () => {
+test('ten megabytes are truncated, and the model is told', async () => {
   const { content, truncated } = await answerOf(() => 'x'.repeat(10_000_000));
   assert.equal(content, `${'x'.repeat(10_000)}\n[9990000 more characters left out]`);
   assert.equal(truncated, true);
@@ -83,7 +83,7 @@ test('ten megabytes are cut, and the model is told', async () => {
   assert.deepEqual([failed.content, failed.failure], ['Error: xxx\n[97 more characters left out]', 'error']);
 });
 
-test('broken UTF-16 is mended, also where the cut made it', async () => {
+test('broken UTF-16 is repaired, also at the cut', async () => {
   assert.equal((await answerOf(() => 'a\ud800b\udc00')).content, 'a\ufffdb\ufffd');
   assert.match((await answerOf(() => 'ab😀', { lengthLimit: 3 })).content, /^ab\ufffd\n/);
 });

@@ -62,7 +62,7 @@ test('a run has its configuration, its state, a note and its files there', async
   assert.ok('config.yaml' in texts && 'samples/step_000030.md' in texts);
 });
 
-test('a run that was deleted there is tracked anew when it goes on, with its earlier steps', async () => {
+test('a run that was deleted there is tracked again when it is resumed, with its earlier steps', async () => {
   const experiment = await call<{ experiment_id: string }>('experiments/create', { name: 'by its id' });
   Object.assign(process.env, environment, { MLFLOW_EXPERIMENT_ID: experiment.experiment_id });
   delete process.env.MLFLOW_EXPERIMENT_NAME;

@@ -30,7 +30,7 @@ async function refusal(environment: Readonly<Record<string, string>>): Promise<G
   );
 }
 
-test('without an address, or with one of no server, it is said what is wanted', async () => {
+test('the error for a missing or invalid address says what is expected', async () => {
   const missing = await refusal({});
   assert.deepEqual([missing.code, missing.kind], ['MLFLOW_URI_MISSING', 'not_ready']);
   for (const uri of ['./mlruns', 'sqlite:///mlflow.db', 'databricks']) {
@@ -51,7 +51,7 @@ test('a stray % in the user or the password is named, and neither is shown', asy
   assert.equal(code, 'MLFLOW_UNREACHABLE');
 });
 
-test('a run whose server is not there does not begin', async () => {
+test('a run whose server is unreachable does not begin', async () => {
   const { server, uri } = await serve(() => {});
   await new Promise((resolve) => server.close(resolve));
   const { code, kind, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
@@ -59,7 +59,7 @@ test('a run whose server is not there does not begin', async () => {
   assert.match(message, /ECONNREFUSED/);
 });
 
-test('a server that is no MLflow server', async () => {
+test('a server that is not an MLflow server', async () => {
   const { uri } = await serve((_, response) => response.end('<html>Hello</html>'));
   const { code, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
   assert.equal(code, 'MLFLOW_REFUSED');
@@ -104,7 +104,7 @@ for (const artifacts of [{}, { artifact_uri: null }]) {
   });
 }
 
-test('an answer without end is read up to a limit, be it one or a fault', { timeout: 20_000 }, async () => {
+test('an endless answer is read up to a limit, whether it is a result or an error', { timeout: 20_000 }, async () => {
   for (const status of [200, 400]) {
     let sent = 0;
     const { uri } = await serveWith('get-by-name', (response) => {
@@ -154,7 +154,7 @@ test('an experiment is also given by its id, as to MLflow’s own client', async
   }
 });
 
-test('a server that goes away does not stop the run; what it missed, it is told when it is back', async () => {
+test('a server that goes away does not stop the run, and gets what it missed when it is back', async () => {
   const logged: number[] = [];
   let failing = true;
   const { uri } = await serve(async (request, response) => {
@@ -191,7 +191,7 @@ test('a server that goes away does not stop the run; what it missed, it is told 
   assert.deepEqual(readRun(out).trackers, { mlflow: { id: 'abc', url: `${uri}/#/experiments/1/runs/abc` } });
 });
 
-test('a server that refuses what it is sent does not stop the run, which keeps why', async () => {
+test('a server that refuses data does not stop the run, which records why', async () => {
   const { uri } = await serve((request, response) => {
     const answer = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body));
     if (request.url!.includes('experiments')) return answer(200, { experiment: { experiment_id: '1' } });

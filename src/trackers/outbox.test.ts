@@ -6,7 +6,7 @@ import { Outbox, RefusedError } from './outbox.ts';
 
 const times = { firstPause: 5, longestPause: 20, patience: 200 };
 
-test('everything arrives once and in order, though the server fails in between', async () => {
+test('everything arrives once and in order, even if the server fails in between', async () => {
   const arrived: number[] = [];
   let attempts = 0;
   const outbox = new Outbox<number>(async (waiting) => {
@@ -24,7 +24,7 @@ test('everything arrives once and in order, though the server fails in between',
   assert.deepEqual([outbox.fault, outbox.isEmpty], [undefined, true]);
 });
 
-test('what is refused is given up, and said', async () => {
+test('refused data is given up, and reported', async () => {
   const arrived: number[] = [];
   const outbox = new Outbox<number>(async ([first]) => {
     if (first === 1) throw new RefusedError('no such run');
@@ -36,7 +36,7 @@ test('what is refused is given up, and said', async () => {
   assert.deepEqual([arrived, outbox.fault, outbox.isEmpty], [[0, 2], 'no such run', true]);
 });
 
-test('a slow server is waited for while it takes something', async () => {
+test('a slow server is waited for while it makes progress', async () => {
   const arrived: number[] = [];
   const slow = async ([first]: readonly number[]) => {
     await sleep(150);
@@ -49,7 +49,7 @@ test('a slow server is waited for while it takes something', async () => {
   assert.deepEqual([arrived, outbox.fault], [items, undefined]);
 });
 
-test('a server that fails is waited for as long as patience lasts', { timeout: 5000 }, async () => {
+test('a failing server is retried until a time limit', { timeout: 5000 }, async () => {
   const outbox = new Outbox<number>(() => Promise.reject(new Error('gone')), times);
   outbox.put(1);
   const start = performance.now();

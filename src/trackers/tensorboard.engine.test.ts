@@ -22,7 +22,7 @@ trackerContract({
   textOf: ({ texts }, name, step) => new Map(texts[name] as [number, string][]).get(step),
 });
 
-test('a run that goes on with TensorBoard for the first time shows its earlier steps there too', async () => {
+test('a run resumed with TensorBoard for the first time shows its earlier steps there too', async () => {
   const out = join(folder, 'toy');
   const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
   await train(toy, { out, settings: ['max_steps=20'] });

@@ -51,7 +51,7 @@ test('a run has its configuration, its metrics, its samples and its verdict ther
   assert.deepEqual(alerts, [['verdict', verdict!.reason]]);
 });
 
-test('without uvx it is said what is missing', async () => {
+test('without uvx the error says what is missing', async () => {
   const { PATH } = process.env;
   process.env.PATH = folder;
   try {

@@ -56,7 +56,7 @@ test('a run has its configuration, its result and its files there', async () => 
   );
 });
 
-test('without an account a run does not begin, and it is said what is missing', async () => {
+test('without an account a run does not begin, and the error says what is missing', async () => {
   const before = { ...process.env };
   for (const [name, value] of Object.entries(withoutAccount)) {
     if (value === undefined) delete process.env[name];
@@ -74,7 +74,7 @@ test('without an account a run does not begin, and it is said what is missing', 
   }
 });
 
-test('without uvx it is said what is missing', async () => {
+test('without uvx the error says what is missing', async () => {
   const { PATH } = process.env;
   process.env.PATH = folder;
   try {

@@ -11,7 +11,7 @@ import { serveTraining } from './serve-training.ts';
 
 const folder = temporaryFolder('tinker-agents');
 
-test('a conversation of an agent trains at a Tinker server, branches and all', async (t) => {
+test('an agent’s conversation trains at a Tinker server, including branches', async (t) => {
   const model = writeTinyChatModel(join(folder, 'chat'));
   const server = await serveTraining(model, { port: 0, weights: join(folder, 'weights') });
   t.after(() => server.close());

@@ -39,7 +39,7 @@ const sampleOf = (changes: Json) => ({
 });
 const tokensIn = ({ sequences }: Json) => (sequences as { tokens: number[] }[])[0]!.tokens;
 
-test('another server finds what one saved: it lists it, goes on from it and samples with it', async () => {
+test('another server finds saved weights: it lists them, continues from them and samples with them', async () => {
   const first = await open();
   const model_id = await newModel(await newSession(first.url), first.url);
   await result('forward_backward', pass(model_id), first.url);
@@ -98,7 +98,7 @@ test('weights that were damaged or changed on the disk are refused, and the mode
   await result('unload_model', { model_id });
 });
 
-test('a client that goes away in the middle of a pass leaves a model that others find as it should be', async () => {
+test('a client that disconnects during a pass leaves the model in a consistent state', async () => {
   const model_id = await newModel(await newSession());
   const data = Array.from({ length: 20 }, (_, i) => datum(Array(200).fill(5 + (i % 9)), Array(200).fill(6)));
   const body = JSON.stringify(pass(model_id, 1, data));
@@ -119,7 +119,7 @@ test('a client that goes away in the middle of a pass leaves a model that others
   await result('unload_model', { model_id });
 });
 
-test('a session that is finished is over: its models are gone, and what is asked of it is refused', async () => {
+test('a finished session is over: its models are gone, and its requests are refused', async () => {
   const session = await newSession();
   const model_id = await newModel(session);
   const sampler = await result('save_weights_for_sampler', { model_id, sampling_session_seq_id: 1, seq_id: 1 });
@@ -203,7 +203,7 @@ test('numbers of requests may be as large as copies of a client make them', asyn
   assert.deepEqual(joined.map(({ client_counter }) => client_counter).sort(), [1, 2]);
 });
 
-test('bodies in zstd are read, however they unfold, and broken or altered messages change nothing', async () => {
+test('bodies in zstd are read, however far they expand, and broken or altered messages change nothing', async () => {
   const model_id = await newModel(await newSession());
   const message = {
     model_id,
@@ -325,7 +325,7 @@ test('tensors that do not fit are refused before anything is computed', async ()
   await result('unload_model', { model_id });
 });
 
-test('what a server of one machine does not have is said, with the reason', async () => {
+test('features that a server of one machine lacks are refused with the reason', async () => {
   const said = async (route: string) => String((await get(route)).content.detail);
   assert.match(await said('audit'), /neither accounts nor projects/);
   assert.match(await said('billing/usage/events'), /charges nothing/);

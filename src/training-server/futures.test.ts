@@ -25,7 +25,7 @@ test('large results that were fetched do not stay', async () => {
   await assert.rejects(futures.retrieve('a', 0), isGone);
 });
 
-test('what is pending is bounded, and results that nobody fetches do not count as such', async () => {
+test('pending requests are limited, and unfetched results do not count', async () => {
   const futures = new Futures<void>(() => 0);
   const { promise, resolve } = Promise.withResolvers<void>();
   for (let i = 0; i < 8192; i++) futures.add(`a${i}`, () => promise);

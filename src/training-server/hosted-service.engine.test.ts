@@ -89,7 +89,7 @@ test('we do: keys are exchanged, tokens renewed, passes compressed, and every fi
   assert.ok(count('forward_backward', 200) >= 3);
 });
 
-test('a wrong key is the service’s to refuse, and is not sent again and again', { skip }, async (t) => {
+test('the service refuses a wrong key, and it is not sent over and over', { skip }, async (t) => {
   answered.length = 0;
   const before = process.env.TINKER_API_KEY;
   process.env.TINKER_API_KEY = 'tml-another-key';

@@ -51,7 +51,7 @@ async function assertWhole(store: WeightsStore, path: string): Promise<number> {
   return round;
 }
 
-test('weights that are saved again and again are whole, whenever the process is killed', async () => {
+test('weights that are saved repeatedly are complete, whenever the process is killed', async () => {
   const { root, store, path } = storeIn('killed');
   const program = `
     import { writeFileSync } from 'node:fs';
@@ -121,7 +121,7 @@ test('weights are deleted when their time is over, and leftovers of killed proce
   assert.throws(() => readFileSync(recent), { code: 'EISDIR' });
 });
 
-test('weights with a damaged description are told of, kept out of lists, and can be deleted', async () => {
+test('weights with a damaged description are reported, not listed, and can be deleted', async () => {
   const { store, path, save, folder } = storeIn('damaged');
   await save(1);
   for (const damage of ['{"base_mod', '[]', '{"rank": 2}']) {

@@ -21,7 +21,7 @@ function timed(t: TestContext) {
   return { sessions, pass };
 }
 
-test('what a silent session waits for is ended, and it may come back', (t) => {
+test('work of a silent session is ended, and it may come back', (t) => {
   const { sessions, pass } = timed(t);
   const { id, work } = sessions.open(described);
   for (let i = 0; i < 30; i++) {

@@ -58,7 +58,7 @@ test('a request that is sent again counts once, another with the same number doe
   await result('unload_model', { model_id });
 });
 
-test('what is wrong with a request is told with status 400, and the server goes on', async () => {
+test('a faulty request gets status 400, and the server continues', async () => {
   const session = await newSession();
   const model_id = await newModel(session);
   const sample = (changes: Json) => ({
@@ -144,7 +144,7 @@ test('what is wrong with a request is told with status 400, and the server goes 
   await result('unload_model', { model_id });
 });
 
-test('a step with absurd numbers is refused or undone, and others go on', async () => {
+test('a step with absurd numbers is refused or undone, and others continue', async () => {
   const model_id = await newModel(await newSession());
   const scored = async () =>
     (await result('forward', { model_id, forward_input: { data: [datum()], loss_fn: 'cross_entropy' } })).metrics;

@@ -16,7 +16,7 @@ function group(crashes: number, faults: number): Group {
   return { id: '1', example: { question: '2+2' }, trajectories, rewards };
 }
 
-test('failures up to the fraction are borne, more are not', () => {
+test('failures up to the fraction are tolerated, more are not', () => {
   errorBudget(0.2)([group(1, 1)]);
   assert.throws(() => errorBudget(0.2)([group(2, 1)]), { code: 'ERROR_BUDGET_SPENT', kind: 'failed' });
   assert.throws(() => errorBudget(0)([group(1, 0)]), {

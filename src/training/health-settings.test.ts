@@ -7,7 +7,7 @@ import type { ConfigInput } from '../config/schema.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
 import { healthSettings } from './health-settings.ts';
 
-test('penalties are the built-in rewards that only fall from 0', () => {
+test('penalties are the built-in rewards that are never above 0', () => {
   const falling = Object.keys(builtinRewards).filter((name) => builtinRewards[name]!.describe.startsWith('down to'));
   assert.deepEqual([...penalties].sort(), falling.sort());
 });

@@ -21,7 +21,7 @@ for (const [file, open] of [
   ['mine.ts', (reference: string) => userReward(reference, 'answer')],
   ['mine.py', (reference: string) => loadPythonReward(reference)],
 ] as const) {
-  test(`a setting whose ${file} is meant from the working folder names the file that is there`, async (t) => {
+  test(`the error for a setting whose ${file} is relative to the working folder names the existing file`, async (t) => {
     const here = process.cwd();
     t.after(() => process.chdir(here));
     process.chdir(folder);

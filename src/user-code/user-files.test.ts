@@ -10,7 +10,7 @@ import { changedFiles, hashUserFiles } from './user-files.ts';
 
 const folder = temporaryFolder('user-files');
 
-test('a model that is trained further, or has another tokenizer, has changed', () => {
+test('a model with further training, or another tokenizer, counts as changed', () => {
   const model = writeTinyModel(join(folder, 'model'));
   writeFileSync(join(model, 'README.md'), 'not part of the model');
   const config = { ...configDefaults, model };

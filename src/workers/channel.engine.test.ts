@@ -91,7 +91,7 @@ test('tells errors by what they are', async () => {
   worker.close();
 });
 
-test('ends when this side goes away, whatever it is doing', async () => {
+test('ends when this side ends, whatever it is doing', async () => {
   const worker = await startWorker(options('"hang": (None, lambda params, call: time.sleep(60))'));
   const hanging = worker.call('hang', null).catch(() => {});
   await sleep(100);

@@ -90,7 +90,7 @@ test('may call back while it answers', async () => {
   });
 });
 
-test('is told that an answer may be cut short', async () => {
+test('is told that an answer may be incomplete', async () => {
   const body = `
     if (message.call) globalThis.open = message.id;
     else if (message.cancel === open) say({ id: open, result: 'in short' });`;
@@ -148,7 +148,7 @@ test('one that cannot start, or is another, says what to do', async () => {
   });
 });
 
-test('ends with this process, even one that does not mind that its stdin is closed', async () => {
+test('ends with this process, even if it ignores its closed stdin', async () => {
   const body = `process.stdin.on('close', () => setInterval(() => {}, 1000));`;
   const program = `
     import { startWorker } from ${JSON.stringify(import.meta.resolve('./worker.ts'))};

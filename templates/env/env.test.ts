@@ -29,7 +29,7 @@ test('it says which way to go, and ends when the number is found', async () => {
   assert.ok(completed);
 });
 
-test('sooner is better, found is better than not, guessing better than not', async () => {
+test('sooner is better than later, found better than not, guessing better than not', async () => {
   assert.deepEqual((await play('6')).scores, { found: 1, speed: 1, played: 1 });
   assert.deepEqual((await play('3', '6')).scores, { found: 1, speed: 0.5, played: 1 });
   assert.deepEqual((await play('3', '7')).scores, { found: 0, speed: 0, played: 1 });

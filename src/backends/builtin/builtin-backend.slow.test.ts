@@ -79,7 +79,7 @@ describe('a run of the built-in backend', () => {
     }
   });
 
-  test('measures its divergence from the start, which is 0 at first and grows', () => {
+  test('measures its divergence from the start, which begins at 0 and grows', () => {
     const kl = readMetrics(place('run')).map((line) => line.kl!);
     assert.ok(Math.abs(kl[0]!) < 1e-12);
     assert.ok(kl[299]! > 1);
@@ -95,7 +95,7 @@ describe('a run of the built-in backend', () => {
     assert.notEqual(readMetrics(place('other'))[0]!.reward, readMetrics(place('run'))[0]!.reward);
   });
 
-  test('that was stopped and resumed is the same as one that was not', async () => {
+  test('gives the same result when stopped and resumed as without a stop', async () => {
     await trainToy('stopped', ['max_steps=100']);
     await trainToy('stopped', ['max_steps=300'], { resume: true });
     for (const file of [['metrics.jsonl'], ['checkpoints', 'step_000300', 'policy.npz']]) {
@@ -103,7 +103,7 @@ describe('a run of the built-in backend', () => {
     }
   });
 
-  test('stays nearer to its start with a larger beta', async () => {
+  test('stays closer to its start with a larger beta', async () => {
     await trainToy('held', ['beta=1', 'eval=null', 'save.best=null']);
     assert.ok(readMetrics(place('held')).at(-1)!.kl! < readMetrics(place('run')).at(-1)!.kl! / 2);
   });
@@ -123,7 +123,7 @@ describe('a run of the built-in backend', () => {
   });
 });
 
-describe('what the table would ignore is refused, with the reason', () => {
+describe('settings that the table would ignore are refused, with the reason', () => {
   const cases: Record<string, RegExp> = {
     'model=x': /has no model/,
     'lora.r=8': /has no model/,

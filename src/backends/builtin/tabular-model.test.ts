@@ -150,7 +150,7 @@ describe('sampling', () => {
 });
 
 describe('a checkpoint', () => {
-  test('that is not there, of another shape or damaged is refused', async () => {
+  test('that is missing, damaged or of another shape is refused', async () => {
     const model = new TabularModel({ shape, beta });
     await assert.rejects(model.load(join(folder, 'absent')), { code: 'CHECKPOINT_NOT_FOUND' });
     const other = new TabularModel({ shape: { length: 3, vocabulary: 5 }, beta });

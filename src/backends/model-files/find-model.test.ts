@@ -25,7 +25,7 @@ writeFileSync(join(folder('hub', 'models--Org--Half', 'refs'), 'main'), 'abc');
 writeFileSync(join(folder('hub', 'models--Org--Half', 'snapshots', 'abc'), 'config.json'), '{}');
 const environment = { GRADUS_MODELS: models, HF_HUB_CACHE: cache };
 
-test('an existing path is found as it is', () => assert.equal(findModel(smol, {}), smol));
+test('an existing path is used unchanged', () => assert.equal(findModel(smol, {}), smol));
 
 test('an id is found in Hugging Face’s cache', () => {
   assert.equal(findModel('Org/Cached', environment), snapshot);
@@ -34,7 +34,7 @@ test('an id is found in Hugging Face’s cache', () => {
   assert.throws(() => findModel('Org/Cached@v2', environment), { code: 'MODEL_NOT_FOUND' });
 });
 
-test('an id is found in $GRADUS_MODELS, whole or by its last part, letter case aside', () => {
+test('an id is found in $GRADUS_MODELS, in full or by its last part, ignoring case', () => {
   assert.equal(findModel('HuggingFaceTB/SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('Org/Tiny', environment), tiny);
@@ -47,17 +47,17 @@ test('the name for other programs is the id, or the path if the name is hardly a
   assert.equal(nameForOthers('SmolLM2-135M-Instruct', { HF_HUB_CACHE: cache }), 'SmolLM2-135M-Instruct');
 });
 
-test('half a download is not a model', () => {
+test('an incomplete download is not a model', () => {
   assert.throws(() => findModel('Org/Half', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
 });
 
-test('an unknown id is not ready, an unknown path is wrong', () => {
+test('an unknown id is “not ready”, an unknown path is “invalid”', () => {
   assert.throws(() => findModel('Org/Absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
   assert.throws(() => findModel('./models/absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
   assert.throws(() => findModel(join(root, 'absent'), environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
 });
 
-test('a model on this machine is obtained without a request', async () => {
+test('a model on this machine needs no request', async () => {
   const nobody = { ...environment, HF_ENDPOINT: 'http://127.0.0.1:9' };
   assert.equal(await obtainModel(smol, { environment: nobody }), smol);
   assert.equal(await obtainModel('Org/Cached', { environment: nobody }), snapshot);

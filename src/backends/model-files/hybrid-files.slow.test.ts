@@ -93,7 +93,7 @@ test('the towers of Gemma 4 are left out by name', () => {
   ]);
 });
 
-test('a Gemma 4 that is written as GGUF is read again as the same model', async () => {
+test('a Gemma 4 written as GGUF is read back as the same model', async () => {
   const folder = temporaryFolder('hybrid');
   const [path, dtype] = [join(folder, 'model.gguf'), 'float32'] as const;
   const json = readJson<Record<string, unknown>>(fixturePath('tiny-gemma4'), 'config.json');
@@ -130,7 +130,7 @@ test('a Gemma 4 that is written as GGUF is read again as the same model', async 
   }
 });
 
-test('what is written as GGUF is read again, with value heads and decays in their other form', async () => {
+test('a model written as GGUF is read back, with value heads and decays converted', async () => {
   const folder = temporaryFolder('hybrid');
   const [path, dtype] = [join(folder, 'model.gguf'), 'float32'] as const;
   const uneven = readJson<Record<string, unknown>>(text, 'config.json');

@@ -53,7 +53,7 @@ async function asIntegers(folder: string): Promise<void> {
   writeFileSync(path, writeSafetensors(integers));
 }
 
-test('an output layer that is not the embeddings is read, whatever tie_word_embeddings says', async (t) => {
+test('a separate output layer is read, whatever tie_word_embeddings says', async (t) => {
   const folder = copyOfModel(t);
   const path = join(folder, 'model.safetensors');
   const embedding = 'model.embed_tokens.weight';
@@ -234,7 +234,7 @@ test('a GGUF file with fewer layers than weights is refused', async (t) => {
   });
 });
 
-test('a .safetensors file alone is no model', async () => {
+test('a lone .safetensors file is not a model', async () => {
   await assert.rejects(openModelFiles(fixturePath('tiny-llama-a', 'model.safetensors')), {
     code: 'MODEL_CONFIG_INVALID',
   });
@@ -265,7 +265,7 @@ async function split(folder: string): Promise<{ weight_map: Record<string, strin
   return index;
 }
 
-test('weights in several files are the weights in one', async (t) => {
+test('weights in several files equal those in one file', async (t) => {
   const folder = copyOfModel(t);
   const whole = await openModelFiles(fixturePath('tiny-llama-a'));
   await split(folder);
@@ -335,7 +335,7 @@ for (const [what, damage, code, message] of splitDamages) {
   });
 }
 
-test('a tensor that the index leaves out is missing', async (t) => {
+test('a tensor that the index does not list counts as missing', async (t) => {
   const folder = copyOfModel(t);
   const { weight_map } = await split(folder);
   delete weight_map[NORM];
@@ -347,7 +347,7 @@ test('a tensor that the index leaves out is missing', async (t) => {
 });
 
 for (const name of ['gguf-llama', 'gguf-qwen2', 'tiny-llama-a']) {
-  test(`${name}: bytes of parameters decode to what is read as float32`, async (t) => {
+  test(`${name}: the raw bytes of parameters decode to the float32 values`, async (t) => {
     const files = await openModelFiles(fixturePath(name));
     t.after(() => files.close());
     for (const parameter of files.architecture.parameters) {

@@ -63,7 +63,7 @@ test('a run continues where another one ended: its directory, or one of its chec
   }
 });
 
-test('a run keeps a copy of the adapter: the run that it comes from may go on, move, or be overwritten by it', async () => {
+test('a run keeps a copy of the adapter, so the original run may continue, move, or be overwritten', async () => {
   const [from, out] = [join(folder, 'from'), join(folder, 'kept')];
   await train(config, { out: from, ...options });
   const continued = { ...config, adapter: from, beta: 0.1 } as ConfigInput;
@@ -88,7 +88,7 @@ test('a run keeps a copy of the adapter: the run that it comes from may go on, m
   assert.deepEqual((await evaluate(out)).baseline!.metrics['eval/sampled_reward'], ended['eval/sampled_reward']);
 });
 
-test('an adapter of the hub is downloaded once, its two files alone', async (t) => {
+test('an adapter of the hub is downloaded once, and only its two files', async (t) => {
   const files = Object.fromEntries(
     ['adapter_config.json', 'adapter_model.safetensors'].map((name) => [name, readFileSync(join(adapter, name))]),
   );
@@ -126,7 +126,7 @@ test('an adapter of the hub is downloaded once, its two files alone', async (t) 
   });
 });
 
-test('a run of all weights has no adapter, and the hub is not asked for one', async (t) => {
+test('a run of all weights has no adapter, and does not look for one on the hub', async (t) => {
   await train({ ...config, lora: null, max_steps: 1 }, { out: join(folder, 'runs', 'whole'), ...options });
   const before = process.cwd();
   t.after(() => process.chdir(before));
@@ -149,7 +149,7 @@ test('an adapter that only Python can read', async () => {
   });
 });
 
-test('an adapter that lora does not describe is refused, with the section that would', async () => {
+test('an adapter that does not match lora is refused, with the section that would match', async () => {
   const attention = join(folder, 'attention');
   mkdirSync(attention);
   cpSync(adapter, attention, { recursive: true });

@@ -50,7 +50,7 @@ const cases: [what: string, options: Partial<NativeModelOptions>, trained: RegEx
 ];
 
 for (const [what, options, trained, file] of cases) {
-  test(`training ${what} changes that and nothing else`, async (t) => {
+  test(`training ${what} changes nothing else`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-frozen-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const modelPath = fixturePath('tiny-llama3');
@@ -85,7 +85,7 @@ for (const [what, options, trained, file] of cases) {
   });
 }
 
-test('a rounded sampler reads what is trained as it is', async (t) => {
+test('a rounded sampler does not round trained parameters', async (t) => {
   const lora = { ...LORA, modulesToSave: ['embed_tokens'] };
   const options = { maxTokens: 5, stopIds: new Set<number>() };
   const model = await openModel({ lora, rolloutDtype: 'int8' });

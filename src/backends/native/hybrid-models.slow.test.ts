@@ -79,7 +79,7 @@ for (const [family, json] of Object.entries(models)) {
       const requests = Array.from({ length: 14 }, (_, seed) => ({ promptIds: prompts[seed % 4]!, seed }));
 
       for (const rows of [14, 3])
-        test(`a group that shares its prompt says what each row says alone, with memory for ${rows} rows`, async (t) => {
+        test(`a group that shares its prompt gets what each row gets alone, with memory for ${rows} rows`, async (t) => {
           using free = await open();
           const { config } = free.architecture;
           assert.ok(config.states === undefined || stateBytesPerRow(config) > 0);
@@ -99,7 +99,7 @@ for (const [family, json] of Object.entries(models)) {
           await assertTrainingAgrees(free, requests, together);
         });
 
-      test('dialogues say the same whether a turn continues from its state or reads everything again', async () => {
+      test('dialogues are the same whether a turn continues from its state or reads everything again', async () => {
         for (const cacheBudget of [2 ** 30, 60_000, 1]) {
           using model = await open({ memory: { cacheBudget } });
           const policy = model.policy();

@@ -44,7 +44,7 @@ const trainings: Record<string, Partial<NativeModelOptions>> = {
   'all parameters, with biases and an output layer': { lora: null, modelPath: fixturePath('tiny-llama-b') },
 };
 
-test('what is not said of loss, optimiser, temperature and seed is as in a configuration', async (t) => {
+test('loss, optimiser, temperature and seed default to the values of a configuration', async (t) => {
   const { adam_beta1, adam_beta2, adam_epsilon, weight_decay, max_grad_norm, temperature, seed } = configDefaults;
   const said: Partial<NativeModelOptions> = {
     loss: configDefaults,
@@ -70,7 +70,7 @@ test('what is not said of loss, optimiser, temperature and seed is as in a confi
 });
 
 for (const [name, settings] of Object.entries(trainings)) {
-  test(`${name}: updates change what the model says and what it samples, and leave the reference`, async (t) => {
+  test(`${name}: updates change scores and samples of the model, but not the reference`, async (t) => {
     const model = await open(t, settings);
     const start = await model.logprobs(batch.sequences, 'current');
     assert.deepEqual(await model.logprobs(batch.sequences, 'reference'), start);
@@ -121,7 +121,7 @@ for (const [name, settings] of Object.entries(trainings)) {
     assert.ok(losses.at(-1)! < 0.8 * losses[0]!, `${losses}`);
   });
 
-  test(`${name}: five steps twice, and five steps with a stop between, are the same bytes`, async (t) => {
+  test(`${name}: five steps give the same bytes twice, and with a stop in between`, async (t) => {
     const folder = temporaryFolder(t);
     const train = async (model: NativeModel, steps: number) => {
       for (let step = 0; step < steps; step++) await model.update(batch, options);
@@ -145,7 +145,7 @@ for (const [name, settings] of Object.entries(trainings)) {
   });
 }
 
-test('a loss may be one of the caller: REINFORCE in its own words is grpo on fresh rollouts', async (t) => {
+test('callers may define a loss: REINFORCE equals grpo on fresh rollouts', async (t) => {
   const reinforce: Surrogate = ({ logRatio, advantages, mask }) => ({
     tokenLoss: neg(mul(exp(logRatio), advantages)),
     metrics: { 'mine/tokens': reduceSum(mask) },
@@ -162,7 +162,7 @@ test('a loss may be one of the caller: REINFORCE in its own words is grpo on fre
   assert.ok(!('clip_ratio/region_mean' in own.metrics));
 });
 
-test('a loss of the caller is asked about sequences of advantage 0, too', async (t) => {
+test('a caller’s loss also sees sequences of advantage 0', async (t) => {
   const likelihood: Surrogate = ({ logprobs }) => ({ tokenLoss: neg(logprobs), metrics: {} });
   const model = await open(t, { loss: { ...LOSS, surrogate: likelihood } });
   const sequences = batch.sequences.map((sequence) => ({ ...sequence, advantage: 0 }));
@@ -177,7 +177,7 @@ test('a model opens with the settings of a configuration that leaves everything 
   assert.ok(Number.isFinite(metrics.loss));
 });
 
-test('adapters start as the base model, and other seeds start others', async (t) => {
+test('adapters start out equal to the base model, and seeds give different ones', async (t) => {
   const folder = temporaryFolder(t);
   const [full, ...adapted] = [await open(t, { lora: null }), await open(t), await open(t, { seed: 1 })];
   const expected = await full!.logprobs(batch.sequences, 'current');
@@ -192,7 +192,7 @@ test('adapters start as the base model, and other seeds start others', async (t)
   assert.equal(total - trainable, full!.parameters.total);
 });
 
-test('what full fine-tuning saves opens as a model, whatever its base was stored as', async (t) => {
+test('full fine-tuning saves a model that opens, whatever the format of its base', async (t) => {
   const folder = temporaryFolder(t);
   for (const base of ['tiny-llama-b', 'gguf-qwen3']) {
     const model = await open(t, { lora: null, modelPath: fixturePath(base) });
@@ -230,7 +230,7 @@ test('an update with nothing to learn from is an error', async (t) => {
   await assert.rejects(model.update({ sequences: [] }, options), { code: 'BATCH_EMPTY' });
 });
 
-test('checkpoints that are missing, damaged or of other settings are errors', async (t) => {
+test('checkpoints that are missing, damaged or made with other settings are errors', async (t) => {
   const folder = temporaryFolder(t);
   const adapter = fixturePath('tiny-llama-a', 'adapter');
   const damaged = join(folder, 'damaged');
@@ -255,7 +255,7 @@ test('checkpoints that are missing, damaged or of other settings are errors', as
   }
 });
 
-test('this thread stays free during an update', { skip: skipWithoutShared('models/stories260K') }, async (t) => {
+test('an update does not block this thread', { skip: skipWithoutShared('models/stories260K') }, async (t) => {
   const model = await open(t, { modelPath: sharedPath('models/stories260K')! });
   const sequences = randomSequences({ 20: new Array(16).fill(60), 30: new Array(16).fill(50) }, 500);
   await model.update({ sequences }, options);
@@ -269,7 +269,7 @@ test('this thread stays free during an update', { skip: skipWithoutShared('model
   assert.ok(ticks >= milliseconds / 40, `${ticks} ticks in ${milliseconds} ms`);
 });
 
-test('disposing gives all memory back', async (t) => {
+test('disposing frees all memory', async (t) => {
   const cycle = async () => {
     const model = await openModel({ lora: null });
     await model.policy().sample([{ promptIds: [1, 2], seed: 0 }], { maxTokens: 4, stopIds: new Set() });

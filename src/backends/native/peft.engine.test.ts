@@ -119,7 +119,7 @@ for (const [what, base, config] of theirs) {
   });
 }
 
-test('an adapter that PEFT made of embeddings alone, where they are tied to the output layer, is refused', {
+test('a PEFT adapter of embeddings alone is refused if they are tied to the output layer', {
   skip,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));

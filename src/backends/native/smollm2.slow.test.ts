@@ -74,7 +74,7 @@ describe('SmolLM2-135M', { skip: skipWithoutShared('models/smollm2-135m-instruct
     assert.ok(difference <= 1e-4);
   });
 
-  test('an update of its adapters raises what was rewarded over what was punished', async () => {
+  test('an update of its adapters makes rewarded completions likelier than punished ones', async () => {
     const sequences = cases.slice(0, 2).map(({ ids, greedy_16_ids }, i) => {
       return { ...sequence(ids, greedy_16_ids.slice(0, 6)), advantage: i === 0 ? 1 : -1 };
     });

@@ -30,7 +30,7 @@ function exchanging(t: TestContext, { wants = true, fails = (_: number): boolean
   return { key, pass, exchanges: () => count };
 }
 
-test('the key is sent as it is until a server wants tokens', async (t) => {
+test('the key itself is sent until a server asks for tokens', async (t) => {
   const { key, exchanges } = exchanging(t);
   assert.equal(await key.current(), 'tml-key');
   await key.useTokens();
@@ -96,7 +96,7 @@ test('a server that does not take the key itself is asked whether it takes token
   );
 });
 
-test('a key that is not the server’s is told of, and a token is not asked for again and again', async (t) => {
+test('a wrong key is reported, and a token is not requested over and over', async (t) => {
   const { client, count } = await answering(t, {
     'client/config': [config],
     'auth/token': [{ status: 401, body: { detail: 'no such key' } }],
@@ -115,7 +115,7 @@ test('a key that is not the server’s is told of, and a token is not asked for 
   assert.deepEqual([count('auth/token'), other.count('auth/token'), other.count('get_server_capabilities')], [1, 1, 2]);
 });
 
-test('what a server says at the start holds for the session', async (t) => {
+test('the server’s settings at the start hold for the session', async (t) => {
   const { client } = await answering(t, {
     'client/config': [{ body: { pjwt_auth_enabled: true, proto_compress_fwdbwd: true } }],
     'auth/token': [{ body: { jwt: jwt(1) } }],

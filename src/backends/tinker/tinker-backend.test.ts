@@ -33,19 +33,19 @@ test('the address of the server is required', async () => {
   assert.throws(() => loadConfigObject(config({ tinker: { base_url: 'localhost' } })), { code: 'CONFIG_INVALID' });
 });
 
-test('a server that is not there is an error of its own, before the first step', async () => {
+test('an unreachable server is an error of its own, before the first step', async () => {
   await assert.rejects(train(config(), { out: join(folder, 'none') }), {
     code: 'TINKER_UNREACHABLE',
     kind: 'not_ready',
   });
 });
 
-test('stages go on with the optimiser, or are refused', () => {
+test('stages continue with the optimiser, or are refused', () => {
   loadConfigObject(staged(sft, { ...grpo, keep_optimizer: true }));
   assert.throws(() => loadConfigObject(staged(sft, grpo)), { code: 'CONFIG_UNSUPPORTED', path: 'stages' });
 });
 
-test('a plan asks no server, and does not say that training costs nothing', async () => {
+test('a plan contacts no server, and does not claim that training is free', async () => {
   const plan = await planTraining(loadConfigObject(config()));
   assert.match(plan.device, /^the server at http:\/\/127.0.0.1:9;/);
   assert.match(plan.spend.note, /the server’s owner/);

@@ -10,7 +10,7 @@ const number = z.object({ number: z.number() });
 const begun: Reply = { body: { request_id: '7' } };
 const result: Reply = { body: { number: 3 } };
 
-test('a result is asked for until it is there, whatever happens to single questions', async (t) => {
+test('a result is polled until it is there, even if single requests fail', async (t) => {
   const { client, asked, count } = await answering(t, {
     forward: [begun],
     retrieve_future: [
@@ -27,7 +27,7 @@ test('a result is asked for until it is there, whatever happens to single questi
   assert.deepEqual(JSON.parse(asked[1]!.body.toString()), { request_id: '7' });
 });
 
-test('a request that the server has not begun with is sent again, any other is not', async (t) => {
+test('only a request that the server has not begun is sent again', async (t) => {
   const busy = await answering(t, { optim_step: [{ status: 429, body: {} }, begun], retrieve_future: [result] });
   assert.deepEqual(await busy.client.result(number, 'optim_step', {}), { number: 3 });
   assert.equal(busy.count('optim_step'), 2);
@@ -43,7 +43,7 @@ test('a request that the server has not begun with is sent again, any other is n
   assert.equal(cut.count('optim_step'), 1);
 });
 
-test('errors say what the server says, with a code for each kind', async (t) => {
+test('errors quote the server, with a code for each kind', async (t) => {
   const ask = async (reply: Reply) => (await answering(t, { forward: [reply] })).client.result(number, 'forward', {});
   await assert.rejects(ask({ status: 401, body: { detail: 'no such key' } }), {
     code: 'TINKER_UNAUTHORIZED',
@@ -70,7 +70,7 @@ test('errors say what the server says, with a code for each kind', async (t) => 
   });
 });
 
-test('a server that is not there, and one that points elsewhere', async (t) => {
+test('an unreachable server, and one that redirects', async (t) => {
   const nowhere = tinkerClient({ url: 'http://127.0.0.1:9', timeout: 2000 });
   await assert.rejects(nowhere.ask(number, 'get_server_capabilities'), {
     code: 'TINKER_UNREACHABLE',
@@ -85,7 +85,7 @@ test('a server that is not there, and one that points elsewhere', async (t) => {
   assert.equal(moved.count('elsewhere'), 0);
 });
 
-test('a limit of time holds for an answer and for a result, and a signal ends either', async (t) => {
+test('a time limit holds for an answer and for a result, and a signal ends either', async (t) => {
   const silent = await answering(t, { forward: [() => {}] }, 200);
   await assert.rejects(silent.client.ask(number, 'forward', {}), { code: 'TINKER_TIMEOUT', path: 'tinker.timeout' });
   const pending: Reply = { body: { type: 'try_again', request_id: '7', queue_state: 'active' } };

@@ -37,7 +37,7 @@ async function served(t: TestContext, replies: Readonly<Record<string, readonly 
 
 const found = [[-0.25, -1.5, -3], [-7]];
 
-test('a server of today gets protobuf, forward passes at the same route', async (t) => {
+test('a current server gets protobuf, and forward passes at the same route', async (t) => {
   const { run, asked, routes } = await served(t, {
     'client/config': [config],
     forward_backward: [begun],
@@ -87,7 +87,7 @@ test('a server without client/config is never sent protobuf', async (t) => {
   assert.deepEqual(routes(), ['forward']);
 });
 
-test('a refusal is not taken for a question of the encoding', async (t) => {
+test('a refusal is not mistaken for a problem with the encoding', async (t) => {
   const today = await served(t, {
     'client/config': [config],
     forward_backward: [{ status: 400, body: { detail: 'too long' } }],

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { contentOf, type Recording, tinkerSession } from '../../../test/tinker-session.ts';
 
 for (const file of globSync('fixtures/session-*.json', { cwd: import.meta.dirname }).sort()) {
-  test(`${file}: a session says what the recorded one said, and finds what it found`, (t) => replay(t, file));
+  test(`${file}: a session sends what the recorded one sent, and gets the same results`, (t) => replay(t, file));
 }
 
 async function replay(t: TestContext, file: string): Promise<void> {

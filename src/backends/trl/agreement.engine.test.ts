@@ -76,7 +76,7 @@ for (const settings of [
       }
     });
 
-    test('on what is saved, which the other continues from', async () => {
+    test('on saved checkpoints, from which the other continues', async () => {
       const at = (name: string) => join(folder, name);
       await native.model.save(at('native'));
       mkdirSync(at('trl'));

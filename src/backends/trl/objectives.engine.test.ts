@@ -174,7 +174,7 @@ for (const settings of [
   });
 }
 
-test('a divergence that is only measured is measured by the same estimator', async (t) => {
+test('the same estimator measures a divergence that is not penalised', async (t) => {
   for (const kl_estimator of ['k1', 'k2'] as const) {
     const both = await openBoth({ ...adapters, log_kl: true, kl_estimator });
     t.after(() => both.native.dispose());
@@ -214,7 +214,7 @@ for (const [name, settings] of Object.entries<ConfigInput>({
   });
 }
 
-test('some of the model’s own parameters: steps, and what is kept of them', async (t) => {
+test('some of the model’s own parameters: steps and saved weights', async (t) => {
   const settings = { lora: null, trainable: ['layers.1', 'model.norm'] };
   const both = await openBoth(settings);
   t.after(() => both.native.dispose());

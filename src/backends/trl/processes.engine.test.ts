@@ -119,7 +119,7 @@ test('split in two, a whole model is saved in one piece that one process reads',
   assert.ok(after.every(Number.isFinite) && most(after.map((logprob, i) => Math.abs(logprob - before[i]!))) > 1e-3);
 });
 
-test('a model that accelerate would leave whole in each process is an error, not a run that needs more memory', async () => {
+test('it is an error if accelerate would not split the model, instead of a run that needs more memory', async () => {
   const { code, answer } = await train('whole', [
     'trl.num_processes=2',
     'trl.accelerate_config=fsdp.yaml',

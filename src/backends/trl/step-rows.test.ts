@@ -12,7 +12,7 @@ const sequence = (completionIds: readonly number[]): TrainingSequence => ({
   advantage: 0.5,
 });
 
-test('a step is filled up with rows from which nothing is learnt', () => {
+test('a step is padded with rows that teach nothing', () => {
   const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4, 'dapo');
   assert.deepEqual(rows[0], {
     prompt_ids: [1, 4],
@@ -26,7 +26,7 @@ test('a step is filled up with rows from which nothing is learnt', () => {
   assert.deepEqual(rows.slice(2), [empty, empty]);
 });
 
-test('more sequences than a step has completions make twice its rows, and share the weight of their rollout', () => {
+test('with more sequences than completions a step has twice its rows, and branches share the weight of their rollout', () => {
   const branches = [sequence([7, 8, 9]), sequence([8])].map((branch) => ({ ...branch, rolloutTokens: 4 }));
   const advantages = (lossType: LossType) =>
     stepRows([...branches, sequence([6])], 2, lossType).map(({ advantage }) => advantage);

@@ -66,7 +66,7 @@ function assertFollows(object: object): void {
   assert.equal(error && z.prettifyError(error), undefined, JSON.stringify(object));
 }
 
-test('of a run that is over, a brief has the verdict, the last evaluation, what is wrong now and what to do next', () => {
+test('the brief of a finished run has the verdict, the last evaluation, open problems and next steps', () => {
   assertFollows(waited);
   const brief = inBrief(waited);
   assertFollows(brief);
@@ -100,7 +100,7 @@ test('a failure keeps its error whole, and an object without a brief is printed 
     assert.equal(inBrief(object), object);
 });
 
-test('an only problem, which is the error again, is not told twice; several are', () => {
+test('a single problem that repeats the error is not listed, several are', () => {
   const problem = { code: 'CONFIG_INVALID', message: 'max_time: expected a duration', path: 'max_time' };
   const failed = (problems: object[]) =>
     inBrief({ ok: false, schema: 'error/1', command: 'train', error: { ...problem, problems }, exit_code: 2 });
@@ -113,7 +113,7 @@ test('an only problem, which is the error again, is not told twice; several are'
   });
 });
 
-test('fields are those that are named, whole and exact', async () => {
+test('fields are exactly those that are named, unabridged', async () => {
   const fields = async (text: string) => {
     const { ok, schema, of, command, ...kept } = (await onlyFields(text, 'runs wait', schemas))(waited) as {
       [key: string]: unknown;
@@ -139,7 +139,7 @@ test('fields are those that are named, whole and exact', async () => {
   assert.deepEqual(all, { ...waited, schema: 'fields/1' });
 });
 
-test('texts are cut between characters, with a sign of it', () => {
+test('texts are cut between characters, with a mark', () => {
   const picked = (fields: string, text: string) => pick({ samples: [{ text }] }, parseFields(fields));
   assert.deepEqual(picked('samples.text[:4]', 'so it is 4'), {
     value: { samples: [{ text: 'so i…' }] },
@@ -154,7 +154,7 @@ test('texts are cut between characters, with a sign of it', () => {
     assert.ok(JSON.stringify(picked(fields, '😀😀').value).includes('"…"'), fields);
 });
 
-test('fields that cannot be read, and those that nothing has, are refused with what there is', async () => {
+test('malformed and unknown fields are refused with a list of the existing ones', async () => {
   const refused = (text: string, hint: RegExp, command = 'runs wait') =>
     assert.rejects(onlyFields(text, command, schemas), (error: { code: string; message: string; hint: string }) => {
       assert.equal(error.code, 'FIELDS_INVALID');
@@ -173,7 +173,7 @@ test('fields that cannot be read, and those that nothing has, are refused with w
   await refused('evls', /did you mean "evals"/, 'runs show');
 });
 
-test('every brief keeps fields that its object has, and says so in a schema of its own', () => {
+test('every brief keeps fields of its object, and has a schema of its own', () => {
   for (const name of Object.keys(briefs)) assert.ok(schemas[name], `${name} is published`);
   const names = briefSchemas(schemas).map(([name]) => name);
   assert.ok(names.includes('runs.compare.result.brief/2'));

@@ -124,7 +124,7 @@ test('an agent trains, waits with progress, compares and reads the files', async
   assert.equal((await read('gradus://runs/first/metrics.jsonl')).trim().split('\n').length, 3);
 });
 
-test('what lies outside of a run is not read', async () => {
+test('files outside of a run are not read', async () => {
   writeFileSync(join(folder, 'other.txt'), 'hidden');
   const run = join(folder, 'runs', 'linked');
   mkdirSync(run, { recursive: true });
@@ -154,7 +154,7 @@ test('what lies outside of a run is not read', async () => {
   }
 });
 
-test('wrong inputs, configurations and plans that cost are refused with what to do', async () => {
+test('wrong inputs, configurations and plans that cost money are refused with advice', async () => {
   const unknown = await call('train', { config: 'tiny.yaml', max_tme: '1h' });
   assert.deepEqual([unknown.isError, unknown.error?.code], [true, 'OPTION_INVALID']);
   assert.match(unknown.error!.hint!, /max_time/);
@@ -168,7 +168,7 @@ test('wrong inputs, configurations and plans that cost are refused with what to 
   await assert.rejects(client.callTool({ name: 'no_such_tool', arguments: {} }), /no tool no_such_tool/);
 });
 
-test('a command that outlives the patience of clients is asked for again', async () => {
+test('a command that takes longer than clients wait is polled', async () => {
   const toServer = new PassThrough();
   const toClient = new PassThrough();
   const controller = new AbortController();

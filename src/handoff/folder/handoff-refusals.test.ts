@@ -51,7 +51,7 @@ for (const [name, table] of Object.entries(tables)) {
     }
   });
 
-  test(`${name}: every row says what becomes of the key`, () => {
+  test(`${name}: every row says how the key is handled`, () => {
     for (const [key, { writes = {}, by, refusal, refuses }] of Object.entries(table)) {
       assert.ok(Object.keys(writes).length > 0 || by !== undefined || refusal !== undefined, key);
       assert.equal(refusal === undefined, refuses === undefined, `${key}: refused and documented`);

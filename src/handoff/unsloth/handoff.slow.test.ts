@@ -123,7 +123,7 @@ test('a model in 4 bits is handed over if it is to be loaded in 4 bits', async (
   await assert.rejects(handedOver({ model }), { code: 'MODEL_UNSUPPORTED', hint: /^set trl\.load_in_4bit: true/ });
 });
 
-test('keys without a counterpart in Unsloth and TRL are one error that names them all', async () => {
+test('one error names all keys without a counterpart in Unsloth and TRL', async () => {
   await assertRefused(handedOver, [
     [
       { group_policy: 'drop', kl_estimator: 'k1', beta: 0.1, lora: { rank_pattern: { q: 4 } } },

@@ -36,7 +36,7 @@ interface Answer {
   readonly again: EpisodeLine;
 }
 
-test('episodes are played at once, and a process that ends is replaced', { skip }, async () => {
+test('episodes are played concurrently, and a process that ends is replaced', { skip }, async () => {
   const out = join(folder, 'out');
   const model = join(root, 'demo/calculator/model');
   const own = { model, environment: './game.ts:game', lora: null, max_turns: 3, max_completion_length: 8 };

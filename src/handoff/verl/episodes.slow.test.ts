@@ -54,7 +54,7 @@ async function handedOver(changes: object = {}) {
   return { out, result, there: loadConfigFile(join(out, 'gradus.json'), [], { anyBackend: true }).config };
 }
 
-test('a folder holds our agent loop and sampler, and verl is told of both', async () => {
+test('a folder contains our agent loop and sampler, and settings of verl that name them', async () => {
   const { out, result, there } = await handedOver({ max_turns: 4, max_episode_tokens: 100, rollout: { min_group: 3 } });
   assert.deepEqual(result.files, [
     'README.md',
@@ -116,7 +116,7 @@ test('several environments in one run, which evaluations of verl tell apart', as
   assert.deepEqual(there.environment, { first: reference, second: reference });
 });
 
-test('the folder of an agent in another language comes along, and so does a chat template', async () => {
+test('the folder of an agent in another language is copied, and so is a chat template', async () => {
   const { out, result, there } = await handedOver({
     environment: { command: ['python3', 'agent.py'], folder: './agent', scores: ['right'] },
     taskset: 'arithmetic',
@@ -143,7 +143,7 @@ test('agents in TypeScript beside reward functions of the same folder', async ()
   assert.equal(readdirSync(join(out, 'code')).length, 1);
 });
 
-test('run.sh tells the processes of Ray where the agent loop is, and keeps their own path', async () => {
+test('run.sh adds the agent loop to the path of Ray’s processes', async () => {
   const { out } = await handedOver();
   const python = join(folder, 'python');
   writeFileSync(python, `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2)));\n`, {
@@ -165,7 +165,7 @@ test('run.sh tells the processes of Ray where the agent loop is, and keeps their
   assert.ok(words.includes(`trainer.v1.sampler.custom_sampler.path='${out}/gradus_sampler.py'`));
 });
 
-test('what verl has no counterpart of is refused by name', async () => {
+test('features without a counterpart in verl are refused by name', async () => {
   await assertRefused(handedOver, [
     [{ environment: 'verifiers:wordle' }, 'environment', /their own installation/],
     [{ rollout: { strategy: 'fail_fast' }, min_p: 0.1 }, 'rollout', /rollout: .*continues.*; min_p: /],

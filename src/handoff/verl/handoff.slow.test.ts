@@ -126,7 +126,7 @@ test('keys become verl’s keys', async () => {
   for (const [key, value] of Object.entries(expected)) assert.deepEqual(result.overrides[key], value, key);
 });
 
-test('keys without a counterpart in verl are one error that names them all', async () => {
+test('one error names all keys without a counterpart in verl', async () => {
   await assertRefused(handedOver, [
     [
       { lr_scheduler_type: 'linear', lora: { dropout: 0.1 }, min_p: 0.1 },
@@ -179,7 +179,7 @@ test('a quantised model is refused', async () => {
   });
 });
 
-test('reward functions come along with what lies beside them, except what is secret or installed', async () => {
+test('reward functions are copied with the files beside them, except secrets and installed packages', async () => {
   const { out } = await handedOver({
     reward: ['numeric_match', { name: './rewards/mine.ts:score', as: 'mine', weight: 2 }],
     reward_fn: './rewards/other.py:score',
@@ -190,7 +190,7 @@ test('reward functions come along with what lies beside them, except what is sec
   assert.equal(config.reward_fn, join(out, 'code/0/other.py:score'));
 });
 
-test('a hand-off may lie beside the reward functions that it copies, but never holds itself or another', async () => {
+test('a hand-off may lie beside the reward functions that it copies, but never contains itself or another', async () => {
   const place = join(folder, 'beside');
   mkdirSync(join(place, 'deep'), { recursive: true });
   writeFileSync(join(place, 'mine.ts'), 'export const score = () => [1];\n');
@@ -247,7 +247,7 @@ test('a task set is handed over in the order in which training draws it', async 
   assert.equal((await rowsOf(out, 'train'))[0]!.data_source, 'arithmetic');
 });
 
-test('prompts that are too long are dropped, or verl is told where to cut', async () => {
+test('prompts that are too long are dropped, or verl truncates them', async () => {
   const cut = await handedOver({ overlong_prompts: 'truncate_left', max_prompt_tokens: 10 });
   assert.deepEqual([cut.result.prompt_tokens, cut.result.problems.train], [10, 18]);
   await assert.rejects(handedOver({ max_prompt_tokens: 10 }), { code: 'PROMPT_TOO_LONG' });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hydraOverride } from './hydra-override.ts';
 
-test('words stand alone, other texts are quoted, numbers and lists are themselves', () => {
+test('words are bare, other texts are quoted, numbers and lists unchanged', () => {
   const written = {
     word: ['token-mean', 'k=token-mean'],
     'what would be another type': ['null', 'k="null"'],

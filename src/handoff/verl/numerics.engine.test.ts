@@ -200,7 +200,7 @@ test('every loss that verl has is among them, alone and compared with TRL', () =
   assert.deepEqual(left, ['off-policy: {"loss_type":"dapo","beta":0.1}']);
 });
 
-test('advantages differ only by what is added to the deviation', () => {
+test('advantages differ only by the constant added to the deviation', () => {
   const groups = [scored.slice(0, 4), scored.slice(4)];
   const [scaled, centred, others] = answer.advantages as [number[], number[], number[]];
   const ours = groupAdvantages(groups).flat();

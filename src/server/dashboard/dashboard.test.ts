@@ -65,7 +65,7 @@ interface RunJson {
 
 const listed = () => json<{ runs: RunJson[]; damaged: { id: string; fault: { code: string } }[] }>('/api/runs');
 
-describe('what there is', () => {
+describe('responses', () => {
   test('a root that does not exist has no runs', async () => {
     const response = await dashboard({ root: join(folder, 'nowhere') }).request('/api/runs', {
       headers: { host: 'localhost' },
@@ -248,7 +248,7 @@ describe('what there is', () => {
   });
 });
 
-describe('what there is not, and what is damaged', () => {
+describe('missing and damaged things', () => {
   test('each is an error with a code and a hint', async () => {
     assert.equal(await codeOf('/api/runs/tyo', 404), 'RUN_NOT_FOUND');
     assert.equal(await codeOf('/api/runs/toy/rollouts/21', 404), 'STEP_NOT_FOUND');
@@ -261,7 +261,7 @@ describe('what there is not, and what is damaged', () => {
     assert.equal(posted.status, 404);
   });
 
-  test('a damaged file is told, and the rest is shown', async () => {
+  test('a damaged file is reported, and the rest is shown', async () => {
     const broken = (name: string) => {
       cpSync(join(root, 'toy'), join(root, name), { recursive: true });
       return join(root, name);
@@ -288,7 +288,7 @@ describe('what there is not, and what is damaged', () => {
     for (const name of ['no-run', 'no-line']) rmSync(join(root, name), { recursive: true });
   });
 
-  test('a run that was changed or removed is no longer as it was', async () => {
+  test('a changed or removed run is not served from memory', async () => {
     const directory = join(root, 'passing');
     cpSync(join(root, 'toy'), directory, { recursive: true });
     assert.equal((await listed()).runs.length, 4);
@@ -300,7 +300,7 @@ describe('what there is not, and what is damaged', () => {
 });
 
 describe('what it refuses', () => {
-  test('no name leads out of the root', async () => {
+  test('no name escapes the root', async () => {
     const names = [
       '..',
       '.',
@@ -439,7 +439,7 @@ describe('following a run', () => {
   before(() => writeLiveRun(directory));
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('what comes after the cursor is told, each line once, over breaks', async () => {
+  test('everything after the cursor is sent, each line once, even after a break', async () => {
     const cursor = await cursorOf();
     addSteps(directory, 3, 4);
     const first = await events(`/api/runs/followed/follow?after=${cursor}`, ({ event }) => event === 'lines');
@@ -456,7 +456,7 @@ describe('following a run', () => {
     assert.deepEqual(stepsOf(await second), [5, 6]);
   });
 
-  test('the end of the run is told after all of its lines', async () => {
+  test('the end of the run is sent after all of its lines', async () => {
     const cursor = await cursorOf();
     const all = events(`/api/runs/followed/follow?after=${cursor}`, ({ event }) => event === 'end');
     setTimeout(() => {
@@ -468,7 +468,7 @@ describe('following a run', () => {
     assert.deepEqual([told.at(-1)!.event, told.at(-2)!.event], ['end', 'run']);
   });
 
-  test('a run that was begun anew, or continues from an earlier step, has to be read again', async () => {
+  test('a run that was started again, or continues from an earlier step, has to be read again', async () => {
     writeRecord(directory, { status: 'running', step: 7 });
     const cursor = await cursorOf();
     const afterReset = (from: string) => events(`/api/runs/followed/follow?after=${from}`, () => false);

@@ -9,7 +9,7 @@ const { number, signed, counted } = (await import(page)) as {
   counted(count: number, noun: string): string;
 };
 
-test('what is left of terms that cancel out is 0, and small numbers are not', () => {
+test('the rounding error of terms that cancel out becomes 0, small numbers do not', () => {
   assert.deepEqual([1.48e-17, -1.48e-17, 0].map(number), ['0', '0', '0']);
   assert.equal(signed(1.48e-17), '0');
   assert.deepEqual([1e-5, -2.5e-6].map(number), ['1e−5', '−2.5e−6']);

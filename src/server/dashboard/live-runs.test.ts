@@ -38,7 +38,7 @@ function damageFirstLine(): void {
   closeSync(file);
 }
 
-test('what comes is added, and what was read is not read again', () => {
+test('new data is added, and data is not read twice', () => {
   const live = new LiveRuns();
   const of = () => live.of(folder, record, () => ({}));
   const [metrics, evaluations]: [MetricsRecord[], EvaluationRecord[]] = [[], []];
@@ -64,7 +64,7 @@ test('what comes is added, and what was read is not read again', () => {
   assert.equal(of(), undefined, 'a line without its step');
 });
 
-test('runs that are over, or were begun anew by another process, are not kept', () => {
+test('runs that are over, or were started again by another process, are not kept', () => {
   const live = new LiveRuns();
   replaceFile(metricsFile, lines([step(1)]));
   const of = (changes: Partial<RunRecord>) => live.of(folder, { ...record, ...changes }, () => ({}))?.metrics.length;

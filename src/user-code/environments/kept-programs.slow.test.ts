@@ -72,7 +72,7 @@ const resultOf = ({ error, result }: Trajectory) => {
   return result as Result;
 };
 
-test('one process plays one episode after another, and finds no address but that of each line', async () => {
+test('one process plays one episode after another, with only the URL of each line', async () => {
   const [first, second] = (await play([{ n: 1 }, { n: 0 }])) as [Trajectory, Trajectory];
   assert.deepEqual([resultOf(first).played, resultOf(second).played], [0, 1]);
   assert.equal(resultOf(first).pid, resultOf(second).pid);
@@ -118,13 +118,13 @@ test('one that hangs is ended with its episode, and the next has another', async
   assert.equal(resultOf(next).played, 0);
 });
 
-test('an answer may come in pieces, beside a log on stderr, and a second answer is nobody’s', async () => {
+test('an answer may come in pieces, beside a log on stderr, and a second answer is ignored', async () => {
   const rows = ['pieces', 'log', 'twice', 'log'].map((deed) => ({ n: 1, do: deed }));
   const texts = (await play(rows)).map((trajectory) => resultOf(trajectory).text);
   assert.deepEqual(texts, ['fünf', 'done', 'done', 'done']);
 });
 
-test('what is told is limited in each episode, not in all of them together', async () => {
+test('output is limited per episode, not in total', async () => {
   const rows = Array.from({ length: 8 }, () => ({ n: 1, do: 'log' }));
   const played = (await play(rows)).map((trajectory) => resultOf(trajectory).played);
   assert.deepEqual(played, [0, 1, 2, 3, 4, 5, 6, 7]);

@@ -201,7 +201,7 @@ describe('without a model', () => {
     assert.equal(players.malformed.episodes, 12);
   });
 
-  test('play without skill that earns as much as the right turns is a warning that names the part', async () => {
+  test('if unskilled play earns as much as the right turns, a warning names the part', async () => {
     const { checks } = await check('game.ts', { reward: [{ name: 'found', weight: -1 }] });
     const { ok, level, detail, hint } = checks.find(({ id }) => id === 'ranking')!;
     assert.deepEqual([ok, level], [false, 'warning']);
@@ -209,7 +209,7 @@ describe('without a model', () => {
     assert.match(hint!, /lower the weight of found/);
   });
 
-  test('right turns that do not earn it, exceptions, and limits on turns are found', async () => {
+  test('right turns that do not score 1, exceptions, and limits on turns are found', async () => {
     assert.deepEqual(await failing('game.ts:wrongGold'), ['gold']);
     const { players } = await check('game.ts', { max_turns: 2 });
     assert.deepEqual(players.empty.stop_reasons, { max_turns: 4 });
@@ -220,7 +220,7 @@ describe('without a model', () => {
     assert.equal(report.players.empty.errors[0]!.count, 4);
   });
 
-  test('loops are found, without waiting for more of them than necessary', async () => {
+  test('endless loops are found, without waiting for more of them than necessary', async () => {
     const config = configOf({ environment: 'game.ts:loops', rollout: { step_timeout: '50ms' } });
     const { players, checks } = await checkEnvironment(config, 1);
     assert.deepEqual(players.gold.stop_reasons, { timeout: 1 });

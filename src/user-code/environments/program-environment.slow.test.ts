@@ -62,7 +62,7 @@ test('a program reads its row, calls the model, and reports a result and scores 
   assert.equal(trajectory.turns[0]!.action.message.content, 'hello');
 });
 
-test('what a program prints that is no JSON is the text of its answer', async () => {
+test('output of a program that is not JSON is the text of its answer', async () => {
   const { trajectory } = await play(shell(`${CALL}; echo one; echo two`));
   assert.deepEqual(trajectory.result, { text: 'one\ntwo' });
 });
@@ -137,7 +137,7 @@ test('children that a program leaves behind end with it', async () => {
   assert.ok(await isGone('child.pid'));
 });
 
-test('children that have left its group do, too', { skip: process.platform !== 'linux' }, async () => {
+test('children that have left its process group do, too', { skip: process.platform !== 'linux' }, async () => {
   const daemon = `setsid sh -c 'echo $$ > daemon.pid; exec sleep 300' > /dev/null 2>&1 &`;
   const { trajectory } = await play(
     shell(`${CALL}; ${daemon} while [ ! -s daemon.pid ]; do sleep 0.05; done; echo done`),

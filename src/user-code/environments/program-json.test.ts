@@ -12,7 +12,7 @@ test('numbers that JSON lacks are read where they are numbers, and texts stay as
   assert.deepEqual(parsedLine('{"NaN": "\\\\", "x": NaN}'), { NaN: '\\', x: Number.NaN });
 });
 
-test('what is JSON in no form is nothing', () => {
+test('text that is not JSON in any form is undefined', () => {
   for (const line of ['', 'NaNs', '{"a": NaN', "{'a': NaN}", '{NaN: 1}', 'it is Infinity']) {
     assert.equal(parsedLine(line), undefined, line);
   }

@@ -93,7 +93,7 @@ for (const [harm, { stop, error }] of Object.entries(expected)) {
   });
 }
 
-test('what agents left behind ends with their process', async () => {
+test('processes that agents left behind end with theirs', async () => {
   const left = () => spawnSync('pgrep', ['-f', '^sleep 4711$']).stdout.toString().trim();
   await played(['spawns']);
   assert.notEqual(left(), '');

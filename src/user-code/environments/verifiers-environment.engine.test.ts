@@ -128,7 +128,7 @@ export const sums = multiTurn({
   }
 });
 
-test('a fault of an episode is its own', { skip }, async () => {
+test('a fault of an episode affects no other', { skip }, async () => {
   const environment = await open('sums_of_two', { taskset: { most: 2 } });
   // The harness gives up when its second call is refused.
   const groups = await play(environment, (prompt) => (prompt.includes('0+1') ? '1' : 'no'), { maxTurns: 1 });

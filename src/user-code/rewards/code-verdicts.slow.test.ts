@@ -95,11 +95,11 @@ const lyingPython: Readonly<Record<string, string>> = {
 };
 
 describe('in Python', { skip: !(await isSandboxed('python')) && 'this system offers no sandbox' }, () => {
-  test('right functions pass, whatever stands beside them', { timeout: 120_000 }, () =>
+  test('right functions pass, whatever is beside them', { timeout: 120_000 }, () =>
     assertScores(rightPython, { tests }, 1),
   );
 
-  test('code that lies passes nothing', { timeout: 120_000 }, () =>
+  test('cheating code passes nothing', { timeout: 120_000 }, () =>
     assertScores(
       lyingPython,
       {
@@ -224,7 +224,7 @@ for (const language of ['javascript', 'typescript'] as const) {
     const right = `function add${body} { return a + b; }`;
     const tests = ['assert.equal(add(1, 2), 3)', 'assert.equal(add(-1, 1), 0)'];
 
-    test('right functions pass, whatever stands beside them', { timeout: 120_000 }, async () => {
+    test('right functions pass, whatever is beside them', { timeout: 120_000 }, async () => {
       const codes: Record<string, string> = {
         plain: right,
         constant: `const add = ${body} => a + b;`,
@@ -253,7 +253,7 @@ for (const language of ['javascript', 'typescript'] as const) {
       await assertScores(codes, { tests }, 1, { language });
     });
 
-    test('code that lies passes nothing', { timeout: 120_000 }, async () => {
+    test('cheating code passes nothing', { timeout: 120_000 }, async () => {
       const wrong = right.replace('a + b', '0');
       const codes = {
         wrong,

@@ -169,7 +169,7 @@ test('a message that a reward sends itself is not an answer, and code it left ru
   assert.deepEqual(await speaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
 });
 
-test('a process in which a reward has broken built-ins is replaced, and the call that notices it fails', async () => {
+test('a process whose built-ins a reward has broken is replaced, and the call that notices it fails', async () => {
   const breaks = await open('breaks');
   const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
   assert.deepEqual(await breaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
@@ -263,7 +263,7 @@ test('a process in an endless loop ends with the program that it works for, even
   assert.ok(!isAlive(pid!));
 });
 
-test('a process whose parent has gone while it was busy prints nothing', () => {
+test('a process whose parent ended while it was busy prints nothing', () => {
   const options = { encoding: 'utf8', timeout: 20_000 } as const;
   const { stderr, signal } = spawnSync(process.execPath, argumentsOf('await call("outlives", "a");'), options);
   assert.deepEqual({ stderr, signal }, { stderr: '', signal: 'SIGKILL' });

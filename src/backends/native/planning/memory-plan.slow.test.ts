@@ -28,7 +28,7 @@ function planned(memory_budget: string | null) {
   return { plan, peak: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-test('without a budget nothing is given up', () => {
+test('without a budget nothing is sacrificed', () => {
   assert.equal(planned(null).plan.recompute, false);
   assert.equal(planned('64GB').plan.limits.activationRows, planned(null).plan.limits.activationRows);
 });
@@ -66,7 +66,7 @@ test('less memory is first smaller micro-batches, then layers that are computed 
   assert.ok(kinds.at(-1)!.endsWith('true'), kinds.join(', '));
 });
 
-test('a budget that nothing fits names the least one that is enough', () => {
+test('an error about a budget too small for anything names the smallest that is enough', () => {
   assert.throws(
     () => planned('10MB'),
     (error: { code?: string; hint?: string }) => {

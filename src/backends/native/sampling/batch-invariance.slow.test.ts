@@ -138,7 +138,7 @@ describe('calls with the same beginning', { skip: best!.skip }, () => {
 
   const everything = ({ request, completion }: Call) => [...request.promptIds, ...completion.ids];
 
-  test('read what an earlier one has not read', async (t) => {
+  test('read only what an earlier one has not read', async (t) => {
     const read = await reading(t, [
       () => text(80, 1),
       ([first]) => [...everything(first!), ...text(7, 2)],

@@ -24,7 +24,7 @@ async function due(queue: DialogueQueue<string>): Promise<string[]> {
 }
 
 for (const milliseconds of [0, 20]) {
-  test(`an answer is taken eight runs after its completion, though it takes ${milliseconds} ms`, async () => {
+  test(`an answer is used eight runs after its completion, even if it takes ${milliseconds} ms`, async () => {
     const queue = new DialogueQueue<string>();
     await queue.begin([asking('a', 2, milliseconds), asking('b', 1)]);
     assert.deepEqual(await due(queue), ['0 0', '1 0']);

@@ -57,7 +57,7 @@ function watchReading(t: TestContext) {
 }
 
 for (const cacheBudget of [2 ** 30, 20_000, 1]) {
-  test(`turns say what they say when everything is read again, with ${cacheBudget} bytes for caches`, async () => {
+  test(`turns are the same as when everything is read again, with ${cacheBudget} bytes for caches`, async () => {
     using model = await openAdapted({ memory: { cacheBudget } });
     const policy = model.policy();
     const expected = await held(inStep(policy), talks());
@@ -79,7 +79,7 @@ test('a later turn reads only what is new', async (t) => {
   assert.ok(later.length > 0 && later.every(({ rows, width }) => rows === 1 && width <= 6));
 });
 
-test('answers that come at other times change nothing, to the last bit', async () => {
+test('the timing of answers changes nothing, to the last bit', async () => {
   using model = await openAdapted({ memory: { cacheBudget: 40_000 } });
   const expected = await held(model.policy(), talks());
   for (const seed of [1, 2]) {
@@ -89,7 +89,7 @@ test('answers that come at other times change nothing, to the last bit', async (
   }
 });
 
-test('dialogues are answered while others are still sampled', async () => {
+test('dialogues are answered while others are still being sampled', async () => {
   using model = await openAdapted();
   const events: string[] = [];
   async function* asking(name: string, turns: number, maxTokens: number): Dialogue<void> {
@@ -113,7 +113,7 @@ function longContext(t: TestContext): string {
   return folder;
 }
 
-test('memory is bounded, and rows say what they say where it is not', async (t) => {
+test('memory is bounded, and rows are the same as without a bound', async (t) => {
   const tokens = 1000;
   const lengths = [10, 250, 30, 40, 350, 160, 20, 60, 300, 15, 10, 80];
   const requests = lengths.map((maxTokens, i) => ({ promptIds: [1, 30 + (i % 4), 31], seed: i, maxTokens }));

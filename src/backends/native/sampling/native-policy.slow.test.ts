@@ -59,7 +59,7 @@ const distributionsOf: Record<string, Partial<SamplingOptions>> = {
 };
 
 for (const [name, sampling] of Object.entries(distributionsOf)) {
-  test(`log-probabilities are those of the model at that temperature, before what filters take away: ${name}`, async () => {
+  test(`log-probabilities are those of the model at that temperature, before filters: ${name}`, async () => {
     using model = await openAdapted();
     const wanted = { ...options, ...sampling };
     const completions = await model.policy().sample(requests.slice(0, 2), wanted);
@@ -175,7 +175,7 @@ test('completions end at stop tokens, at texts, at their own limit, or where the
   assert.ok(largestDifference(toTheEnd.plainLogprobs, learnt!) <= 1e-4, 'up to the last position');
 });
 
-test('cancelling ends completions with what they have', async () => {
+test('cancelled completions keep the tokens that they have', async () => {
   using model = await openAdapted({ memory: { cacheBudget: 20_000 } });
   const controller = new AbortController();
   let asked = 0;
@@ -240,7 +240,7 @@ async function spoiled(t: TestContext, tensor: string, value: number): Promise<N
 }
 
 for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
-  test(`a model with a weight of ${value} is not sampled from as if it were sound`, async (t) => {
+  test(`sampling from a model with a weight of ${value} is an error`, async (t) => {
     for (const tensor of ['model.norm.weight', 'model.layers.1.mlp.down_proj.weight']) {
       using model = await spoiled(t, tensor, value);
       for (const temperature of [0, 1]) {
@@ -254,7 +254,7 @@ for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
   });
 }
 
-test('if an update spoilt the model, what is drawn is left to the next update, which refuses it with its batch', async (t) => {
+test('samples of a model that an update broke are left to the next update, which refuses them with its batch', async (t) => {
   using model = await openAdapted();
   const [{ ids, logprobs }] = (await model.policy().sample(requests.slice(0, 1), options)) as [Completion];
   const sequence = { promptIds: prompts[0]!, completionIds: ids, mask: ids.map(() => true), advantage: 1 };

@@ -38,7 +38,7 @@ test('a text of several parts has the log-probabilities of training', async (t) 
   }
 });
 
-test('several may be read at once, and while others are sampled', async (t) => {
+test('several may be read at once, and during sampling', async (t) => {
   const policy = (await spacious(t)).policy();
   const texts = [5, 6, 7].map((id) => Array.from({ length: 100 }, (_, i) => (i * id) % 64));
   const sample = () => policy.sample([{ promptIds: [1, 2], seed: 0 }], { maxTokens: 30, stopIds: new Set() });
@@ -48,7 +48,7 @@ test('several may be read at once, and while others are sampled', async (t) => {
   assert.deepEqual(sampled, await sample());
 });
 
-test('what cannot be read is an error', async (t) => {
+test('text that cannot be read is an error', async (t) => {
   const policy = (await spacious(t)).policy();
   const read = (text: number[]) => policy.textLogprobs!([[1], text]);
   await assert.rejects(read([]), { code: 'PROMPT_EMPTY' });

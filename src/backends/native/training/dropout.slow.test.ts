@@ -22,14 +22,14 @@ async function gradientOf(dropout: number, seed: number, limits = {}) {
   return opened.gradients.buffer.data.slice();
 }
 
-test('equal seeds drop the same, other seeds drop other numbers', async () => {
+test('equal seeds drop the same numbers, other seeds drop others', async () => {
   const [one, again, other] = [await gradientOf(0.3, 1), await gradientOf(0.3, 1), await gradientOf(0.3, 2)];
   assert.deepEqual(again, one);
   assert.ok(largestDifference(other, one) > 1e-2);
   assert.ok(largestDifference(await gradientOf(0, 1), one) > 1e-2);
 });
 
-test('what is dropped does not depend on how a batch is split', async () => {
+test('the dropped numbers do not depend on how a batch is split', async () => {
   const whole = await gradientOf(0.3, 1);
   for (const limits of [{ completionTokens: 1 }, { completionTokens: 20 }]) {
     assert.ok(largestDifference(await gradientOf(0.3, 1, limits), whole) <= 1e-5);
@@ -43,7 +43,7 @@ test('ratios to a sampler, which drops nothing, are not taken', () => {
   assert.equal(correctsSampler({ importance_sampling_correction: true, lora: null }), true);
 });
 
-test('so many numbers are dropped as the probability says, in any two entries independently', async () => {
+test('numbers are dropped with the given probability, independently of each other', async () => {
   const { architecture, close } = await openModelFiles(modelPath);
   await close();
   const adapters = loraAdapters(architecture.parameters, LORA);
@@ -71,7 +71,7 @@ test('so many numbers are dropped as the probability says, in any two entries in
   assert.ok(Math.abs(both / pairs - probability ** 2) < 0.01, `${both / pairs}`);
 });
 
-test('scores and samples see everything', async (t) => {
+test('scoring and sampling drop nothing', async (t) => {
   const [plain, dropping] = [await openModel(), await openModel({ lora: { ...LORA, dropout: 0.9 } })];
   t.after(() => [plain, dropping].map((model) => model.dispose()));
   for (const model of [plain, dropping]) await model.load(fixturePath('tiny-llama-a', 'adapter'));

@@ -105,7 +105,7 @@ for (const [how, limits] of Object.entries({ together: {}, alone: { activationRo
   });
 }
 
-test('what has nothing to teach is measured all the same, without gradients', async () => {
+test('sequences that teach nothing are still measured, without gradients', async () => {
   const silent = batch.map((sequence, i) => (i < 3 ? { ...sequence, advantage: 0 } : sequence));
   using opened = await openLearner(tinyLlama);
   // A divergence with a tiny weight makes every sequence teach.
@@ -124,7 +124,7 @@ test('what has nothing to teach is measured all the same, without gradients', as
   assert.ok(none.metrics.entropy! > 0);
 });
 
-test('without old log-probabilities they are the new ones: ratios are 1', async () => {
+test('without old log-probabilities, the new ones stand in: ratios are 1', async () => {
   using opened = await openLearner(tinyLlama);
   const first = batch.map(({ oldLogprobs: _, ...sequence }) => sequence);
   const fresh = await gradientOf(opened, first);

@@ -117,7 +117,7 @@ test('in a tree, what sequences begin with has one place if it is long', () => {
   for (const part of parts) assertPlaced(part, batch);
 });
 
-test('equal prompts share a place, wherever they stand in the batch', () => {
+test('equal prompts share a place, wherever they are in the batch', () => {
   const [a, b] = [
     [1, 2],
     [1, 2, 3],
@@ -151,7 +151,7 @@ test('a group too large is split evenly', () => {
   assert.deepEqual(sizes, [3, 3]);
 });
 
-test('prompts none of whose completions teaches are kept apart, and come last', () => {
+test('prompts whose completions all teach nothing are kept apart, and come last', () => {
   const silent = sequence([1, 2], 3);
   const batch = [silent, { ...sequence([4, 5], 3), advantage: 1 }, silent, sequence([4, 5], 2)];
   const parts = microBatches(
