@@ -64,8 +64,9 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const failure = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, failure.signal]) : failure.signal;
     const { stopIds } = this.#model.renderer;
+    const playing = new Set<Rollout>();
     const unlimited = { largestBatch: Number.POSITIVE_INFINITY, staysOpen: true };
-    const sampler = new SamplingQueue({ policy, stopIds, ...unlimited });
+    const sampler = new SamplingQueue({ policy, stopIds, ...unlimited, clients: () => playing.size });
     const settings = this.#settings(policy, sampler, (error) => failure.abort(error));
     // Imported here, so that programs that play no agents need not load the HTTP libraries.
     const gateway = await (await import('./gateway.ts')).Gateway.shared();
@@ -78,7 +79,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     try {
       await inOrder(places, this.#atOnce, async ({ example, problem, sample }) => {
         const own = streamSeed(seed, numbers?.[problem] ?? problem, sample);
-        groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal });
+        groups[problem]![sample] = await this.#untilPlayed(example, own, { settings, gateway, signal, playing });
         missing[problem]!--;
         for (; missing[reported] === 0; reported++) onGroup?.(reported, groups[reported]!);
       });
@@ -151,7 +152,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
   async #play(
     example: E,
     { seed, attempt }: { readonly seed: number; readonly attempt: number },
-    { settings, gateway, signal }: Shared,
+    { settings, gateway, signal, playing }: Shared,
   ): Promise<Trajectory | undefined> {
     const { stepTimeout = STEP_TIMEOUT, episodeTimeout = EPISODE_TIMEOUT } = this.#options;
     const abort = new AbortController();
@@ -187,11 +188,13 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     const unnamedBefore = gateway.unnamed;
     const { connection, close } = gateway.open(rollout);
     time.start();
+    playing.add(rollout);
     const outcome = await Promise.race([
       this.#run({ ...connection, example, signal: abort.signal }, attempt),
       ending.promise,
     ]);
     time.end();
+    playing.delete(rollout);
     signal.removeEventListener('abort', cancel);
     close();
     clearTimeout(wrapUp);
@@ -259,6 +262,7 @@ interface Shared {
   readonly settings: RolloutSettings;
   readonly gateway: Gateway;
   readonly signal: AbortSignal;
+  readonly playing: Set<Rollout>;
 }
 
 /** The outcome of an agent's run. */

@@ -97,6 +97,20 @@ test('the configuration decides how answers are sampled; their length and their 
   assert.equal(trajectory.stopReason, 'completed');
 });
 
+test('what was read for the last call of a rollout is not kept for another', async () => {
+  const kept: (boolean | undefined)[] = [];
+  const run = async (task: AgentTask) => {
+    for (const content of ['a', 'b', 'c']) await ask(task, content);
+    return done;
+  };
+  const said = (_: string, { mayContinue }: SampleRequest) => {
+    kept.push(mayContinue);
+    return 'yes';
+  };
+  await playAgent({ run }, said, { maxTurns: 3 });
+  assert.deepEqual(kept, [true, true, false]);
+});
+
 test('answers that are trained on are held to no form, and others are', async () => {
   const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } };
   const model = scriptedModel(() => '{}');

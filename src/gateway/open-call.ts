@@ -211,7 +211,7 @@ export class OpenCall {
         const placed = requests.map((request) => {
           const stream = this.#rollout.takeStream(request.promptIds);
           this.#streams.push(stream);
-          return { ...request, seed: stream.seed, mayContinue: true };
+          return { ...request, seed: stream.seed, mayContinue: this.#rollout.mayCall };
         });
         const completions = await sampler.sample({ requests: placed, options: sampling, signal }).catch((error) => {
           this.#rollout.settings.onFault(error);

@@ -60,6 +60,8 @@ export interface RolloutOfCalls {
   readonly tree: CallTree<RecordedAnswer>;
   readonly counts: { retried: number; abandoned: number };
   readonly isOver: boolean;
+  /** Whether it may make more calls than those that are sampled. */
+  readonly mayCall: boolean;
   /** Counts calls that are to be sampled. Throws an `ApiError` if there have been as many as there may be. */
   take(count: number): void;
   /** No longer counts calls whose answers no client could read. */

@@ -94,6 +94,10 @@ export class Rollout implements RolloutOfCalls {
     throw new ApiError(400, 'max_turns', `This rollout may make ${maxTurns} calls, as max_turns says`);
   }
 
+  get mayCall(): boolean {
+    return this.#calls < this.settings.maxTurns;
+  }
+
   giveBack(count: number): void {
     this.#calls -= count;
   }

@@ -53,6 +53,31 @@ test('who comes later joins the batch, and who is done first is answered first, 
   assert.deepEqual(told, alone);
 });
 
+test('an idle policy waits a moment for the requests of all clients, but not for one that sends none', async () => {
+  const batches: number[] = [];
+  const policy: Policy = {
+    contextLength: 64,
+    async sample(requests) {
+      batches.push(requests.length);
+      return requests.map(() => ({ ids: [5], logprobs: [0], plainLogprobs: [0], finishReason: 'stop' }));
+    },
+  };
+  const sampled = async (clients: number, count: number) => {
+    const queue = new SamplingQueue({ policy, stopIds, clients: () => clients });
+    const ask = asking(queue, []);
+    const answers: Promise<unknown>[] = [];
+    for (let i = 0; i < count; i++) {
+      answers.push(ask('a', 1));
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    await Promise.all(answers);
+    return batches.splice(0);
+  };
+  assert.deepEqual(await sampled(6, 6), [6]);
+  assert.deepEqual(await sampled(7, 6), [6]);
+  assert.ok((await sampled(0, 6)).length > 1);
+});
+
 test('a request that is sampled in another way is not overtaken by those that come after it', async () => {
   const answered: string[] = [];
   const queue = open();

@@ -29,9 +29,15 @@ export interface SamplingQueueOptions {
   readonly stopIds: ReadonlySet<number>;
   /** The most completions in a batch; a single request may ask for more. @default 32 */
   readonly largestBatch?: number;
+  /** How many clients may send requests, so that an idle policy waits a moment for those of all. @default as many as wait */
+  readonly clients?: () => number;
   /** Whether a batch stays open while nothing waits, so that the policy keeps its caches, until `close` is called. @default false */
   readonly staysOpen?: boolean;
 }
+
+/** Milliseconds for which an idle policy waits at least for one more request, and at most for all. */
+const NEXT_ARRIVAL = 10;
+const LAST_ARRIVAL = 200;
 
 /** Samples requests as they come. */
 export interface Sampler {
@@ -51,7 +57,7 @@ export class SamplingQueue implements Sampler {
   #isClosed = false;
 
   constructor(options: SamplingQueueOptions) {
-    this.#options = { largestBatch: 32, staysOpen: false, ...options };
+    this.#options = { largestBatch: 32, staysOpen: false, clients: () => 0, ...options };
   }
 
   sample(request: QueuedRequest): Promise<Completion[]> {
@@ -75,9 +81,27 @@ export class SamplingQueue implements Sampler {
   }
 
   async #run(): Promise<void> {
-    // Requests that arrive together are answered together.
-    await new Promise((resolve) => setImmediate(resolve));
+    await this.#gather();
     while (this.#waiting.length > 0) await this.#sampleBatch(this.#waiting[0]!.options);
+  }
+
+  /**
+   * Lets requests that come at about the same time be answered together: a row that begins later makes more runs, each with fewer rows. Waits for the next
+   * one some times longer than for any before it, since a busy machine sends them slowly.
+   */
+  async #gather(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const since = performance.now();
+    let [known, last, longest] = [this.#waiting.length, since, 0];
+    while (this.#waiting.length < this.#options.clients()) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      const now = performance.now();
+      if (this.#waiting.length > known) {
+        longest = Math.max(longest, now - last);
+        [known, last] = [this.#waiting.length, now];
+      }
+      if (now - last > Math.max(NEXT_ARRIVAL, 3 * longest) || now - since > LAST_ARRIVAL) return;
+    }
   }
 
   /** Samples the requests that wait and those that come meanwhile, as long as the first that waits has the same options. */
@@ -123,6 +147,7 @@ export class SamplingQueue implements Sampler {
         this.#wake = resolve;
       });
     }
+    await this.#gather();
     return this.#waiting.length > 0 && JSON.stringify(this.#waiting[0]!.options) === alike;
   }
 }

@@ -108,11 +108,11 @@ export class CacheSlots implements Disposable {
     return this.#rows.splice(0);
   }
 
-  /** Copies all tokens of a row, and its states, into slot 0 of a cache. */
-  copyTo(cache: KeyValueCache, row: SampledRow): void {
+  /** Copies the first `end` tokens of a row, and its states, into slot 0 of a cache. */
+  copyTo(cache: KeyValueCache, row: SampledRow, end = row.cached): void {
     const { lender, count } = this.#loans.get(row) ?? { lender: row, count: 0 };
-    cache.copyFrom(this.#cache, this.#slotOf(lender), 0, count);
-    cache.copyFrom(this.#cache, this.#slotOf(row), 0, row.cached, count);
+    cache.copyFrom(this.#cache, this.#slotOf(lender), 0, Math.min(count, end));
+    cache.copyFrom(this.#cache, this.#slotOf(row), 0, end, count);
     cache.copyStatesFrom(this.#cache, this.#slotOf(row), 0);
   }
 

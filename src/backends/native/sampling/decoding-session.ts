@@ -50,7 +50,7 @@ export class DecodingSession {
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
-  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. Operators over states do not guarantee this. */
+  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. ONNX Runtime's delta rule does not guarantee this. */
   readonly isBatchInvariant: boolean;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;
@@ -68,8 +68,7 @@ export class DecodingSession {
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });
-    const hasStates = (architecture.config.states ?? []).length > 0;
-    this.isBatchInvariant = hasCustomOperators(session) && !hasStates && (session.batchInvariant ?? false);
+    this.isBatchInvariant = hasCustomOperators(session) && !this.hasDeltaRule && (session.batchInvariant ?? false);
     this.#values = values;
     this.device = values.layout.device;
     this.cacheType = graph.cacheType ?? 'float32';

@@ -1,4 +1,5 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
+import { commonLength } from '../../../common/common-length.ts';
 import { cacheBytesPerToken, type ModelConfig, stateBytesPerRow } from '../../../models/model-config.ts';
 import type { SamplingOptions } from '../../../policy.ts';
 import { CacheSlots } from './cache-slots.ts';
@@ -296,6 +297,7 @@ export class RowBatch implements Disposable {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {
       if (row.request.mayContinue) this.#holdCache(row);
+      else if (this.#holdsAlone(row)) this.#holdCache(row, row.request.promptIds.length);
       this.#slots.remove(row);
     }
     this.#trim();
@@ -320,12 +322,22 @@ export class RowBatch implements Disposable {
     this.add(row);
   }
 
-  #holdCache(row: SampledRow): void {
+  /** Whether no other row and no held cache has half of a row's prompt, which later rows may begin with. */
+  #holdsAlone(row: SampledRow): boolean {
+    const { promptIds } = row.request;
+    const half = promptIds.length / 2;
+    if (!this.#sharesCaches || this.#hasStates || half < this.#leastShared || row.cached < promptIds.length)
+      return false;
+    const isElsewhere = this.#active.some((other) => other !== row && commonLength(other.tokens, promptIds) >= half);
+    return !isElsewhere && (this.#held.longest(promptIds)?.count ?? 0) < half;
+  }
+
+  #holdCache(row: SampledRow, count = row.cached): void {
     const { config, session } = this.#options;
-    const tokens = row.tokens.slice(0, row.cached);
+    const tokens = row.tokens.slice(0, count);
     if (this.#sharesCaches) this.#held.freeBeginningsOf(tokens);
-    const cache = new KeyValueCache(config, 1, row.cached, { type: session.cacheType });
-    this.#slots.copyTo(cache, row);
+    const cache = new KeyValueCache(config, 1, count, { type: session.cacheType });
+    this.#slots.copyTo(cache, row, count);
     this.#held.add({ dialogue: row.dialogue, tokens, cache });
   }
 
