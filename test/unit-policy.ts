@@ -1,9 +1,10 @@
 // A policy that samples with the custom operators of any unit, or without them, from a model with an adapter of random numbers.
 import { openModelFiles } from '../src/backends/model-files/model-files.ts';
 import { Arena, ArenaLayout } from '../src/backends/native/arena.ts';
+import { cacheType } from '../src/backends/native/cache-type.ts';
 import { readFrozenWeights } from '../src/backends/native/frozen-weights.ts';
 import { free } from '../src/backends/native/placement.ts';
-import { cacheType, type RolloutDtype } from '../src/backends/native/rollout-dtype.ts';
+import type { RolloutDtype } from '../src/backends/native/rollout-dtype.ts';
 import { DecodingSession } from '../src/backends/native/sampling/decoding-session.ts';
 import { NativePolicy } from '../src/backends/native/sampling/native-policy.ts';
 import { rolloutWeights } from '../src/backends/native/sampling/rollout-weights.ts';

@@ -1,7 +1,6 @@
-// The type of the weights that completions are sampled with. Loads no native library, so that runs of other backends may import it.
+// The type of the weights that completions are sampled with. Loads neither a native library nor the models, so that runs of other backends may import it.
 import type { Config } from '../../config/schema.ts';
 import type { rolloutDtypes } from '../../config/sections.ts';
-import { attentionLayers, type CacheType, keyValueHeadsOf, type ModelConfig } from '../../models/model-config.ts';
 import { expectsKernels } from './kernel-use.ts';
 
 type Setting = (typeof rolloutDtypes)[number];
@@ -21,13 +20,6 @@ export function rolloutDtype(setting: Setting, { customOperators, whole }: Rollo
   if (whole && !customOperators) return 'float32';
   if (setting !== 'auto') return setting;
   return customOperators ? 'int8' : 'float32';
-}
-
-/** Keys and values are rounded where weights are, if our operators, which read whole blocks of 32, can read them. */
-export function cacheType(dtype: RolloutDtype, config: ModelConfig, customOperators: boolean): CacheType {
-  const sizes = attentionLayers(config).map((layer) => keyValueHeadsOf(config, layer).headSize);
-  const wholeBlocks = sizes.every((size) => size % 32 === 0);
-  return dtype !== 'float32' && customOperators && wholeBlocks ? 'float16' : 'float32';
 }
 
 /** Whether completions are sampled with weights of a different precision from the trained ones. */

@@ -12,7 +12,8 @@ import { avoidsLogits } from '../../../models/training-graph.ts';
 import { volume } from '../../../tensor/shape.ts';
 import type { Workload } from '../../backend.ts';
 import { parameterCount } from '../../model-files/parameter-counts.ts';
-import { cacheType, type RolloutDtype } from '../rollout-dtype.ts';
+import { cacheType } from '../cache-type.ts';
+import type { RolloutDtype } from '../rollout-dtype.ts';
 import { linearOutputs, type MicroBatch, type MicroBatchLimits, microBatches } from '../training/micro-batches.ts';
 
 const MEBIBYTE = 2 ** 20;
