@@ -28,6 +28,7 @@ export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './c
 export { compareRuns } from './finished-runs/compare-runs.ts';
 export type { Comparison } from './finished-runs/comparison-schema.ts';
 export { type InspectedRun, inspectRun } from './finished-runs/inspect-run.ts';
+export type { EvaluatedCompletion, EvaluatedProblem, RolloutRecord, SampleRecord } from './runs/completion-records.ts';
 export { readEvaluatedProblems, readKeptEvaluations } from './runs/read-evaluation.ts';
 export {
   findRun,
@@ -38,18 +39,7 @@ export {
   readRun,
   readSamples,
 } from './runs/read-run.ts';
-export type {
-  Alert,
-  EvaluatedCompletion,
-  EvaluatedProblem,
-  EvaluationRecord,
-  KeptEvaluation,
-  MetricsRecord,
-  RolloutRecord,
-  RunRecord,
-  SampleRecord,
-  Verdict,
-} from './runs/records.ts';
+export type { Alert, EvaluationRecord, KeptEvaluation, MetricsRecord, RunRecord, Verdict } from './runs/records.ts';
 export { learningVerdict } from './runs/verdict.ts';
 
 // Environments, their problems and their tools.

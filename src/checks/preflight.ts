@@ -16,7 +16,7 @@ import { rolloutMetrics } from '../grpo/metrics.ts';
 import { agentOf, openings } from '../loop/openings.ts';
 import { trainingSequences } from '../loop/training-sequence.ts';
 import type { Example, Group, GroupReason } from '../rl.ts';
-import type { SampleRecord } from '../runs/records.ts';
+import type { SampleRecord } from '../runs/completion-records.ts';
 import type { Setup } from '../setup/setup.ts';
 import { type Check, failed, isBlocking } from './checks.ts';
 import { heldOutCheck, leakageCheck, rowChecks, stepSizeCheck, templateCheck } from './data-checks.ts';

@@ -12,7 +12,7 @@ import {
   type Trajectory,
   unparsedCalls,
 } from '../rl.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/completion-records.ts';
 import type { EvaluationOptions } from './evaluation-options.ts';
 
 /** How one pass over all problems answers them. */

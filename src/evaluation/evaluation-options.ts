@@ -3,7 +3,7 @@
 import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
 import type { Example } from '../rl.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/records.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from '../runs/completion-records.ts';
 import type { Progress, RewardModel } from '../scoring.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
 

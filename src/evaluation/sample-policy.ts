@@ -3,7 +3,7 @@ import { unlessAborted } from '../common/cancellation.ts';
 import type { RolloutSource } from '../loop/rollout-generator.ts';
 import type { Policy } from '../policy.ts';
 import { type Example, finalText, longerExchange, type Reward, type Trajectory, unparsedCalls } from '../rl.ts';
-import type { SampleRecord } from '../runs/records.ts';
+import type { SampleRecord } from '../runs/completion-records.ts';
 import type { Progress, RewardModel } from '../scoring.ts';
 
 export interface SamplePolicyOptions {

@@ -12,7 +12,7 @@ import { cancelled, GradusError } from '../errors.ts';
 import { RolloutGenerator, type RolloutOptions } from '../loop/rollout-generator.ts';
 import type { Message } from '../message.ts';
 import type { Example } from '../rl.ts';
-import type { SampleRecord } from '../runs/records.ts';
+import type { SampleRecord } from '../runs/completion-records.ts';
 import type { RewardModel } from '../scoring.ts';
 import { modelAlone, openModel } from './model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './open-subject.ts';

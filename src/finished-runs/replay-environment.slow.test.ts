@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { loadConfigObject } from '../config/load.ts';
+import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/completion-records.ts';
 import { rolloutsFile } from '../runs/layout.ts';
-import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/records.ts';
 import { replayRun } from './replay-run.ts';
 
 const folder = temporaryFolder('replay-environment');

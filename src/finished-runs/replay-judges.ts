@@ -13,8 +13,8 @@ import { agentOf } from '../loop/openings.ts';
 import type { Message } from '../message.ts';
 import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import { type Trajectory, wasPlayed } from '../rl.ts';
+import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/completion-records.ts';
 import { readResolvedConfig } from '../runs/read-run.ts';
-import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/records.ts';
 import { openPlay } from '../setup/task.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 

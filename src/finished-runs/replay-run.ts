@@ -3,9 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { mean } from '../common/statistics.ts';
 import { GradusError } from '../errors.ts';
+import type { RolloutCompletion } from '../runs/completion-records.ts';
 import { runFiles, stepOf } from '../runs/layout.ts';
 import { eachRollout, findRun } from '../runs/read-run.ts';
-import type { RolloutCompletion } from '../runs/records.ts';
 import { environmentJudge, rewardJudge } from './replay-judges.ts';
 
 export interface ReplayOptions {

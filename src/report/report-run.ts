@@ -2,9 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type InspectedRun, inspectRun } from '../finished-runs/inspect-run.ts';
+import type { SampleRecord } from '../runs/completion-records.ts';
 import { runFiles } from '../runs/layout.ts';
 import { readSamples, readTimings } from '../runs/read-run.ts';
-import type { MetricsRecord, SampleRecord } from '../runs/records.ts';
+import type { MetricsRecord } from '../runs/records.ts';
 import type { CurveSource } from './curves.ts';
 
 export interface ReportedRun extends CurveSource {

@@ -5,9 +5,9 @@ import { option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import { recreateFolder } from './checkpoints.ts';
 import { claim } from './claim.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from './completion-records.ts';
 import { type EvaluationPaths, evaluationPaths, runFiles } from './layout.ts';
 import { readParts, wholeProblems } from './read-evaluation.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluationPass } from './records.ts';
 import { isTemporaryOf, recordLine, replaceFile, replaceJson } from './replace-file.ts';
 
 export class EvaluationFile {

@@ -4,10 +4,11 @@ import { basename, join } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
 import { call } from '../common/words.ts';
 import { codeOf, GradusError, isObject } from '../errors.ts';
+import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem } from './completion-records.ts';
 import { type EvaluationPaths, evaluationNamed, evaluationPaths, runFiles } from './layout.ts';
 import { damaged, eachLine, type Fields, readJson } from './read-lines.ts';
 import { assertPlace } from './read-run.ts';
-import type { EvaluatedCompletion, EvaluatedPart, EvaluatedProblem, KeptEvaluation } from './records.ts';
+import type { KeptEvaluation } from './records.ts';
 
 type EvaluationResult = NonNullable<KeptEvaluation['result']>;
 

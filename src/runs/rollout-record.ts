@@ -8,7 +8,7 @@ import {
   type Trajectory,
   unparsedCalls,
 } from '../rl.ts';
-import type { RecordedCall, RolloutCompletion, RolloutRecord } from './records.ts';
+import type { RecordedCall, RolloutCompletion, RolloutRecord } from './completion-records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
   const first = group.trajectories.find(({ turns }) => turns.length > 0)?.turns[0];

@@ -15,6 +15,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
+import type { SampleRecord } from './completion-records.ts';
 import { EvaluationFile } from './evaluation-file.ts';
 import {
   type CheckpointPointer,
@@ -29,7 +30,7 @@ import {
 import { bytesUpTo, cutOff, type KeptBytes, LineFiles } from './line-files.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
-import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
+import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord } from './records.ts';
 import { isTemporaryOf, recordLine, replaceFile, replaceJson } from './replace-file.ts';
 import {
   assertFree,

@@ -74,7 +74,8 @@ function summary({ checks, samples }: PreflightReport): string {
 /** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { check } = await import('../../checks/checks.ts');
-  const { numbers, sampleRecord } = await import('../../runs/records.ts');
+  const { sampleRecord } = await import('../../runs/completion-records.ts');
+  const { numbers } = await import('../../runs/records.ts');
   return [
     outcome(
       'preflight.result/1',

@@ -76,7 +76,7 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
 
 /** The schemas of what it prints under --json. */
 export async function prints({ openedRun, result, z }: SchemaTools) {
-  const { sampleRecord } = await import('../../runs/records.ts');
+  const { sampleRecord } = await import('../../runs/completion-records.ts');
   return [
     result('sample.result/1', 'sample', 'Completions with their rewards.', {
       run: openedRun.exactOptional().describe('absent if a configuration was sampled from'),

@@ -3,17 +3,12 @@ import type { Interval } from '../../common/intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';
 import type {
-  Alert,
-  DiagnosedAlert,
   EvaluatedCompletion,
-  KeptEvaluation,
-  Learning,
   RecordedCall,
   RolloutCompletion,
-  RunRecord,
   SampleRecord,
-  Verdict,
-} from '../../runs/records.ts';
+} from '../../runs/completion-records.ts';
+import type { Alert, DiagnosedAlert, KeptEvaluation, Learning, RunRecord, Verdict } from '../../runs/records.ts';
 
 /** An error in a request, or in a file of a run. */
 export interface Fault {

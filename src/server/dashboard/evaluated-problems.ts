@@ -2,8 +2,9 @@
 import { statSync } from 'node:fs';
 import { mean } from '../../common/statistics.ts';
 import { GradusError } from '../../errors.ts';
+import type { EvaluatedProblem } from '../../runs/completion-records.ts';
 import { listKeptEvaluations, readEvaluatedProblems } from '../../runs/read-evaluation.ts';
-import type { EvaluatedProblem, KeptEvaluation } from '../../runs/records.ts';
+import type { KeptEvaluation } from '../../runs/records.ts';
 import type { EvaluationColumn, Evaluations, Fault, ProblemPage, ProblemRow } from './answers.ts';
 import { faultOf } from './faults.ts';
 

@@ -2,8 +2,8 @@
 
 import { openConfiguredText } from '../../backends/model-text.ts';
 import { isObject, messageOf } from '../../errors.ts';
+import type { RolloutCompletion } from '../../runs/completion-records.ts';
 import { readResolvedConfig } from '../../runs/read-run.ts';
-import type { RolloutCompletion } from '../../runs/records.ts';
 import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { GroupTokens, TokenOfCompletion } from './answers.ts';

@@ -113,8 +113,10 @@ function statusOf({ status, step, max_steps, stop_reason, ended_by, error }: Run
 export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { labels } = await import('../../../runs/labels.ts');
-  const { bestCheckpoint, diagnosedAlert, evaluatedProblem, evaluationRecord, keptEvaluation, numbers, pace, verdict } =
-    await import('../../../runs/records.ts');
+  const { evaluatedProblem } = await import('../../../runs/completion-records.ts');
+  const { bestCheckpoint, diagnosedAlert, evaluationRecord, keptEvaluation, numbers, pace, verdict } = await import(
+    '../../../runs/records.ts'
+  );
   return [
     result('runs.show.result/1', 'runs show', 'The state of a run and its results so far.', {
       run: runWithDirectory,

@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
-import type { RolloutRecord } from '../../../runs/records.ts';
+import type { RolloutRecord } from '../../../runs/completion-records.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
@@ -100,9 +100,8 @@ function readableGroup({ id, prompt, completions }: RolloutRecord) {
 /** The schemas of what it prints under --json. */
 export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
-  const { alert, evaluationRecord, message, rolloutCompletion, sampleRecord, stepRecord } = await import(
-    '../../../runs/records.ts'
-  );
+  const { message, rolloutCompletion, sampleRecord } = await import('../../../runs/completion-records.ts');
+  const { alert, evaluationRecord, stepRecord } = await import('../../../runs/records.ts');
   const completion = rolloutCompletion
     .omit({ opening: true, token_ids: true, logprobs: true, calls: true })
     .extend({ tokens: z.int() });
