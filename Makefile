@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 export ONNXRUNTIME_NODE_INSTALL := skip
 run := npm run --silent
 
-.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers test-verl check build bench repro resume-matrix readme summary fuzz
+.PHONY: setup demo package up down notebooks test-platforms test test-engines test-tinker test-verifiers test-verl test-processes check build bench repro resume-matrix readme summary fuzz
 
 setup: node_modules/.package-lock.json
 
@@ -60,6 +60,11 @@ test-verifiers: setup
 test-verl: setup
 	python/verl-ray-setup.sh
 	node --test src/handoff/verl/training.engine.test.ts
+
+# Backend trl with models split among four processes, and by DeepSpeed: 15 MB more, and minutes, so that test-engines skips it until this was run once.
+test-processes: setup
+	python/deepspeed-setup.sh
+	node --test src/backends/trl/many-processes.engine.test.ts
 
 check: setup
 	$(run) check

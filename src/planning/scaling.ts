@@ -43,7 +43,7 @@ interface EngineRow {
 
 const engines: Readonly<Record<Layout['engine'], EngineRow>> = {
   trl: {
-    shardings: { replicated: 'on_cpu', zero1: 'never', zero2: 'never', zero3: 'never', fsdp: 'on_cpu' },
+    shardings: { replicated: 'on_cpu', zero1: 'never', zero2: 'on_cpu', zero3: 'on_cpu', fsdp: 'on_cpu' },
     qlora: 'never',
     mostMachines: 1,
     mostGpus: MOST_GPUS,

@@ -6,6 +6,8 @@ from ..channel import Channel
 
 is_first = os.environ.get("RANK", "0") == "0"
 channel = Channel() if is_first else None
+if not is_first:
+    os.dup2(2, 1)  # the standard output of all processes is the first one's channel
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # models are folders by now
 try:

@@ -20,7 +20,7 @@ from .sampler import Ends, sample, text_logprobs
 from .stepwise_trainer import StepwiseTrainer
 
 # Files that TRL's trainer writes into a checkpoint and that Gradus does not keep.
-UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", adapters.REFERENCE}
+UNWANTED = {"README.md", "training_args.bin", "zero_to_fp32.py", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", adapters.REFERENCE}
 
 
 class Engine:
@@ -67,6 +67,10 @@ class Engine:
             # Accelerate's own choice, a file for each process, leaves no weights that one process reads. It keeps configurations that are there.
             plugin.state_dict_config = plugin.optim_state_dict_config = None
             plugin.set_state_dict_type("FULL_STATE_DICT")
+        deepspeed = None if self.replicated else getattr(self.trainer.accelerator.state, "deepspeed_plugin", None)
+        if deepspeed:
+            # Without this, ZeRO 3 saves no weights that one process reads.
+            deepspeed.deepspeed_config["zero_optimization"]["stage3_gather_16bit_weights_on_model_save"] = True
         if trainable is not None and not self.replicated:
             hint = "leave one of them out"
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
@@ -159,16 +163,35 @@ class Engine:
     def load(self, directory, weights_only):
         if self.is_peft and self.replicated:
             adapters.assert_fits(directory, self.trainer.model)
+        resumes = not weights_only and os.path.exists(os.path.join(directory, "trainer_state.json"))
+        if self.thread and not resumes and self._parts() and self.trainer.state.global_step == 0:
+            self._load_weights(directory)
+            self.trainer.model_wrapped.optimizer.refresh_fp32_params()
+            return
         if self.thread:
             self.trainer.stop()
             self.thread.join()
             self.thread = None
         self.trainer.optimizer = self.trainer.lr_scheduler = None
-        if not weights_only and os.path.exists(os.path.join(directory, "trainer_state.json")):
+        if resumes:
             self._start(directory)
             self.trainer._load_rng_state(directory)
         else:
+            self._load_weights(directory)
+
+    def _load_weights(self, directory):
+        trained = [parameter for parameter in self._parts() if parameter.requires_grad]
+        if not trained:
             self.trainer._load_from_checkpoint(directory)
+            return
+        from deepspeed import zero
+
+        with zero.GatheredParameters(trained, modifier_rank=0):
+            self.trainer._load_from_checkpoint(directory)
+
+    def _parts(self):
+        """Parameters of which ZeRO 3 has given this process a part."""
+        return [parameter for parameter in self.trainer.model.parameters() if hasattr(parameter, "ds_numel")]
 
     def _start_from(self, adapter):
         if not self.replicated:
@@ -181,6 +204,8 @@ class Engine:
     @contextlib.contextmanager
     def _resting(self):
         """The model between two steps: without dropout and gradients, in the precision in which it is trained."""
+        if self._parts():
+            self._start()  # only then does DeepSpeed put a layer together when it is needed
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         model.eval()
         try:

@@ -70,7 +70,7 @@ def follow(handlers):
         try:
             handlers[name][1](params, None)
         except Exception as error:
-            # To the log: the standard output of all processes is the first one's channel. That one tells of its own.
+            # To the log: the first process tells of its own.
             print(f"process {RANK}: {error}", file=sys.stderr, flush=True)
 
 

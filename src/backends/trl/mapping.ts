@@ -95,7 +95,7 @@ export const trlMapping = {
   'trl.load_in_4bit': onGpu({ to: 'BitsAndBytesConfig', name: 'load_in_4bit' }),
   'trl.per_device_train_batch_size': grpo('per_device_train_batch_size', (config) => batchSizes(config).perDevice),
   'trl.num_processes': { to: 'accelerate', name: 'num_processes, or torchrun’s nproc_per_node' },
-  'trl.accelerate_config': onGpu({ to: 'accelerate', name: 'config_file' }),
+  'trl.accelerate_config': { to: 'accelerate', name: 'config_file' },
   'trl.use_vllm': onGpu(grpo('use_vllm')),
   'trl.vllm_mode': onGpu(grpo('vllm_mode')),
   'trl.vllm_gpu_memory_utilization': onGpu(grpo('vllm_gpu_memory_utilization')),

@@ -56,8 +56,16 @@ export function testedVersions(): Record<string, string> {
 export function workerOptions(config: Config, environment: NodeJS.ProcessEnv = process.env): WorkerOptions {
   const { accelerate_config: file } = config.trl;
   const processes = String(trainingProcesses(config));
-  const torchrun = ['-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', processes, '--module'];
-  const accelerate = ['-m', 'accelerate.commands.launch', '--config_file', file ?? '', '--num_processes', processes];
+  const launch = ['-m', 'gradus_worker.launch'];
+  const torchrun = [...launch, 'torch.distributed.run', '--standalone', '--nproc_per_node', processes, '--module'];
+  const accelerate = [
+    ...launch,
+    'accelerate.commands.launch',
+    '--config_file',
+    file ?? '',
+    '--num_processes',
+    processes,
+  ];
   const launcher = file !== null ? [...accelerate, '--module'] : processes === '1' ? ['-m'] : torchrun;
   return {
     name: 'trl',
