@@ -37,6 +37,7 @@ LATER_ARCHITECTURES = {
     "granitemoehybrid": MODEL_ARCH.GRANITE,
     "ministral3": MODEL_ARCH.MISTRAL3,
     "phi3": MODEL_ARCH.PHI3,
+    "gemma4_text": MODEL_ARCH.GEMMA4,
 }
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 

@@ -86,9 +86,9 @@ def random_config(family, random, wide):
         sizes |= {"num_hidden_layers": len(types), "layer_types": types, "num_kv_shared_layers": shared, "use_double_wide_mlp": choose(True, False)}
         sizes |= {"global_head_dim": 128 if wide else 2 * int(random.integers(2, 12)), "sliding_window": int(random.integers(2, 9))}
         sizes |= {"attention_k_eq_v": choose(True, False), "num_global_key_value_heads": choose(None, 1), "attention_bias": choose(True, False) and not wide}
-        sizes |= {"hidden_size_per_layer_input": 256 if wide else choose(0, 5, 8), "vocab_size_per_layer_input": sizes["vocab_size"] + choose(0, 3)}
+        sizes |= {"hidden_size_per_layer_input": 256 if wide else choose(5, 8) if shared else choose(0, 5), "vocab_size_per_layer_input": sizes["vocab_size"] + choose(0, 3)}
         sizes |= {"final_logit_softcapping": choose(None, 3.0, 30.0), "pad_token_id": 0}
-        sizes["rms_norm_eps"] = choose(1e-2, 1e-3)  # norms of what layers' embeddings leave near 0 would amplify rounding errors, PyTorch's too
+        sizes["rms_norm_eps"] = 1e-2  # norms of what layers' embeddings leave near 0 would amplify rounding errors, PyTorch's too
         sizes["rope_parameters"] = {kind: {"rope_type": "default", "rope_theta": choose(100.0, 1e6)} for kind in kinds}
         sizes["rope_parameters"]["full_attention"] |= {"rope_type": "proportional", "partial_rotary_factor": choose(0.25, 0.5, 1.0)} | choose({}, {"factor": 2.0})
         sizes["tie_word_embeddings"] &= sizes["final_logit_softcapping"] == 3.0

@@ -35,6 +35,7 @@ const cases: [fixture: string, lora: Record<string, unknown>][] = [
   ['tiny-qwen3', { ...lora, use_rslora: true, rank_pattern: { v_proj: 2 } }],
   ['tiny-qwen3-5', lora],
   ['tiny-lfm2', lora],
+  ['tiny-gemma4', lora],
 ];
 
 for (const [fixture, adapter] of cases) {

@@ -16,8 +16,8 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   const names = makeParityModels(seed, folder);
   assert.equal(
     names.length,
-    15 * 3 + 11 + 3 + 13 * 11,
-    'families in folders of three types, eleven of them wide, three with vision, and thirteen in GGUF of eleven',
+    15 * 3 + 11 + 3 + 14 * 11,
+    'families in folders of three types, eleven of them wide, three with vision, and fourteen in GGUF of eleven',
   );
   for (const name of names) {
     await t.test(name, async () => {

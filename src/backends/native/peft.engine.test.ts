@@ -84,6 +84,7 @@ const theirs: [what: string, base: string, config: Record<string, unknown>][] = 
     'tiny-lfm2',
     { r: 2, target_modules: ['in_proj', 'out_proj', 'w2'], modules_to_save: ['embedding_norm'] },
   ],
+  ['on layers that share keys and have embeddings of their own', 'tiny-gemma4', { r: 2, target_modules: 'all-linear' }],
   [
     'with embeddings and an output layer of its own',
     'tiny-qwen2-untied',
