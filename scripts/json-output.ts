@@ -38,7 +38,7 @@ const briefly = `
 
 Use \`--brief\` instead of \`--json\` with any command if every byte costs: it keeps only what you act on next (the verdict, errors, paths, the best checkpoint,
 \`next\`, key numbers). An object in brief is a part of the whole one, with its own schema, such as
-\`train.result.brief/1\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path, so nothing is cut silently.
+\`train.result.brief/2\`. Numbers with a fraction have 6 digits. \`not_shown\` counts what was left out of lists and texts, by path, so nothing is cut silently.
 Errors, and objects that are short anyway, stay unchanged; an error whose only problem is itself has no \`problems\`.
 
 \`--fields\` keeps the fields it names, complete and exact, as a \`fields/1\`; \`of\` names the schema of the whole object. A field that no object of the command can have is an error before anything runs.

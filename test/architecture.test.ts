@@ -141,7 +141,7 @@ const allowedImports: Record<string, string[]> = {
     'training',
     'sweep',
   ],
-  report: ['core', 'runs', 'package', 'finished-runs'],
+  report: ['core', 'runs', 'package', 'sweep', 'finished-runs'],
   handoff: [
     'formats',
     'core',

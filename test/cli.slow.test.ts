@@ -338,7 +338,7 @@ describe('a run', () => {
     const trained = await spawned(['train', writeConfig('tiny.yaml'), '--json', '--set', 'max_steps=3']);
     assert.equal(trained.code, 0, trained.stderr);
     const result = onlyObject(trained.stdout);
-    assert.deepEqual([result.ok, result.schema, result.command], [true, 'train.result/1', 'train']);
+    assert.deepEqual([result.ok, result.schema, result.command], [true, 'train.result/2', 'train']);
     const { id, dir, status } = result.run as Record<string, string>;
     assert.deepEqual([id, dir, status], ['tiny', join(folder, 'runs', 'tiny'), 'completed']);
     assert.deepEqual(JSON.parse(readFileSync(join(dir!, 'result.json'), 'utf8')), result);

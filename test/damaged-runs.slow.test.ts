@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -216,6 +217,16 @@ for (const [what, { harm, code, spares }] of Object.entries(damages)) {
     test('train --overwrite starts over', async () => {
       const finished = await gradus('train', file, '--out', run, '--overwrite', '--no-preflight');
       assert.equal(finished.code, 0, finished.stderr);
+    });
+    test('runs rm removes it, if whoever asks agrees', async () => {
+      harm(run);
+      const refused = await gradus('runs', 'rm', run);
+      assert.deepEqual([refused.code, refused.result.error?.code], [2, 'CONFIRMATION_REQUIRED']);
+      const finished = await gradus('runs', 'rm', run, '--yes');
+      assert.equal(finished.code, 0, finished.stderr);
+      const { removed } = finished.result as unknown as { removed: { id: string; damaged?: string }[] };
+      assert.deepEqual([removed[0]!.id, existsSync(run)], ['broken', false]);
+      if (spares.length === 0) assert.match(removed[0]!.damaged!, /run\.json is damaged/);
     });
   });
 }

@@ -43,6 +43,29 @@ export function addSteps(directory: string, from: number, to: number): void {
   }
 }
 
+/** Two evaluations, whose intervals are far wider than what their values span. */
+export function addWideEvaluations(directory: string): void {
+  for (const [step, reward] of [
+    [0, 0.5],
+    [2, 0.6],
+  ] as const) {
+    const [metrics, intervals] = [
+      { 'eval/sampled_reward': reward },
+      { 'eval/sampled_reward': [reward - 50, reward + 50] },
+    ];
+    const record = {
+      step,
+      problems: 1,
+      samples_per_problem: 1,
+      temperature: 1,
+      metrics,
+      intervals,
+      per_problem: [null],
+    };
+    appendFileSync(join(directory, runFiles.evals), `${JSON.stringify(record)}\n`);
+  }
+}
+
 const sample = { completion: hostile, example: { question: '2+3=' } };
 const prompt = [{ role: 'user', content: '2+3=' }];
 
@@ -72,6 +95,7 @@ function group(id: string, reason: string, rewards: readonly (number | null)[]):
     advantage: (reward ?? 0) - 0.5,
     ...(reward === null && { error: `the environment said ${hostile}`, errors: { correct: hostile } }),
     ...(i === 1 && { messages: turns, calls, result: { text: hostile } }),
+    ...(i === 2 && { unparsed: [`<tool_call>{"name": "add", ${hostile}`] }),
     stop_reason: reward === null ? 'error' : 'completed',
     token_ids: [1, 2, 3],
     logprobs: [-1, -1, -1],

@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { train } from '../src/launch/train.ts';
 import { launchBrowser, noBrowser } from './browser.ts';
 import { type DashboardProcess, startDashboard } from './dashboard-process.ts';
-import { addSteps, hostile, writeLiveRun, writeRecord } from './dashboard-runs.ts';
+import { addSteps, addWideEvaluations, hostile, writeLiveRun, writeRecord } from './dashboard-runs.ts';
 
 describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-browser-'));
@@ -86,8 +86,13 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await page.locator('.completion').nth(2).waitFor();
     assert.equal(await page.locator('.completion .text').first().textContent(), hostile);
     const shown = await textOf('main');
-    // A completion, the answer of a tool, an error of the environment and one of a reward; two messages and the result of an agent.
-    assert.equal(shown.split('<img src=x onerror=').length - 1, 7);
+    // A completion, the answer of a tool, a call that could not be parsed, an error of the environment and one of a reward; two messages and the result of an agent.
+    assert.equal(shown.split('<img src=x onerror=').length - 1, 8);
+    const unparsed = page.locator('.completion', { hasText: 'A tool call that could not be parsed' });
+    assert.deepEqual(await unparsed.locator('.text').allTextContents(), [
+      'It is 5.',
+      `<tool_call>{"name": "add", ${hostile}`,
+    ]);
     await open('#/runs/live/samples');
     assert.match(await textOf('.message.assistant'), /<script>globalThis\.pwned=1<\/script>/);
     assert.equal(await page.locator('main img, main script, main b:not(.legend b)').count(), 0);
@@ -137,11 +142,14 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     const reward = (text: RegExp) =>
       page.locator('figure', { hasText: 'Reward' }).locator('.legend b', { hasText: text }).waitFor();
     await reward(/^0\.02$/);
+    // 98 steps of half a second.
+    assert.match(await textOf('.facts'), /about 49 s left/);
     addSteps(live, 3, 30);
     await reward(/^0\.3$/);
     writeRecord(live, { status: 'completed', step: 30 });
     await page.locator('h1 + .pill.completed').waitFor();
     assert.match(await textOf('.facts'), /step 30 of 100/);
+    assert.doesNotMatch(await textOf('.facts'), /left/);
   });
 
   test('runs are compared while they train', async () => {
@@ -156,6 +164,30 @@ describe('in a browser', { skip: noBrowser, timeout: 120_000 }, () => {
     await page.locator('tbody', { hasText: '40 / 100' }).waitFor();
     writeRecord(live, { status: 'completed', step: 40 });
     await page.locator('tbody .pill.completed', { hasText: 'completed' }).nth(1).waitFor();
+  });
+
+  test('the bars of intervals stay inside the plot', async () => {
+    const wide = join(folder, 'runs', 'wide');
+    writeLiveRun(wide);
+    addWideEvaluations(wide);
+    await open('#/runs/wide/metrics?filter=eval/sampled_reward');
+    await page.locator('figure canvas').first().waitFor();
+    /** The rows of coloured pixels that stand out: within the plot, and beyond it by more than half a point. */
+    const rows = (await page.evaluate(`(() => {
+      const canvas = document.querySelector('figure canvas');
+      const [whole, plot] = [canvas, document.querySelector('figure .u-over')].map((each) => each.getBoundingClientRect());
+      const scale = canvas.height / whole.height;
+      const [top, bottom] = [plot.top - whole.top - 5, plot.bottom - whole.top + 5].map((edge) => edge * scale);
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const found = { inside: 0, outside: 0 };
+      for (let y = 0; y < canvas.height; y++) {
+        const isColored = Array.from({ length: canvas.width }, (_, x) => data.slice(4 * (y * canvas.width + x), 4 * (y * canvas.width + x) + 4))
+          .some(([r, g, b, alpha]) => alpha > 60 && Math.max(r, g, b) - Math.min(r, g, b) > 60);
+        if (isColored) found[y < top || y > bottom ? 'outside' : 'inside']++;
+      }
+      return found;
+    })()`)) as { inside: number; outside: number };
+    assert.ok(rows.inside > 50 && rows.outside === 0, JSON.stringify(rows));
   });
 
   test('metrics are found by text, and the URL keeps it', async () => {

@@ -97,11 +97,11 @@ type Case = readonly [line: string, exitCode: number, schema: string];
 /** In this order: the first trains the run that others read. A command without a line of its own here fails the test below. */
 const cases: Readonly<Record<string, readonly Case[]>> = {
   train: [
-    ['train tiny.yaml', 0, 'train.result/1'],
+    ['train tiny.yaml', 0, 'train.result/2'],
     ['train tiny.yaml', 2, 'error/1'],
-    ['train tiny.yaml --name barred --overwrite --require mean_reward>=2', 5, 'train.result/1'],
+    ['train tiny.yaml --name barred --overwrite --require mean_reward>=2', 5, 'train.result/2'],
     ['train tiny.yaml --name barred --require mean_reward=2', 2, 'error/1'],
-    ['train tiny.yaml --name profiled --profile', 0, 'train.result/1'],
+    ['train tiny.yaml --name profiled --profile', 0, 'train.result/2'],
     ['train tiny.yaml --detach', 2, 'error/1'],
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
@@ -180,10 +180,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs', 2, 'error/1'],
   ],
   'runs show': [
-    ['runs show tiny', 0, 'runs.show.result/1'],
+    ['runs show tiny', 0, 'runs.show.result/2'],
     ['runs show nothing', 2, 'error/1'],
-    ['runs show tiny --card', 0, 'runs.show.result/1'],
-    ['runs show tiny --eval', 0, 'runs.show.result/1'],
+    ['runs show tiny --card', 0, 'runs.show.result/2'],
+    ['runs show tiny --eval', 0, 'runs.show.result/2'],
     ['runs show tiny --eval 77', 2, 'error/1'],
     ['runs show sick --eval', 2, 'error/1'],
   ],
@@ -225,9 +225,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs wait busy --timeout 0', 6, 'runs.wait.result/1'],
   ],
   'runs tail': [
-    ['runs tail tiny --since 1', 0, 'runs.tail.result/1'],
-    ['runs tail tiny --follow', 0, 'runs.tail.result/1'],
-    ['runs tail busy --follow --timeout 0', 6, 'runs.tail.result/1'],
+    ['runs tail tiny --since 1', 0, 'runs.tail.result/2'],
+    ['runs tail tiny --follow', 0, 'runs.tail.result/2'],
+    ['runs tail busy --follow --timeout 0', 6, 'runs.tail.result/2'],
   ],
   'runs stop': [
     ['runs stop tiny', 0, 'runs.stop.result/1'],
@@ -241,7 +241,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs rm sweeps/dead --yes', 0, 'runs.rm.result/1'],
   ],
   'runs snapshot': [
-    ['runs snapshot tiny --around 2', 0, 'runs.snapshot.result/1'],
+    ['runs snapshot tiny --around 2', 0, 'runs.snapshot.result/2'],
     ['runs snapshot tiny --around 77', 2, 'error/1'],
   ],
   'data check': [
@@ -349,7 +349,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   schema: [
     ['schema', 0, 'schema.result/1'],
-    ['schema train.result/1', 0, 'schema.result/1'],
+    ['schema train.result/2', 0, 'schema.result/1'],
     ['schema train', 0, 'schema.result/1'],
     ['schema trian', 2, 'error/1'],
   ],
@@ -457,7 +457,7 @@ describe('one object on stdout', () => {
 
   test('--brief and --fields are taken by every command, wherever they stand, and imply --json', async () => {
     const shown = onlyObject((await run('--brief runs show tiny', false)).stdout);
-    assertPublished(shown, 'runs.show.result.brief/1');
+    assertPublished(shown, 'runs.show.result.brief/2');
     const [evaluation] = shown.evals as { metrics: object; per_problem?: unknown }[];
     assert.ok(evaluation!.metrics && !('per_problem' in evaluation!));
     const fields = onlyObject((await run('runs show tiny --fields run.status --fields=evals.step', false)).stdout);

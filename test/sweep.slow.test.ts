@@ -1,6 +1,6 @@
 // Whole sweeps of a table of logits: the same winners for every number of jobs, killed and resumed, and a session without a person from a bar to an export.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse } from 'yaml';
@@ -9,7 +9,7 @@ import { loadSchemas } from '../src/cli/command-table.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { train } from '../src/launch/train.ts';
 import { claim } from '../src/runs/claim.ts';
-import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { readMetrics, readResolvedConfig, readRun } from '../src/runs/read-run.ts';
 import { detachSweep } from '../src/sweep/detach-sweep.ts';
 import { sweep } from '../src/sweep/sweep.ts';
 import { readSweep } from '../src/sweep/sweep-files.ts';
@@ -106,6 +106,89 @@ describe('successive halving', () => {
       code: 'RESUME_CONFIG_CHANGED',
     });
   });
+});
+
+test('a report of a sweep has its table, and a run of each of its best trials', async () => {
+  const out = place('report.html');
+  const { code, stdout } = await gradusHere(['report', place('one'), '-o', out, '--json']);
+  const { runs } = onlyObject(stdout) as { runs: { dir: string }[] };
+  const { table } = JSON.parse(readFileSync(place('one/result.json'), 'utf8')) as SweepResult;
+  assert.deepEqual([code, runs.map(({ dir }) => dir)], [0, table.map((trial) => trial.runs[0]!.dir)]);
+  const page = readFileSync(out, 'utf8');
+  assert.match(page, /<title>one<\/title>/);
+  assert.match(page, /<h2>Sweep<\/h2>.*<th>learning_rate<\/th><th>beta<\/th>/s);
+  const [section] = page.slice(page.indexOf('<h2>Sweep</h2>')).split('</section>');
+  assert.equal(section!.match(/>t0\d-s0<\/td>/g)?.length, 6);
+  mkdirSync(place('begun'));
+  cpSync(place('one/sweep.json'), place('begun/sweep.json'));
+  const empty = await gradusHere(['report', place('begun'), '-o', out, '--json']);
+  assert.deepEqual([empty.code, (onlyObject(empty.stdout).error as { code: string }).code], [2, 'RUN_NOT_FOUND']);
+  cpSync(place('one/t03-s0'), place('begun/t03-s0'), { recursive: true });
+  assert.equal((await gradusHere(['report', place('begun'), '-o', out, '--json'])).code, 0);
+});
+
+const steps = (count: number) => [`max_steps=${count}`, 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'];
+
+test('a run stops with a checkpoint when its sweep is killed, and is resumed with it', async () => {
+  const out = place('orphaned');
+  const many = steps(20_000);
+  const started = startGradus(
+    ['sweep', file, '--out', out, '--no-preflight', ...many.flatMap((setting) => ['--set', setting])],
+    { cwd: folder },
+  );
+  const run = join(out, 't01-s0');
+  const until = async (isSo: () => boolean) => {
+    for (let i = 0; i < 400 && !isSo(); i++) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.ok(isSo());
+  };
+  await until(() => existsSync(join(run, 'metrics.jsonl')));
+  started.process.kill('SIGKILL');
+  await started.finished;
+  await until(() => readRun(run).status !== 'running');
+  const { status, step } = readRun(run);
+  assert.ok(status === 'stopped' && step > 0 && step < 20_000, `${status} at step ${step}`);
+  await assert.rejects(sweep(file, { out, resume: true, settings: steps(20_001) }), { code: 'RESUME_CONFIG_CHANGED' });
+  const few = await sweep(file, {
+    out,
+    resume: true,
+    preflight: false,
+    settings: [...many, 'sweep.max_time=1ms'],
+  }).catch((error: Error) => error);
+  assert.match((few as Error).message, /NOT_COMPARED/);
+});
+
+test('a run that was stopped after its last evaluation is compared', async () => {
+  const out = place('late');
+  const settings = steps(4);
+  const whole = await sweep(file, { out, preflight: false, settings });
+  const record = join(out, 't02-s0', 'run.json');
+  const { ended_by: _, ...left } = JSON.parse(readFileSync(record, 'utf8')) as Record<string, unknown>;
+  writeFileSync(record, JSON.stringify({ ...left, status: 'stopped', stop_reason: 'SIGTERM' }));
+  const limited = await sweep(file, {
+    out,
+    resume: true,
+    preflight: false,
+    settings: [...settings, 'sweep.max_time=1ms'],
+  });
+  assert.deepEqual([limited.table, limited.ended_by], [whole.table, undefined]);
+});
+
+test('a sweep that an earlier version began goes on with the defaults of then', async () => {
+  const out = place('earlier');
+  const settings = steps(2);
+  await sweep(file, { out, preflight: false, settings });
+  const record = JSON.parse(readFileSync(join(out, 'sweep.json'), 'utf8'));
+  assert.equal(record.config.native.matmul_precision, 'auto');
+  // A key that it did not know, and one whose default was another.
+  delete record.config.native.reward_workers;
+  record.config.native.matmul_precision = 'high';
+  writeFileSync(join(out, 'sweep.json'), JSON.stringify(record));
+  rmSync(join(out, 't02-s0'), { recursive: true });
+  await sweep(file, { out, resume: true, preflight: false, settings });
+  const { native } = readResolvedConfig(join(out, 't02-s0')) as { native: { matmul_precision: string } };
+  assert.equal(native.matmul_precision, 'high');
+  const other = [...settings, 'native.matmul_precision=medium'];
+  await assert.rejects(sweep(file, { out, resume: true, settings: other }), { code: 'RESUME_CONFIG_CHANGED' });
 });
 
 test('a signal stops the runs with a checkpoint, and the sweep can be resumed', async () => {

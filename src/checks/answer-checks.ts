@@ -21,11 +21,12 @@ export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly Op
       if (comparing.length > 0 && rows.every((row) => isMissing(row[column]))) {
         return failed(id, 'error', 'no row has a right answer, so nothing can be scored', 'correct answer_column');
       }
-      const empty = rows.filter((row) => isBlank(row[column])).length;
+      const blank = rows.filter((row) => isBlank(row[column])).map((row) => String(row[column]));
+      const empty = blank.length;
       if (empty === 0) return passed(id, 'no right answer is empty');
       const isError = comparing.length > 0 && empty / rows.length > config.max_error_fraction;
       const detail = `${share(empty, rows.length)} right answers are empty or blank`;
-      const hint = `correct answer_column, or leave these rows out: filter: {${column}: {matches: '\\S'}}`;
+      const hint = `correct answer_column, or leave these rows out: filter: {${column}: {matches: '${visiblePattern(blank)}'}}`;
       return failed(id, isError ? 'error' : 'warning', detail, hint);
     });
 }
@@ -33,7 +34,7 @@ export function emptyAnswersCheck(rows: readonly Example[], rewards: readonly Op
 /** Whether an answer, or each of several, is a text without anything to read. */
 function isBlank(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0 && value.every(isBlank);
-  return typeof value === 'string' && value.trim() === '';
+  return typeof value === 'string' && isBlankText(value);
 }
 
 function isMissing(value: unknown): boolean {
@@ -55,4 +56,17 @@ export function usualAnswerCheck(rows: readonly Example[], rewards: readonly Ope
   return [
     failed('usual_answer', 'warning', detail, 'remove rows with that answer, or compare accuracy with that share'),
   ];
+}
+
+/** A character that shows: neither white space nor one without width, which spreadsheets and web pages leave in cells. */
+const VISIBLE = String.raw`[^\s\p{Cc}\p{Cf}]`;
+const visible = new RegExp(VISIBLE, 'u');
+
+export function isBlankText(text: string): boolean {
+  return !visible.test(text);
+}
+
+/** The pattern of a filter that leaves these texts out, as short as they let it be. */
+export function visiblePattern(blank: readonly string[]): string {
+  return blank.every((text) => text.trim() === '') ? String.raw`\S` : VISIBLE;
 }

@@ -63,6 +63,8 @@ test('many empty prompts are an error', async () => {
   const { level, detail } = await found('prompt_empty', [...sums, { question: ' ', answer: '1' }]);
   assert.deepEqual([level, detail], ['error', '1 of 5 (20 %) prompts are empty']);
   const many = Array.from({ length: 200 }, (_, i) => sum(1, i));
+  const unseen = await found('prompt_empty', [...sums, { question: '\u200b\ufeff', answer: '1' }]);
+  assert.deepEqual([unseen.level, unseen.detail], ['error', '1 of 5 (20 %) prompts are empty']);
   const few = await found('prompt_empty', [...many, { question: '', answer: '1' }]);
   assert.deepEqual([few.level, few.detail], ['warning', '1 of 201 (< 1 %) prompts are empty']);
 });
@@ -74,6 +76,19 @@ test('many empty or blank answers are an error, even where they score 1; a few a
   assert.deepEqual([all.level, all.detail], ['error', '4 of 4 (100 %) right answers are empty or blank']);
   assert.match(all.hint!, /filter: \{answer: \{matches: '\\S'\}\}$/);
   const many = Array.from({ length: 200 }, (_, i) => sum(1, i));
+  const unseen = ['\u200b', '\u2060 \ufeff', ['\u200d'], '\u00ad\n'].map((answer, i) => ({
+    question: `${i}+1=`,
+    answer,
+  }));
+  const hidden = await found('answer_empty/answer', [...unseen, ...sums], exact);
+  assert.match(hidden.detail, /^4 of /);
+  // The remedy leaves them out, and no others.
+  const [, pattern] = /matches: '(.*)'\}\}$/.exec(hidden.hint!)!;
+  const filtered = await found('answer_empty/answer', [...unseen, ...sums], {
+    ...exact,
+    filter: { answer: { matches: pattern! } },
+  });
+  assert.deepEqual([filtered.level, filtered.detail], ['ok', 'no right answer is empty']);
   const few = await found('answer_empty/answer', [...many, empty[0]!], exact);
   assert.deepEqual([few.level, few.detail], ['warning', '1 of 201 (< 1 %) right answers are empty or blank']);
   // Without an answer a reward does not apply.

@@ -13,7 +13,7 @@ import type { Example, State } from '../rl.ts';
 import { FEWEST_PROBLEMS } from '../runs/verdict.ts';
 import { moreRoom } from '../setup/prompt-lengths.ts';
 import type { OpenReward } from '../user-code/rewards/open-reward.ts';
-import { emptyAnswersCheck, usualAnswerCheck } from './answer-checks.ts';
+import { emptyAnswersCheck, isBlankText, usualAnswerCheck, visiblePattern } from './answer-checks.ts';
 import { type Check, failed, passed, share } from './checks.ts';
 import type { GoldVerdict } from './gold-answers.ts';
 
@@ -145,13 +145,14 @@ function extractedColumnsCheck(rows: readonly Example[], config: Config): Check[
 
 function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
   const id = 'prompt_empty';
-  const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
+  const blank = rows.map((row) => prompt(row).at(-1)!.content).filter(isBlankText);
+  const empty = blank.length;
   if (empty === 0) return passed(id, 'no prompt is empty');
   return failed(
     id,
     empty / rows.length > config.max_error_fraction ? 'error' : 'warning',
     `${share(empty, rows.length)} prompts are empty`,
-    `correct prompt_column, or leave these rows out: filter: {${promptColumns(config)[0] ?? 'COLUMN'}: {matches: '\\S'}}`,
+    `correct prompt_column, or leave these rows out: filter: {${promptColumns(config)[0] ?? 'COLUMN'}: {matches: '${visiblePattern(blank)}'}}`,
   );
 }
 

@@ -4,6 +4,9 @@ import { shellWord } from '../common/shell-word.ts';
 import type { CallOptions, Operation, OptionName, OptionValue, Words } from '../common/words.ts';
 import { runFiles } from '../runs/layout.ts';
 
+/** The environment variable that lets a command speak of tools instead: the caller started it as a tool. */
+export const TOOL_WORDS = 'GRADUS_SPEAK_OF_TOOLS';
+
 const commands: Readonly<Record<Operation, string>> = {
   train: 'train',
   evaluate: 'eval',
@@ -65,12 +68,23 @@ const flags: Readonly<Record<OptionName, string>> = {
   sort: '--sort',
   trials: '--trials',
   method: '--method',
+  metric: '--metric',
   temperature: '--temperature',
+  timeout: '--timeout',
   to: '--to',
   topK: '--top-k',
   topP: '--top-p',
   yes: '--yes',
 };
+
+/** The command by which an operation is done, such as `runs wait`. */
+export function commandOf(operation: Operation): string {
+  return commands[operation];
+}
+
+export function flagOf(name: OptionName): string {
+  return flags[name];
+}
 
 function option(name: OptionName, value: OptionValue = true): string {
   if (typeof value === 'string') return `${flags[name]} ${shellWord(value)}`;
@@ -78,21 +92,10 @@ function option(name: OptionName, value: OptionValue = true): string {
   return value ? flags[name] : `--no-${flags[name].slice(2)}`;
 }
 
-/** A command to type. @param rest further words, which are typed as they are */
-export function command(
-  operation: Operation,
-  subject?: string,
-  options: CallOptions = {},
-  ...rest: readonly string[]
-): string {
+/** A command to type. */
+export function command(operation: Operation, subject?: string, options: CallOptions = {}): string {
   const given = Object.entries(options).map(([name, value]) => option(name as OptionName, value));
-  return [
-    'gradus',
-    commands[operation],
-    ...(subject === undefined ? [] : [shellWord(subject)]),
-    ...given,
-    ...rest,
-  ].join(' ');
+  return ['gradus', commands[operation], ...(subject === undefined ? [] : [shellWord(subject)]), ...given].join(' ');
 }
 
 /** The keys of the configuration that have options of their own; those of a sweep are in its section. */

@@ -8,7 +8,7 @@ import { type AskedOutput, askedOutput } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
 import { commands, loadSchemas, makeCommands } from './command-table.ts';
-import { commandWords } from './command-words.ts';
+import { commandWords, TOOL_WORDS } from './command-words.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
@@ -39,7 +39,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   keepMachineSecrets();
   const asked = askedOutput(argv);
   const line = asked.argv[0] === '--version' ? ['version', ...asked.argv.slice(1)] : asked.argv;
-  speak(commandWords(line));
+  speak(process.env[TOOL_WORDS] ? (await import('./mcp/tool-words.ts')).toolWords(line) : commandWords(line));
   const words = line.filter((argument) => !argument.startsWith('-'));
   const output = outputFor(argv, asked, streams);
   let exitCode: ExitCode = 0;

@@ -1,7 +1,8 @@
-// Handles Ctrl-C, SIGTERM and a closed terminal: the first signal asks the work to stop gracefully, a second one exits at once.
+// Handles Ctrl-C, SIGTERM, a closed terminal, and the end of a parent to stop with: the first signal asks the work to stop gracefully, a second one exits at once.
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { watchParent } from '../runs/processes.ts';
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 import { watcherStates as states } from './watcher-states.ts';
 
@@ -23,11 +24,13 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
   };
   const names = Object.keys(ofSignal) as StopSignal[];
   for (const name of names) process.on(name, stop);
+  const endWatch = watchParent(() => stop('SIGTERM'));
   const watcher = startWatcher();
   try {
     return await work(controller.signal);
   } finally {
     for (const name of names) process.off(name, stop);
+    endWatch();
     await watcher?.end();
   }
 }

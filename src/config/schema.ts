@@ -451,8 +451,8 @@ const keys = {
   }),
   ...actedOnBy('the run', {
     stop_when: z
-      .union([z.string(), z.array(z.string())])
-      .transform((given) => [given].flat())
+      .union([z.string(), z.array(z.string()), z.null()])
+      .transform((given) => [given ?? []].flat())
       .default([])
       .describe(
         'conditions that end the run, checked after every step: "mean_reward >= 0.9 over 10", "eval/accuracy not improved for 5 evaluations"',
@@ -582,11 +582,6 @@ export type Config = z.output<typeof configSchema>;
 export const uncompiled = { jitless: true } as const;
 
 export const configDefaults: Config = configSchema.parse({}, uncompiled);
-
-/** Defaults that were other values in earlier versions: runs that began with one go on with it. */
-export const earlierDefaults = { 'native.matmul_precision': 'high' } as const satisfies Readonly<
-  Record<string, unknown>
->;
 
 /** One reward by name, with its weight and its own settings. */
 export type RewardConfig = Config['reward'][number];

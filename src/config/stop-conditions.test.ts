@@ -29,8 +29,26 @@ test('conditions as people write them', () => {
       'eval/accuracy not improved FOR 3 evals BY 0.02',
       { kind: 'stagnation', metric: 'eval/accuracy', change: 'improved', by: 0.02, unit: 'evaluations', for: 3 },
     ],
+    [
+      'mean_reward >= 0.9 over the last 10 steps',
+      { kind: 'threshold', metric: 'mean_reward', comparison: '>=', value: 0.9, over: 10, unit: 'steps', for: 1 },
+    ],
+    [
+      'kl > 1 for 3 consecutive steps',
+      { kind: 'threshold', metric: 'kl', comparison: '>', value: 1, unit: 'steps', for: 3 },
+    ],
+    ...[
+      'eval/accuracy has not improved in 5 evaluations',
+      'eval/accuracy did not improve for the last 5 evals',
+      'eval/accuracy is not improving for 5 consecutive evaluations',
+    ].map((text): [string, StopCondition] => [
+      text,
+      { kind: 'stagnation', metric: 'eval/accuracy', change: 'improved', by: 0, unit: 'evaluations', for: 5 },
+    ]),
   ];
   for (const [text, condition] of written) assert.deepEqual(parseStopCondition(text), condition, text);
+  for (const text of ['reward constructor 5', 'reward not constructor for 5', 'reward >= 1 for 5 toString'])
+    assert.throws(() => parseStopCondition(text), { code: 'STOP_CONDITION_INVALID' }, text);
 });
 
 test('any condition survives being written and read, whatever the spaces', () => {

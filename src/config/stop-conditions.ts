@@ -31,25 +31,35 @@ export interface Stagnation extends Measured {
 
 export type StopCondition = Threshold | Stagnation;
 
-const signs: Readonly<Record<string, Comparison>> = {
-  '>=': '>=',
-  '>': '>',
-  '<=': '<=',
-  '<': '<',
-  '≥': '>=',
-  '≤': '<=',
-};
+const signs: ReadonlyMap<string, Comparison> = new Map([
+  ['>=', '>='],
+  ['>', '>'],
+  ['<=', '<='],
+  ['<', '<'],
+  ['≥', '>='],
+  ['≤', '<='],
+]);
 
-const units: Readonly<Record<string, Occasion>> = {
-  step: 'steps',
-  steps: 'steps',
-  evaluation: 'evaluations',
-  evaluations: 'evaluations',
-  eval: 'evaluations',
-  evals: 'evaluations',
-};
+const units: ReadonlyMap<string, Occasion> = new Map([
+  ['step', 'steps'],
+  ['steps', 'steps'],
+  ['evaluation', 'evaluations'],
+  ['evaluations', 'evaluations'],
+  ['eval', 'evaluations'],
+  ['evals', 'evaluations'],
+]);
 
 const EXAMPLES = 'for example "mean_reward >= 0.9 over 10" or "eval/accuracy not improved for 5 evaluations"';
+
+/** Words that people put between those that count: has not improved, over the last 10 steps. */
+const fillers: ReadonlySet<string> = new Set(['the', 'last', 'consecutive', 'has', 'have', 'did', 'does', 'is']);
+
+/** Other forms of what has not happened. */
+const changes: ReadonlyMap<string, Stagnation['change']> = new Map(
+  (['improved', 'increased', 'decreased'] as const).flatMap((change) =>
+    [change, change.slice(0, -1), change.replace(/ed$/, 'ing')].map((form) => [form, change] as const),
+  ),
+);
 
 /** A window of more measurements than this must be a typing error. */
 const LONGEST = 1e6;
@@ -69,13 +79,14 @@ export function parseStopCondition(text: string, place = ''): StopCondition {
     .replaceAll(/>=|<=|==|!=|[<>=≥≤]/g, ' $& ')
     .trim()
     .split(/\s+/);
-  const [metric = '', relation = '', ...rest] = words;
+  const [metric = '', ...said] = words;
+  const [relation = '', ...rest] = said.filter((word) => !fillers.has(word.toLowerCase()));
   if (metric === '') throw wrong('expected a condition');
-  if (metric in signs || metric.startsWith('=')) throw wrong('expected a metric before the comparison');
+  if (signs.has(metric) || metric.startsWith('=')) throw wrong('expected a metric before the comparison');
   if (/^(=|==|!=)$/.test(relation)) {
     throw wrong(`${relation} compares measured numbers for equality`, `write ${metric} >= NUMBER, or <=`);
   }
-  const comparison = signs[relation];
+  const comparison = signs.get(relation);
   if (comparison !== undefined) {
     const [value = '', ...qualifiers] = rest;
     const given = qualifiersOf(qualifiers, wrong);
@@ -90,13 +101,17 @@ export function parseStopCondition(text: string, place = ''): StopCondition {
     };
   }
   if (relation.toLowerCase() !== 'not') {
-    throw wrong(`expected >=, >, <=, < or "not improved" after ${shortened(metric, 40)}, got ${said(relation)}`);
+    throw wrong(`expected >=, >, <=, < or "not improved" after ${shortened(metric, 40)}, got ${quoted(relation)}`);
   }
-  const [change = '', ...qualifiers] = rest;
-  if (change !== 'improved' && change !== 'increased' && change !== 'decreased') {
-    throw wrong(`expected improved, increased or decreased after not, got ${said(change)}`);
+  const [form = '', ...qualifiers] = rest;
+  const change = changes.get(form.toLowerCase());
+  if (change === undefined) {
+    throw wrong(`expected improved, increased or decreased after not, got ${quoted(form)}`);
   }
-  const given = qualifiersOf(qualifiers, wrong);
+  const given = qualifiersOf(
+    qualifiers.map((word) => (word.toLowerCase() === 'in' ? 'for' : word)),
+    wrong,
+  );
   if (given.for === undefined) {
     throw wrong(`not ${change} for how long is missing`, `write ${metric} not ${change} for 5 ${unitOf(metric)}`);
   }
@@ -142,14 +157,14 @@ function qualifiersOf(words: readonly string[], wrong: Wrong): Qualifiers {
       );
     }
     if (word !== 'over' && word !== 'for' && word !== 'by') {
-      throw wrong(`expected over, for or by, got ${said(words[i]!)}`);
+      throw wrong(`expected over, for or by, got ${quoted(words[i]!)}`);
     }
     if (found[word] !== undefined) throw wrong(`${word} is given twice`);
     const number = words[i + 1] ?? '';
     found = { ...found, [word]: word === 'by' ? numberOf(number, wrong) : countOf(word, number, wrong) };
     if (word === 'by' && found.by! < 0) throw wrong('by a negative number is no improvement');
     i += 2;
-    const unit = word === 'by' ? undefined : units[words[i]?.toLowerCase() ?? ''];
+    const unit = word === 'by' ? undefined : units.get(words[i]?.toLowerCase() ?? '');
     if (unit === undefined) continue;
     if (found.unit !== undefined && found.unit !== unit) throw wrong('a metric is measured in steps or in evaluations');
     found = { ...found, unit };
@@ -166,16 +181,16 @@ function numberOf(text: string, wrong: Wrong): number {
   if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) && Number.isFinite(Number(text))) return Number(text);
   const percent = /^([\d.]+)%$/.exec(text)?.[1];
   if (percent !== undefined) throw wrong(`expected a number, got ${text}`, `write ${Number(percent) / 100}`);
-  throw wrong(`expected a number, got ${said(text)}`);
+  throw wrong(`expected a number, got ${quoted(text)}`);
 }
 
 function countOf(word: string, text: string, wrong: Wrong): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= LONGEST) return value;
   const example = word === 'over' ? 'over 10' : 'for 5';
-  throw wrong(`expected a whole number of measurements after ${word}, got ${said(text)}`, `write ${example}`);
+  throw wrong(`expected a whole number of measurements after ${word}, got ${quoted(text)}`, `write ${example}`);
 }
 
-function said(word: string): string {
+function quoted(word: string): string {
   return word === '' ? 'nothing' : shortened(word, 40);
 }

@@ -109,7 +109,8 @@ export type BestRun = Recorded<typeof bestRun>;
 export const removedRun = z.strictObject({
   dir: z.string(),
   id: z.string(),
-  step: z.int().describe('the steps that it had made; those of all runs of a sweep'),
+  step: z.int().describe('the steps that it had made, as far as they can be read; those of all runs of a sweep'),
+  damaged: z.string().exactOptional().describe('what could not be read of the run; absent if all could'),
   runs: z.int().exactOptional().describe('how many runs a sweep had; absent for a single run'),
   bytes: z.int(),
 });

@@ -55,7 +55,7 @@ export function listRunSummaries(options: ListOptions = {}): RunList {
   const { metric } = options;
   const isTrained = rows.some(({ run }) => run.metrics.length > 0);
   if (metric !== undefined && isTrained && rows.every(({ summary }) => !summary.held_out)) {
-    throw notMeasured(metric, rows);
+    throw notMeasured(metric, rows, option('metric'));
   }
   return { runs: sorted(rows, options.sort).map(({ summary }) => summary), damaged };
 }
@@ -79,7 +79,7 @@ export function bestRuns(
     const best = values.reduce((high, next) => (sign * next.value > sign * high.value ? next : high));
     return [{ run, ...best }];
   });
-  if (measured.length === 0) throw notMeasured(metric, rows);
+  if (measured.length === 0) throw notMeasured(metric, rows, 'metric');
   return measured
     .sort((a, b) => sign * (b.value - a.value))
     .map(({ run, step, value }, i) => {
@@ -96,7 +96,7 @@ export function bestRuns(
     });
 }
 
-function notMeasured(metric: string, rows: readonly Row[]): GradusError {
+function notMeasured(metric: string, rows: readonly Row[], path: string): GradusError {
   const names = new Set(
     rows.flatMap(({ run }) => [
       ...Object.keys(run.evaluations.at(-1)?.metrics ?? {}),
@@ -105,7 +105,7 @@ function notMeasured(metric: string, rows: readonly Row[]): GradusError {
   );
   return new GradusError('METRIC_UNKNOWN', `no run has measured ${metric}`, {
     hint: names.size > 0 ? nearestNames(metric, [...names]) : 'there are no runs with metrics',
-    path: metric,
+    path,
   });
 }
 

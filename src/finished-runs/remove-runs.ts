@@ -2,8 +2,8 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
-import { GradusError } from '../errors.ts';
-import { isActive, listRuns, readRun } from '../runs/read-run.ts';
+import { codeOf, GradusError, messageOf } from '../errors.ts';
+import { isActive, lastStep, listRuns, readRun } from '../runs/read-run.ts';
 import { isSweep, undamagedSweep } from '../sweep/sweep-files.ts';
 import type { RemovedRun } from './comparison-schema.ts';
 
@@ -29,19 +29,34 @@ export function removeRuns(
 }
 
 function idleRun(dir: string): RemovedRun {
-  const record = readRun(dir);
-  if (isActive(record)) throw stillWritten('RUN_ACTIVE', dir, record.pid);
-  return { dir, id: record.id, step: record.step, bytes: sizeOf(dir) };
+  try {
+    const record = readRun(dir);
+    if (isActive(record)) throw stillWritten('RUN_ACTIVE', dir, record.pid);
+    return { dir, id: record.id, step: record.step, bytes: sizeOf(dir) };
+  } catch (error) {
+    // Removing it may be all that can be done. Which process wrote it cannot be known.
+    if (codeOf(error) !== 'RUN_DAMAGED') throw error;
+    return { dir, id: basename(resolve(dir)), step: readableStep(dir), damaged: messageOf(error), bytes: sizeOf(dir) };
+  }
+}
+
+function readableStep(dir: string): number {
+  try {
+    return lastStep(dir, 'metrics') ?? 0;
+  } catch {
+    return 0;
+  }
 }
 
 function idleSweep(dir: string): RemovedRun {
   const sweep = undamagedSweep(dir);
   if (sweep?.status === 'running') throw stillWritten('SWEEP_ACTIVE', dir, sweep.pid);
-  const runs = listRuns(dir).map(({ record }) => record);
+  let damaged = 0;
+  const runs = listRuns(dir, () => damaged++).map(({ record }) => record);
   const active = runs.find(isActive);
   if (active) throw stillWritten('RUN_ACTIVE', dir, active.pid);
   const step = runs.reduce((sum, run) => sum + run.step, 0);
-  return { dir, id: basename(resolve(dir)), step, runs: runs.length, bytes: sizeOf(dir) };
+  return { dir, id: basename(resolve(dir)), step, runs: runs.length + damaged, bytes: sizeOf(dir) };
 }
 
 function stillWritten(code: 'RUN_ACTIVE' | 'SWEEP_ACTIVE', dir: string, pid: number): GradusError {

@@ -66,8 +66,10 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 export interface MetricAsker {
-  /** What asks for the metric: the name of a flag or of a key. */
+  /** What asks for the metric: the name of a flag or of a key, or a text that begins with it. */
   readonly by: string;
+  /** The flag or the key alone, which is the path of the error. @default what `by` says */
+  readonly path?: string;
   /** Whether it is read during training, when the run has ended, or of an evaluation alone. */
   readonly at: 'any step' | 'end' | 'evaluation';
   /** The names of all rewards and scores; absent where they are not opened yet. */
@@ -93,7 +95,7 @@ export class MetricNames {
   }
 
   /** Throws `METRIC_UNKNOWN` for a metric that no run with the configuration can have. */
-  assertPossible(metric: string, { by, at, scored }: MetricAsker): void {
+  assertPossible(metric: string, { by, path = by, at, scored }: MetricAsker): void {
     const evaluation = this.#evaluation;
     const ofEnd = {
       'any step': [MEAN_REWARD, 'step'],
@@ -107,7 +109,7 @@ export class MetricNames {
       ...(at === 'evaluation' ? [] : [...(rewards ?? []).map((name) => `rewards/${name}/mean`), ...this.#steps]),
     ];
     const refuse = (why: string, hint: string) => {
-      throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path: metric });
+      throw new GradusError('METRIC_UNKNOWN', `${by}: ${why}`, { hint, path });
     };
     if (evaluation === null && (metric.startsWith('eval/') || evaluationSummaryNames.includes(metric))) {
       refuse(
@@ -116,14 +118,15 @@ export class MetricNames {
       );
     }
     if (names.includes(metric)) return;
-    if (at === 'evaluation' && !metric.startsWith('eval/')) throw unknownMetric(metric, names, by, 'an evaluation');
+    if (at === 'evaluation' && !metric.startsWith('eval/'))
+      throw unknownMetric(metric, names, { by, path }, 'an evaluation');
     if (evaluationSummaryNames.includes(metric)) {
       refuse(`${metric} is known when the run has ended`, 'during training it is eval/sampled_accuracy');
     }
     if (metric === 'kl') refuse('the run does not measure kl, since beta is 0', 'set log_kl: true');
     if (openNames.test(metric) && !isSlip(metric, names, rewards) && !this.#isUnheardOf(metric)) return;
     if (this.#userCode.some((code) => mentions(code, metric)) && nearest(metric, names) === undefined) return;
-    throw unknownMetric(metric, names, by);
+    throw unknownMetric(metric, names, { by, path });
   }
 
   /** Whether nothing here logs a metric of evaluations: those that rewards of ours log have two parts. */
@@ -135,12 +138,17 @@ export class MetricNames {
 }
 
 /** @param names of the metrics that exist @param whose what was to have it */
-export function unknownMetric(metric: string, names: readonly string[], by: string, whose = 'the run'): GradusError {
+export function unknownMetric(
+  metric: string,
+  names: readonly string[],
+  { by, path = by }: Pick<MetricAsker, 'by' | 'path'>,
+  whose = 'the run',
+): GradusError {
   const ours = named(otherNames, metric) ?? names.find((name) => name === `eval/${metric}`);
   const hint = ours !== undefined && names.includes(ours) ? `here it is called ${ours}; ` : '';
   return new GradusError('METRIC_UNKNOWN', `${by}: ${whose} has no metric ${metric}`, {
     hint: `${hint}${nearestNames(metric, names)}`,
-    path: metric,
+    path,
   });
 }
 

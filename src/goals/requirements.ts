@@ -71,7 +71,7 @@ export function requirementFailure(
 ): { code: string; message: string; hint: string } | undefined {
   const unmeasured = checked.find(({ actual }) => actual === undefined);
   if (unmeasured) {
-    const { code, message, hint } = unknownMetric(unmeasured.metric, Object.keys(metrics), option('require'));
+    const { code, message, hint } = unknownMetric(unmeasured.metric, Object.keys(metrics), { by: option('require') });
     return { code, message, hint: hint! };
   }
   const missed = checked.filter(({ met }) => !met);

@@ -79,6 +79,16 @@ test('evaluations are counted as they come, that of the start among them, in all
   });
 });
 
+test('a time limit says how long it took, however short', () => {
+  const stopping = new Stopping(configWith({ max_time: '1ms' }));
+  assert.deepEqual(stopping.reached(0.00234), { key: 'max_time', reason: '0.0023 s had passed, of 1ms' });
+  assert.match(new Stopping(configWith({ max_time: '2m' })).reached(120.4)!.reason, /^120 s had passed, of 2m$/);
+});
+
+test('null is no condition, as for limits', () => {
+  assert.deepEqual(configWith({ stop_when: null }).stop_when, []);
+});
+
 test('the steps of a stage are not compared with those of another, and one that measured nothing does not count', () => {
   const stopping = new Stopping(configWith({ stop_when: 'reward >= 0.5 over 2' }));
   stopping.step({ step: 1, reward: 1, stage: 1 });
@@ -127,7 +137,9 @@ for (const [changes, code, hint] of [
   [{ max_cost: 1 }, 'CONFIG_UNSUPPORTED', /GRADUS_USD_PER_HOUR/],
 ] as const) {
   test(`refused before training: ${JSON.stringify(changes)}`, () => {
-    assert.throws(() => new Goals(configWith(changes)), { code, hint });
+    // The key, not what it was given.
+    const [path] = Object.keys(changes);
+    assert.throws(() => new Goals(configWith(changes)), { code, hint, path });
   });
 }
 

@@ -38,7 +38,8 @@ export function assertStoppable(
 ): void {
   for (const text of config.stop_when) {
     const condition = parseStopCondition(text);
-    names.assertPossible(condition.metric, { by: `stop_when ${JSON.stringify(text)}`, at: 'any step', scored });
+    const by = `stop_when ${JSON.stringify(text)}`;
+    names.assertPossible(condition.metric, { by, path: 'stop_when', at: 'any step', scored });
     assertSensible(condition, text, config);
   }
   if (config.compute !== 'modal') {
@@ -130,7 +131,10 @@ export function limitReached(
   price: number | undefined,
 ): (EndedBy & { readonly key: 'max_time' | 'max_cost' }) | undefined {
   if (max_time !== null && elapsed >= milliseconds(max_time) / 1000) {
-    return { key: 'max_time', reason: `${elapsed.toFixed(0)} s had passed, of ${max_time}` };
+    return {
+      key: 'max_time',
+      reason: `${elapsed < 10 ? Number(elapsed.toPrecision(2)) : elapsed.toFixed(0)} s had passed, of ${max_time}`,
+    };
   }
   const spent = (elapsed / SECONDS_PER_HOUR) * (price ?? 0);
   if (max_cost !== null && spent >= max_cost) {

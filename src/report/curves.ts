@@ -1,6 +1,7 @@
 // The curves of runs: which ones are shown, and their points.
 import type { Interval } from '../common/intervals.ts';
 import { nearestNames } from '../common/nearest.ts';
+import { option } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
 import type { EvaluationRecord, MetricsRecord } from '../runs/records.ts';
 
@@ -109,7 +110,7 @@ function assertMeasured(metric: string, runs: readonly CurveSource[]): void {
   if (names.includes(metric)) return;
   throw new GradusError('METRIC_UNKNOWN', `none of these runs has the metric ${metric}`, {
     hint: names.length > 0 ? nearestNames(metric, names.sort()) : 'they have no metrics yet',
-    path: metric,
+    path: option('metric'),
   });
 }
 

@@ -14,6 +14,7 @@ import { measured, pill, table } from './parts.ts';
 import { pageColors } from './picture.ts';
 import { type Markup, plot, plotSize } from './plot.ts';
 import type { ReportedRun } from './report-run.ts';
+import { type ReportedSweep, sweepTables } from './reported-sweep.ts';
 import { samplesSection } from './samples-section.ts';
 import { configurations, evaluationsTable, versions, windowsTable } from './tables.ts';
 
@@ -42,16 +43,22 @@ export const PAGE_START = `<!doctype html>
 <meta name="generator" content="Gradus report">
 `;
 
-export async function reportPage(runs: readonly ReportedRun[], charts: readonly Chart[]): Promise<string> {
+export async function reportPage(
+  runs: readonly ReportedRun[],
+  charts: readonly Chart[],
+  sweeps: readonly ReportedSweep[] = [],
+): Promise<string> {
   const style = `${pageColors()}${readFileSync(join(packageRoot, 'dashboard', 'style.css'), 'utf8')}${OWN_STYLE}`;
+  const title = (sweeps.length > 0 ? sweeps.map(({ name }) => name) : runs.map(({ label }) => label)).join(', ');
   const page = await html`${raw(PAGE_START)}<meta http-equiv="Content-Security-Policy" content="${POLICY}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${titleOf(runs)}</title>
+<title>${title}</title>
 <style>${raw(style)}</style>
 </head>
 <body>
 <main>
-${runs.length === 1 ? headOf(runs[0]!) : comparedHead(runs)}
+${runs.length === 1 ? headOf(runs[0]!) : comparedHead(title, runs)}
+${section('Sweep', sweepTables(sweeps))}
 ${section('Curves', charts.length > 0 && html`<div class="charts">${charts.map(figureOf)}</div>`)}
 ${section('Before and after', windowsTable(runs))}
 ${section('Evaluations', evaluationsTable(runs))}
@@ -65,10 +72,6 @@ ${section('Versions', versions(runs))}
 </html>
 `;
   return String(page);
-}
-
-function titleOf(runs: readonly ReportedRun[]): string {
-  return runs.map(({ label }) => label).join(', ');
 }
 
 /** Nothing if there is nothing to show. */
@@ -105,7 +108,7 @@ ${ended === undefined ? '' : html`<p class="${record.error ? 'fault' : 'quiet'}"
 ${labels?.note === undefined ? '' : html`<p>${labels.note}</p>`}`;
 }
 
-function comparedHead(runs: readonly ReportedRun[]): Markup {
+function comparedHead(title: string, runs: readonly ReportedRun[]): Markup {
   const [first] = runs;
   const rows = runs.map(({ label, run }, i) => {
     const { record, verdict, metrics, evaluations } = run;
@@ -122,7 +125,7 @@ function comparedHead(runs: readonly ReportedRun[]): Markup {
       i === 0 ? html`<span class="quiet">the others are compared with this run</span>` : comparedCell(compared),
     ];
   });
-  return html`<div class="bar"><h1>${titleOf(runs)}</h1></div>
+  return html`<div class="bar"><h1>${title}</h1></div>
 ${table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Compared with the first'], rows)}
 ${runs.map((each) => html`<h3>${each.label}</h3>${verdictLine(each)}`)}`;
 }

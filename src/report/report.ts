@@ -9,6 +9,7 @@ import { chartsOf, picturedCharts } from './curves.ts';
 import { PAGE_START, reportPage } from './page.ts';
 import { PICTURE_START, picture } from './picture.ts';
 import { type ReportedRun, reportedRuns } from './report-run.ts';
+import { type ReportedSweep, withRunsOfSweeps } from './reported-sweep.ts';
 import type { Report } from './result-schema.ts';
 
 export interface ReportOptions {
@@ -22,9 +23,9 @@ export interface ReportOptions {
 const formats = {
   html: {
     start: PAGE_START,
-    write: (runs: readonly ReportedRun[], metrics: readonly string[]) => {
+    write: (runs: readonly ReportedRun[], metrics: readonly string[], sweeps: readonly ReportedSweep[]) => {
       const charts = chartsOf(runs, metrics);
-      return { charts, text: reportPage(runs, charts) };
+      return { charts, text: reportPage(runs, charts, sweeps) };
     },
   },
   svg: {
@@ -40,8 +41,8 @@ const formats = {
 } as const;
 
 /**
- * Writes a report of the runs in these directories.
- * Throws `OUT_INVALID`, `FILE_EXISTS`, `RUN_NOT_FOUND`, `RUN_DAMAGED`, `RUN_INCOMPLETE`, `METRIC_UNKNOWN`.
+ * Writes a report of the runs in these directories, and of the best runs of sweeps.
+ * Throws `OUT_INVALID`, `FILE_EXISTS`, `RUN_NOT_FOUND`, `RUN_DAMAGED`, `SWEEP_DAMAGED`, `RUN_INCOMPLETE`, `METRIC_UNKNOWN`.
  */
 export async function writeReport(
   directories: readonly string[],
@@ -49,9 +50,10 @@ export async function writeReport(
 ): Promise<Report> {
   const format = formatOf(out);
   assertReplaceable(out, formats[format].start);
-  const paths = directories.map((directory) => resolve(directory));
-  const runs = reportedRuns(directories.filter((_, i) => paths.indexOf(paths[i]!) === i));
-  const { charts, text } = formats[format].write(runs, metrics);
+  const { runs: named, sweeps } = withRunsOfSweeps(directories);
+  const paths = named.map((directory) => resolve(directory));
+  const runs = reportedRuns(named.filter((_, i) => paths.indexOf(paths[i]!) === i));
+  const { charts, text } = formats[format].write(runs, metrics, sweeps);
   const written = redacted(wellFormed(await text));
   replaceFile(out, written);
   return {

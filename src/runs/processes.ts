@@ -1,4 +1,5 @@
-// Whether the process that writes a run still exists. Its id is not enough, since ids are reused and ended processes may remain as zombies.
+// Whether a process still exists: the one that writes a run, or the one that started this one. An id is not enough, since ids are reused and ended processes may
+// remain as zombies.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Linux's /proc/PID/stat: the state of a process, and its start in clock ticks since the machine was booted. */
@@ -31,4 +32,24 @@ export function isAlive(pid: number, start?: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+/** Set for a process that is to stop with the one that started it, which holds the other end of its stdin. */
+const WITH_PARENT = 'GRADUS_STOP_WITH_STDIN';
+
+/** The environment of such a process. */
+export function environmentWithParent(): NodeJS.ProcessEnv {
+  return { ...process.env, [WITH_PARENT]: '1' };
+}
+
+/** Calls `stop` when the process that started this one is gone, however it ended, if they are to stop together. @returns what ends the watch */
+export function watchParent(stop: () => void): () => void {
+  if (process.env[WITH_PARENT] === undefined) return () => {};
+  // Processes that this one starts have other parents.
+  delete process.env[WITH_PARENT];
+  const { stdin } = process;
+  stdin.once('end', stop).resume();
+  // Alone it does not keep this process alive.
+  if ('unref' in stdin) stdin.unref();
+  return () => void stdin.off('end', stop).pause();
 }

@@ -178,6 +178,17 @@ export const evaluationRecord = z.strictObject({
 });
 export type EvaluationRecord = Recorded<typeof evaluationRecord>;
 
+/** An evaluation in a list that is printed. */
+export const toldEvaluation = evaluationRecord
+  .extend({
+    per_problem: evaluationRecord.shape.per_problem.exactOptional(),
+    constant: constantAnswer.extend({ right: z.array(z.int()).exactOptional() }).exactOptional(),
+  })
+  .describe(
+    'per_problem, per_problem_reward and constant.right are those of the last evaluation of a list; evals.jsonl has all',
+  );
+export type ToldEvaluation = Recorded<typeof toldEvaluation>;
+
 const alertLevel = z.enum(['error', 'warning', 'info']);
 export type AlertLevel = z.infer<typeof alertLevel>;
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { meanInterval, pairedInterval } from '../common/intervals.ts';
+import { mean } from '../common/statistics.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
 import { differenceOf, ranked, scoreOf } from './ranking.ts';
 import type { Measured } from './train-run.ts';
@@ -45,14 +46,26 @@ test('one seed has the interval of its evaluation, three that of their mean', ()
     interval: [0.4, 0.6],
     over: 'problems',
   });
-  const runs = [measured([1, 1]), measured([1, 0]), measured([0, 0])];
+  const runs = [measured([1, 1, 1, 0]), measured([1, 1, 0, 0]), measured([1, 1, 0, 0])];
   assert.deepEqual(scoreOf({ number: 1, runs }, ACCURACY), {
-    value: 0.5,
-    interval: meanInterval([1, 0.5, 0]),
+    value: mean([0.75, 0.5, 0.5]),
+    interval: meanInterval([0.75, 0.5, 0.5]),
     over: 'seeds',
   });
   assert.equal(scoreOf({ number: 1, runs: [undefined] }, ACCURACY), undefined);
   assert.deepEqual(scoreOf({ number: 1, runs: [{ step: 1, value: 0.25 }] }, 'mean_reward'), { value: 0.25 });
+});
+
+test('the interval of a share is cut at 0 and 1, that of a difference at −1 and 1; others are not cut', () => {
+  const values = [1, 1, 0.5];
+  const [low, high] = meanInterval(values);
+  assert.ok(low < 1 && high > 1);
+  const runs = [measured([1, 1]), measured([1, 1]), measured([1, 0])];
+  assert.deepEqual(scoreOf({ number: 1, runs }, ACCURACY)!.interval, [low, 1]);
+  const rewards = values.map((value) => ({ step: 1, value }));
+  assert.deepEqual(scoreOf({ number: 1, runs: rewards }, 'eval/sampled_reward')!.interval, [low, high]);
+  const none = [measured([0, 0]), measured([0, 0]), measured([0, 0])];
+  assert.deepEqual(differenceOf({ number: 1, runs: none }, { number: 2, runs }, ACCURACY)!.interval, [-1, -low]);
 });
 
 test('differences are by problem if the problems are the same, and by seed if there are enough', () => {

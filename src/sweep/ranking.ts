@@ -1,6 +1,7 @@
 // Ranks the trials of a sweep by the metrics of their runs, and computes intervals of the differences.
 import { type Interval, meanInterval, pairedInterval } from '../common/intervals.ts';
 import { mean } from '../common/statistics.ts';
+import { isShare } from '../runs/evaluation-metrics.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
 import type { Measured } from './train-run.ts';
 
@@ -13,7 +14,7 @@ export interface TrialAtRung {
 /** A mean over seeds, with its 95 % interval. */
 export interface Score {
   readonly value: number;
-  /** Of the mean over seeds, by Student’s t, if there are at least three; else of these runs, over problems. Absent if neither is known. */
+  /** Within the bounds of the metric. Of the mean over seeds, by Student’s t, if there are at least three; else of these runs, over problems. Absent if neither is known. */
   readonly interval?: Interval;
   readonly over?: 'seeds' | 'problems';
 }
@@ -48,14 +49,15 @@ export function scoreOf({ runs }: TrialAtRung, metric: string): Score | undefine
   const values = valuesOf(runs);
   if (values.length === 0) return undefined;
   const value = mean(values);
-  if (values.length >= FEWEST_SEEDS) return { value, interval: meanInterval(values), over: 'seeds' };
+  const within = (interval: Interval) => possible(interval, metric, [0, 1]);
+  if (values.length >= FEWEST_SEEDS) return { value, interval: within(meanInterval(values)), over: 'seeds' };
   if (values.length === 1) {
     const interval = runs.find((run) => run)?.evaluation?.intervals[metric];
     return { value, ...(interval && { interval, over: 'problems' as const }) };
   }
   const problems = runs.flatMap((run) => (run?.evaluation && problemsOf(run.evaluation, metric)) ?? []);
   const known = problems.filter((score) => score !== null);
-  return { value, ...(known.length > 1 && { interval: meanInterval(known), over: 'problems' as const }) };
+  return { value, ...(known.length > 1 && { interval: within(meanInterval(known)), over: 'problems' as const }) };
 }
 
 /** How much better one trial is than another, seed by seed and, where they are known, problem by problem. Undefined if they share no seed. */
@@ -69,15 +71,21 @@ export function differenceOf(trial: TrialAtRung, other: TrialAtRung, metric: str
   const paired = bySeed.every((differences) => differences !== undefined);
   const means = pairs.map(([run, against], i) => (bySeed[i] ? mean(bySeed[i]) : run.value - against.value));
   const value = mean(means);
-  if (means.length >= FEWEST_SEEDS) return { value, interval: meanInterval(means), over: 'seeds', paired };
+  const within = (interval: Interval) => possible(interval, metric, [-1, 1]);
+  if (means.length >= FEWEST_SEEDS) return { value, interval: within(meanInterval(means)), over: 'seeds', paired };
   if (!paired) return { value, paired };
   const differences = bySeed.flatMap((each) => each!);
   const intervalOf = metric === 'eval/sampled_accuracy' ? pairedInterval : meanInterval;
   return {
     value,
-    ...(differences.length > 1 && { interval: intervalOf(differences), over: 'problems' as const }),
+    ...(differences.length > 1 && { interval: within(intervalOf(differences)), over: 'problems' as const }),
     paired,
   };
+}
+
+/** Student’s t knows no bounds. What lies beyond those of a share holds no mean, so the rest of an interval covers it as often. */
+function possible([low, high]: Interval, metric: string, [least, most]: Interval): Interval {
+  return isShare(metric) ? [Math.max(least, low), Math.min(most, high)] : [low, high];
 }
 
 function problemDifferences(run: Measured, against: Measured, metric: string): number[] | undefined {

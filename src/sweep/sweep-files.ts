@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
 import { option } from '../common/words.ts';
+import { begunValue } from '../config/earlier-defaults.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { codeOf, GradusError, messageOf } from '../errors.ts';
 import { claim } from '../runs/claim.ts';
@@ -127,7 +128,7 @@ function assertSweepable({ directory, plan, config }: SweepPlace, { resume, over
     ),
     // Existing runs were trained with the earlier configuration.
     ...leafPaths(config)
-      .filter((path) => !isSame(valueAt(before.config, path), valueAt(config, path)))
+      .filter((path) => !isSame(begunValue(before.config, path), valueAt(config, path)))
       .map(dotted),
   ];
   if (changed.length === 0) return;

@@ -4,6 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { inOrder } from '../common/in-order.ts';
 import { option } from '../common/words.ts';
+import { keptDefaults } from '../config/earlier-defaults.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
@@ -74,14 +75,19 @@ export interface PlannedSweep {
   readonly plan: SweepPlan;
   readonly limits: Pick<SweepSettings, 'max_time' | 'max_cost'>;
   readonly trials: readonly LoadedTrial[];
+  /** What changes the configuration for all runs. */
+  readonly settings: readonly string[];
   /** The configuration that the trials change. */
   readonly config: Config;
 }
 
 /** The plan of a sweep. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for an invalid name. */
 export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
-  const loaded = openConfig(file, options.settings);
-  const { config } = loaded;
+  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
+  const reference = out ?? join(root, name);
+  const directory = resolve(reference);
+  const settings = [...(options.settings ?? []), ...(options.resume ? begunSettings(file, options, directory) : [])];
+  const { config } = openConfig(file, settings);
   const { sweep } = config;
   if (sweep === null) {
     throw invalid(
@@ -94,7 +100,6 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   }
   if (config.compute !== 'local')
     throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
-  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
   if (options.name !== undefined) assertFolderName(options.name, root);
   if (options.resume && options.overwrite) {
     throw new GradusError(
@@ -107,7 +112,7 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
   }
   new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
   assertPriced(sweep.max_cost, 'sweep.max_cost');
-  const trials = trialsOf(file, options.settings ?? [], sweep, config.seed);
+  const trials = trialsOf(file, settings, sweep, config.seed);
   const plan: SweepPlan = {
     method: sweep.method,
     metric: sweep.metric,
@@ -115,10 +120,15 @@ export function planSweep(file: string, options: SweepOptions = {}): PlannedSwee
     trials: trials.map(({ number, settings }) => ({ number, settings })),
     rungs: rungsOf(sweep, trials.length, longest(trials)),
   };
-  const reference = out ?? join(root, name);
   const { max_time, max_cost } = sweep;
   const limits = { max_time, max_cost };
-  return { directory: resolve(reference), reference, plan, limits, trials, config: { ...config, sweep: null } };
+  return { directory, reference, plan, limits, trials, settings, config: { ...config, sweep: null } };
+}
+
+/** The defaults of the version that began the sweep, for the runs that are still to come as well. */
+function begunSettings(file: string, { settings }: SweepOptions, directory: string): string[] {
+  const before = readSweep(directory);
+  return before ? settingTexts(Object.fromEntries(keptDefaults(openConfig(file, settings), before.config))) : [];
 }
 
 /** The most steps of a trial. Throws `SWEEP_INVALID` where they are not known before the data are read. */
@@ -264,12 +274,12 @@ function neverCompared(
 
 /** Trains all runs of some trials to a step. */
 function trainRung(
-  { plan, directory }: PlannedSweep,
+  { plan, directory, settings }: PlannedSweep,
   file: string,
   left: readonly LoadedTrial[],
   step: number,
   errors: Errors,
-  { settings = [], jobs = 1, preflight = true, signal, onEvent }: SweepOptions,
+  { jobs = 1, preflight = true, signal, onEvent }: SweepOptions,
 ): Promise<RunOutcome[]> {
   const runs = left.flatMap((trial) => plan.seeds.map((seed) => ({ trial, seed })));
   let done = 0;
@@ -279,7 +289,7 @@ function trainRung(
     if (errors.has(dir)) return { status: 'trained', step };
     const own = [...settings, ...settingTexts(trial.settings), 'sweep=null', `seed=${seed}`];
     const outcome = await trainTo(
-      { directory: dir, file, settings: own, config: trial.loaded.config, preflight },
+      { directory: dir, file, settings: own, config: trial.loaded.config, metric: plan.metric, preflight },
       step,
       signal,
     );

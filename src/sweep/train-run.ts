@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../config/load.ts';
 import { isObject } from '../errors.ts';
 import { launcher } from '../package/own-process.ts';
+import { environmentWithParent } from '../runs/processes.ts';
 import { isRun, readEvaluations, readMetrics, readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
 import { hasNotBegun } from '../runs/reservation.ts';
@@ -15,6 +16,8 @@ export interface SweptRun {
   readonly file: string;
   readonly settings: readonly string[];
   readonly config: LoadedConfig['config'];
+  /** By which the sweep compares its trials. */
+  readonly metric: string;
   readonly preflight: boolean;
 }
 
@@ -42,9 +45,11 @@ export async function trainTo(run: SweptRun, step: number, signal: AbortSignal |
     const found = isRun(directory) ? await waitForRun(directory, { signal }) : undefined;
     const before = found && !hasNotBegun(directory, found) ? found : undefined;
     if (before && isDone(before, step)) return { status: 'trained', step: before.step };
-    if (signal?.aborted) return { status: 'stopped' };
-    const outcome = await startTraining(run, step, before !== undefined, signal);
+    const outcome = signal?.aborted
+      ? ({ status: 'stopped' } as const)
+      : await startTraining(run, step, before !== undefined, signal);
     if (!outcome) return { status: 'trained', step: readRun(directory).step };
+    if (outcome.status === 'stopped' && isMeasured(run, step)) return { status: 'trained', step };
     const isTaken = outcome.status === 'failed' && takenByOther.includes(outcome.error.code) && isRun(directory);
     if (!isTaken || attempt === MOST_ATTEMPTS) return outcome;
   }
@@ -60,6 +65,11 @@ function isDone({ status, step, max_steps, ended_by }: RunRecord, target: number
   if (status !== 'completed') return false;
   const endedByRung = /^step >= \d+$/.test(ended_by?.condition ?? '');
   return step >= Math.min(target, max_steps) || !endedByRung;
+}
+
+/** Whether all that the sweep asks for is there, although the run was stopped before it could say so. */
+function isMeasured({ directory, metric, config }: SweptRun, step: number): boolean {
+  return isRun(directory) && measuredAt(directory, metric, step)?.step === Math.min(step, config.max_steps ?? step);
 }
 
 /** Undefined if the run was trained. */
@@ -79,7 +89,8 @@ async function startTraining(
       ...(preflight ? [] : ['--no-preflight']),
       ...given.flatMap((setting) => ['--set', setting]),
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    // A sweep that is killed leaves no run behind that nobody waits for.
+    { stdio: ['pipe', 'pipe', 'pipe'], env: environmentWithParent() },
   );
   const texts = { out: '', error: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { shellWord } from '../common/shell-word.ts';
 import { call, option, resuming } from '../common/words.ts';
-import { type Config, configDefaults, earlierDefaults } from '../config/schema.ts';
+import { begunValue } from '../config/earlier-defaults.ts';
+import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { ownVersions } from '../package/versions.ts';
@@ -101,11 +102,7 @@ function assertResumable(directory: string, config: Config): void {
       path: 'eval',
     });
   }
-  // A key that did not exist yet when the run began with an older version had its current default, or the default of that time.
-  const began = (path: readonly string[]) => {
-    const value = valueAt(before, path);
-    return value === undefined ? (valueAt(earlierDefaults, [dotted(path)]) ?? valueAt(configDefaults, path)) : value;
-  };
+  const began = (path: readonly string[]) => begunValue(before, path);
   const differing = [...leafPaths(config), ...leafPaths(before)].filter(
     (path) =>
       !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&

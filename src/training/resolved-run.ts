@@ -1,9 +1,10 @@
 // What a run is asked to do, and everything that follows from it before anything is opened: computed once and passed on.
 import { basename, join, resolve } from 'node:path';
 import { call, option } from '../common/words.ts';
+import { keptDefaults } from '../config/earlier-defaults.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { type Config, earlierDefaults } from '../config/schema.ts';
-import { valueAt, withValueAt } from '../config/values.ts';
+import type { Config } from '../config/schema.ts';
+import { withValueAt } from '../config/values.ts';
 import type { OpenedConfig } from '../config-source/open-config.ts';
 import { GradusError } from '../errors.ts';
 import { Goals } from '../goals/goals.ts';
@@ -49,14 +50,12 @@ export function resolveRun(opened: OpenedConfig, place: RunPlace, require?: read
 }
 
 /** The configuration with the defaults of the earlier version with which the run began, for keys that are not given. */
-function asBegun({ config, origins }: OpenedConfig, directory: string): Config {
-  if (!isConfigured(directory)) return config;
-  const before = readResolvedConfig(directory);
-  return Object.entries(earlierDefaults).reduce((given, [key, earlier]) => {
-    const path = key.split('.');
-    const began = valueAt(before, path) ?? earlier;
-    return origins[key] === 'default' && began === earlier ? (withValueAt(given, path, earlier) as Config) : given;
-  }, config);
+function asBegun(opened: OpenedConfig, directory: string): Config {
+  if (!isConfigured(directory)) return opened.config;
+  return keptDefaults(opened, readResolvedConfig(directory)).reduce(
+    (given, [key, value]) => withValueAt(given, key.split('.'), value) as Config,
+    opened.config,
+  );
 }
 
 /** Throws `CONFIG_CONFLICT` for a configuration of many runs. */

@@ -6,7 +6,7 @@ import { checkRequirements, type Requirement, requirementFailure } from '../goal
 import { readBestCheckpoint } from '../runs/checkpoints.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { DiagnosedAlert, EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
-import { changesOf, damageOf } from '../runs/run-remarks.ts';
+import { changesOf, damageOf, toldEvaluations } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { preflightWarnings } from './preflight-warnings.ts';
@@ -68,7 +68,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
 
 /** The content of result.json, which the command also prints. */
 export function storedTrainResult(result: TrainResult) {
-  return storedResult('train.result/1', 'train', result);
+  return storedResult('train.result/2', 'train', { ...result, evals: toldEvaluations(result.evals) });
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord, hint: string) {

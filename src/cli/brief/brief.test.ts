@@ -45,7 +45,7 @@ const waited = {
   time: { steps: 1.8197214319999997, per_step: 0.024698638799999978 },
   result: {
     ok: true,
-    schema: 'train.result/1',
+    schema: 'train.result/2',
     command: 'train',
     run: { id: 'one', dir: 'runs/one', backend: 'native', status: 'completed', step: 60 },
     metrics: { reward: 0.24062500000000073, 'stop/completed': 1, lift: -0.22, learning_rate: 1e-3 },

@@ -49,10 +49,10 @@ const rows = {
   'runs.diagnose.result/1': `run{dir,status,step},warnings,${ALERTS},${VERDICT}`,
   'runs.list.result/1':
     'runs[:20]{id,status,step,max_steps,held_out,best_checkpoint{step,path},verdict.learning,alerts,tags,note},damaged[:5]',
-  'runs.show.result/1': `${PROGRESS},${METRICS},time,${EVALS},${VERDICT},${ALERTS},tags,note,best_checkpoint,card,evaluation,problems[:5]{problem,answer,greedy{text[:300],correct,reward}}`,
-  'runs.snapshot.result/1': `run{dir},around,${METRICS.replace('metrics{', 'metrics{step,')},alerts{rule,text},groups[:2]{id,prompt.content[-300:],completions[:4]{text[:300],reward,advantage,stop_reason}}`,
+  'runs.show.result/2': `${PROGRESS},${METRICS},time,${EVALS},${VERDICT},${ALERTS},tags,note,best_checkpoint,card,evaluation,problems[:5]{problem,answer,greedy{text[:300],correct,reward}}`,
+  'runs.snapshot.result/2': `run{dir},around,${METRICS.replace('metrics{', 'metrics{step,')},alerts{rule,text},groups[:2]{id,prompt.content[-300:],completions[:4]{text[:300],reward,advantage,stop_reason}}`,
   'runs.stop.result/1': 'run{dir,status,step,max_steps},asked,checkpoint',
-  'runs.tail.result/1': `run{status,step},time,${METRICS.replace('metrics{', 'metrics[-10:]{step,')},evals[-5:]{step,${HELD_OUT}},alerts{step,level,rule,text,suggestion},next_since`,
+  'runs.tail.result/2': `run{status,step},time,${METRICS.replace('metrics{', 'metrics[-10:]{step,')},evals[-5:]{step,${HELD_OUT}},alerts{step,level,rule,text,suggestion},next_since`,
   'runs.wait.result/1': `run{status,step},time,result{${TRAINED}}`,
   'sample.result/1': `run,samples[:20]{prompt.content[-300:],${COMPLETION}}`,
   'sweep.plan/1': 'dir,method,metric,seeds,trials[:20],rungs,runs,steps,would_run',
@@ -61,7 +61,7 @@ const rows = {
   'sweep.stopped/1': 'sweep{dir,status,error},asked',
   'train.plan/1':
     'model,parameters,problems,run,steps,per_step,memory{estimate,available,fits},time,spend,rental{gpu,hours,usd,usd_at_most,uploads},would_run,note',
-  'train.result/1': `run{dir,status,step},${TRAINED}`,
+  'train.result/2': `run{dir,status,step},${TRAINED}`,
 } as const satisfies Readonly<Record<string, string>>;
 
 interface Brief {
@@ -73,7 +73,7 @@ export const briefs: Readonly<Record<string, Brief>> = Object.fromEntries(
   Object.entries(rows).map(([name, text]) => [name, { text, fields: new Map([...envelope, ...parseFields(text)]) }]),
 );
 
-/** `train.result/1` in brief is a `train.result.brief/1`. */
+/** `train.result/2` in brief is a `train.result.brief/2`. */
 export function briefName(name: string): string {
   return name.replace('/', '.brief/');
 }

@@ -2,12 +2,12 @@
 
 import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
+import { call, option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import type { EvaluateResult } from '../../evaluation/evaluate.ts';
 import type { CheckedRequirement } from '../../goals/requirements.ts';
 import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { command } from '../command-words.ts';
 import { showEvaluations } from '../evaluation-progress.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { interval95 } from '../formatting.ts';
@@ -44,7 +44,7 @@ function askedSplit(text: string): Split {
   const split = splits.find((known) => known === text);
   if (split !== undefined) return split;
   throw new GradusError('USAGE', `--split ${text}: expected ${splits.join(' or ')}`, {
-    hint: `eval means the held-out problems; eval_split says which split of the data set they are: gradus eval CONFIG --set eval_split=${text}, for a run that trained adapters with --set adapter=RUN`,
+    hint: `eval means the held-out problems; eval_split says which split of the data set they are: ${call('evaluate', 'CONFIG', { settings: [`eval_split=${text}`] })}, for a run that trained adapters with ${option('settings', ['adapter=RUN'])}`,
   });
 }
 
@@ -99,7 +99,7 @@ async function startEvaluation({ output, argv }: Cli, subject: string, { set, k,
   const line = ['--json', ...argv.filter((argument) => argument !== '--detach' && argument !== '--json')];
   const started = detachEvaluation(subject, { ...given({ k, checkpoint }), require, argv: line });
   const { directory: dir, ...evaluation } = started;
-  const next = [command('wait', dir, {}, `--eval ${evaluation.number}`, '--timeout 300')];
+  const next = [call('wait', dir, { eval: String(evaluation.number), timeout: '300' })];
   output.result(
     { ok: true, schema: 'eval.detached/1', command: 'eval', dir, evaluation, next },
     [

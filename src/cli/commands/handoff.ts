@@ -4,12 +4,12 @@ import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import { shellWord } from '../../common/shell-word.ts';
+import { call } from '../../common/words.ts';
 import type { HandoffSystem } from '../../handoff/handoff-targets.ts';
 import type { HandoffResult } from '../../handoff/result-schema.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { command } from '../command-words.ts';
 import { leavingLines } from '../leaving-text.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -53,7 +53,7 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
   const { commands, trained, ...result } = await handOff(loaded, { to, out, ...given({ overwrite, dryRun }) });
   const next = [
     ...commands.map((line) => `cd ${shellWord(out)} && ${line}`),
-    ...(trained ? [command('evaluate', file, { settings: trained })] : []),
+    ...(trained ? [call('evaluate', file, { settings: trained })] : []),
   ];
   output.result(
     storedResult('handoff.result/1', 'handoff', { ...result, next }),

@@ -9,6 +9,7 @@ import type { SchemaTools } from '../schemas.ts';
 const EXAMPLES = `Examples:
   gradus report latest                            report.html: curves, tables, samples, configuration, verdict
   gradus report small large -o comparison.html
+  gradus report sweeps/grpo                       the table of a sweep, and its best runs
   gradus report latest -o curves.svg              curves for a README
   gradus report latest -o kl.svg --metric kl --metric eval/accuracy
 `;
@@ -21,7 +22,7 @@ interface ReportFlags {
 export function makeCommand(cli: Cli): Command {
   return new Command('report')
     .description('write a report of runs as one file that needs no network: a page, or curves for a README')
-    .argument('<runs...>', 'run directories, names of runs, or latest')
+    .argument('<runs...>', 'run directories, names of runs, latest, or folders of sweeps')
     .option(
       '-o, --out <file>',
       'ends in .html: a page; in .svg: a picture of curves. Replaces only reports',
@@ -36,8 +37,9 @@ export function makeCommand(cli: Cli): Command {
 async function report({ output }: Cli, names: readonly string[], { out, metric }: ReportFlags) {
   const { findRun } = await import('../../runs/read-run.ts');
   const { writeReport } = await import('../../report/report.ts');
+  const { isSweep } = await import('../../sweep/sweep-files.ts');
   const written = await writeReport(
-    names.map((name) => findRun(name)),
+    names.map((name) => (isSweep(name) ? name : findRun(name))),
     { out, metrics: metric },
   );
   const verdicts = written.runs.map(({ id, learning, reason }) => `${id}: ${learning}, ${reason}`);

@@ -8,9 +8,9 @@ import type { SchemaTools } from '../schemas.ts';
 
 const EXAMPLES = `Examples:
   gradus schema                    the names of all schemas
-  gradus schema train.result/1
+  gradus schema train.result/2
   gradus schema train              the same
-  gradus schema train.result.brief/1   what --brief prints instead
+  gradus schema train.result.brief/2   what --brief prints instead
 `;
 
 export function makeCommand(cli: Cli, all: AllCommands): Command {

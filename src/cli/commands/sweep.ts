@@ -5,6 +5,7 @@ import { Command, Option } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import { shellWord } from '../../common/shell-word.ts';
+import { call } from '../../common/words.ts';
 import { parseValue } from '../../config/config-text.ts';
 import { sweepMethods } from '../../config/sections.ts';
 import { GradusError } from '../../errors.ts';
@@ -13,7 +14,6 @@ import type { SweepEvent, SweepOptions } from '../../sweep/sweep.ts';
 import type { RankedTrial, SweepResult } from '../../sweep/sweep-schema.ts';
 import { collect, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { command } from '../command-words.ts';
 import { interval95, table } from '../formatting.ts';
 import type { SchemaTools } from '../schemas.ts';
 import { withStopSignals } from '../signals.ts';
@@ -113,7 +113,7 @@ async function run(cli: Cli, file: string, flags: SweepFlags) {
 /** Useful commands after a sweep. */
 export function nextAfterSweep({ best: { config, runs } }: SweepResult): string[] {
   const [run] = runs.map(relativeToHere);
-  return [command('train', relativeToHere(config)), command('evaluate', run), command('export', run, { out: 'DIR' })];
+  return [call('train', relativeToHere(config)), call('evaluate', run), call('export', run, { out: 'DIR' })];
 }
 
 /** Shorter, where the sweep is below the working folder. */
@@ -156,7 +156,7 @@ async function startSweep({ output, argv }: Cli, file: string, options: SweepOpt
     options,
     argv.filter((argument) => argument !== '--detach'),
   );
-  const next = [command('wait', reference, {}, '--timeout 300')];
+  const next = [call('wait', reference, { timeout: '300' })];
   output.result(
     { ok: true, schema: 'sweep.detached/1', command: 'sweep', sweep: { dir: directory, pid }, log, next },
     [

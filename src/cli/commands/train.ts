@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import { shellWord } from '../../common/shell-word.ts';
-import { option } from '../../common/words.ts';
+import { call, option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
 import { storedResult } from '../../runs/stored-result.ts';
 import type { TrainResult } from '../../training/result-schema.ts';
@@ -13,7 +13,6 @@ import type { SayNext } from '../../training/train-result.ts';
 import { alertLine } from '../alert-line.ts';
 import { collect } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import { command } from '../command-words.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import { describeError } from '../output.ts';
@@ -172,7 +171,9 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
     key,
     from === 'setting' ? option('settings') : from,
   ]);
-  const line = [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])];
+  const typed = argv.filter((argument) => argument !== '--dry-run');
+  const end = typed.indexOf('--');
+  const line = refusal ? typed.toSpliced(end < 0 ? typed.length : end, 0, '--yes') : typed;
   const would_run = ['gradus', ...line].map(shellWord).join(' ');
   const told = { ...plan, origins: Object.fromEntries(origins), would_run, note };
   const result = { schema: 'train.plan/1', command: 'train', ...told };
@@ -190,11 +191,7 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
     argv: argv.filter((argument) => argument !== '--detach'),
   });
   const { run, log, reference } = detached;
-  const next = [
-    command('wait', reference, {}, '--timeout 300'),
-    command('follow', reference),
-    command('stop', reference),
-  ];
+  const next = [call('wait', reference, { timeout: '300' }), call('follow', reference), call('stop', reference)];
   const checked = run.status === 'starting' ? ', still checking whether it can begin' : '';
   const text = [`${run.dir}: started in the background, process ${run.pid}${checked}; its log is ${log}`];
   output.result(
@@ -206,9 +203,9 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
 
 /** Useful commands after a run. */
 export const nextCommands: SayNext = ({ alerts, error, evals }, run) => [
-  ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [command('diagnose', run)] : []),
-  command('evaluate', run, evals.length > 0 ? {} : { split: 'train' }),
-  command('sample', run, {}, '--n 8'),
+  ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [call('diagnose', run)] : []),
+  call('evaluate', run, evals.length > 0 ? {} : { split: 'train' }),
+  call('sample', run, { problems: '8' }),
 ];
 
 /** The changes to the configuration that the command line makes. */
@@ -257,7 +254,7 @@ export async function prints({ error, outcome, result, z }: SchemaTools) {
   const { planFields } = await import('../../planning/result-schema.ts');
   const { status } = await import('../../runs/records.ts');
   const { download, recordedEvents } = await import('../../training/event-schemas.ts');
-  const trainResult = await trainResultSchema({ outcome });
+  const trainResult = await trainResultSchema({ outcome, z });
   const { note, ...fields } = planFields;
 
   const last = z.strictObject({ type: z.literal('result'), result: z.union([trainResult, error]) });
@@ -305,14 +302,16 @@ export async function prints({ error, outcome, result, z }: SchemaTools) {
 }
 
 /** The result of a training, which `runs wait` and the last event have too. */
-export async function trainResultSchema({ outcome }: Pick<SchemaTools, 'outcome'>) {
+export async function trainResultSchema({ outcome, z }: Pick<SchemaTools, 'outcome' | 'z'>) {
+  const { toldEvaluation } = await import('../../runs/records.ts');
   const { trainResultFields } = await import('../../training/result-schema.ts');
   return outcome(
-    'train.result/1',
+    'train.result/2',
     'train',
     'A training run that ended or was stopped; result.json of its directory holds the same.',
     {
       ...trainResultFields,
+      evals: z.array(toldEvaluation),
       requirements: trainResultFields.requirements.describe('the results of --require'),
       next: trainResultFields.next.describe('useful next commands'),
     },

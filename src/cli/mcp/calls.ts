@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { launcher } from '../../package/own-process.ts';
+import { TOOL_WORDS } from '../command-words.ts';
 
 export interface Finished {
   readonly code: number | null;
@@ -61,7 +62,10 @@ export class Calls {
 }
 
 function startCall(line: readonly string[]): Call {
-  const child = spawn(process.execPath, [launcher, ...line], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [launcher, ...line], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, [TOOL_WORDS]: '1' },
+  });
   const listeners = new Set<(line: string) => void>();
   const stderr: string[] = [];
   let stdout = '';

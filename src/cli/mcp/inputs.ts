@@ -13,7 +13,6 @@ export interface InputSchema {
   readonly type: 'object';
   readonly properties: Record<string, Record<string, unknown>>;
   readonly required: string[];
-  readonly additionalProperties: false;
 }
 
 /** Options about stdout, which a tool does not have: it answers in brief, or with the requested fields. */
@@ -21,7 +20,7 @@ const outputs: ReadonlySet<string> = new Set(['--json', '--events']);
 
 const FIELDS = 'fields';
 /** The server's instructions explain these once for all tools. */
-const fieldsSchema = { type: 'array', items: { type: 'string' } };
+const fieldsSchema = { type: 'string' };
 
 /** Options with another default for tools, so that these answer before the client gives up. */
 const presets: Readonly<Record<string, boolean | number>> = { '--detach': true, '--timeout': MOST_SECONDS };
@@ -41,13 +40,14 @@ export function inputSchema(command: Command): InputSchema {
     type: 'object',
     properties: { ...Object.fromEntries([...ofArguments, ...ofOptions]), [FIELDS]: fieldsSchema },
     required: [...needed, ...mandatory.map(keyOf)],
-    additionalProperties: false,
   };
 }
 
 /** The command line for these values, without the names of program and command. Throws `OPTION_INVALID`. */
 export function commandLine(command: Command, input: ToolInput): string[] {
-  assertKnownNames(input, Object.keys(inputSchema(command).properties), { code: 'OPTION_INVALID' });
+  const { properties, required } = inputSchema(command);
+  assertKnownNames(input, Object.keys(properties), { code: 'OPTION_INVALID' });
+  for (const key of required) if (input[key] === undefined) throw wrong(key, 'a value', input[key]);
   const options = optionsOf(command).flatMap((option) => {
     const preset = presets[option.long ?? ''];
     const value = input[keyOf(option)] ?? preset;
@@ -60,6 +60,47 @@ export function commandLine(command: Command, input: ToolInput): string[] {
   const fields = input[FIELDS] === undefined ? [] : listOf(FIELDS, input[FIELDS]);
   const shape = fields.length > 0 ? `--fields=${fields.join(',')}` : '--brief';
   return [...options, shape, ...(positional.length > 0 ? ['--', ...positional] : [])];
+}
+
+/** The input that the words of a command line give, after the name of the command: the inverse of `commandLine`. What a tool has no input for is left out. */
+export function inputOf(command: Command, line: readonly string[]): ToolInput {
+  const end = line.indexOf('--');
+  const rest = end < 0 ? [...line] : line.slice(0, end);
+  const positional = end < 0 ? [] : line.slice(end + 1);
+  const given: [string, unknown][] = [];
+  while (rest.length > 0) {
+    const word = rest.shift()!;
+    const [flag, inline] = word.startsWith('--') ? cut(word, '=') : [word];
+    const option = command.options.find(({ long, short }) => long === flag || short === flag);
+    if (!option && !word.startsWith('-')) positional.push(word);
+    if (!option) continue;
+    const text =
+      inline ?? (option.required || (option.optional && !rest[0]?.startsWith('-')) ? rest.shift() : undefined);
+    if (outputs.has(option.long ?? '') || Object.hasOwn(presets, option.long ?? '')) continue;
+    given.push([keyOf(option), text === undefined ? true : inputValue(option, text)]);
+  }
+  const named = command.registeredArguments.flatMap((argument, i) => {
+    if (i >= positional.length) return [];
+    return [[keyOfArgument(argument), argument.variadic ? positional.slice(i) : positional[i]] as const];
+  });
+  const values = Map.groupBy(given, ([key]) => key);
+  const options = values
+    .entries()
+    .map(([key, all]) => [key, all.length > 1 ? all.flatMap(([, value]) => value) : all[0]![1]] as const);
+  return Object.fromEntries([...named, ...options]);
+}
+
+function cut(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+function inputValue(option: Option, text: string): unknown {
+  const { type, items } =
+    (optionSchemas.get(option.parseArg as never) as { type?: string; items?: { type?: string } }) ?? {};
+  if (isRepeatable(option)) return [text];
+  if (type === 'array') return text.split(',').map((item) => (items?.type === 'integer' ? Number(item) : item));
+  return type === 'integer' || type === 'number' ? Number(text) : text;
 }
 
 function words(option: Option, value: unknown): string[] {
@@ -90,20 +131,33 @@ function listOf(key: string, value: unknown): string[] {
 }
 
 function wrong(key: string, expected: string, value: unknown): GradusError {
-  return new GradusError('OPTION_INVALID', `${key}: expected ${expected}, got ${JSON.stringify(value)}`, {
-    hint: 'see the input schema of the tool',
-    path: key,
-  });
+  return new GradusError(
+    'OPTION_INVALID',
+    `${key}: expected ${expected}, got ${value === undefined ? 'nothing' : JSON.stringify(value)}`,
+    {
+      hint: 'see the input schema of the tool',
+      path: key,
+    },
+  );
+}
+
+/** `runs wait` is `runs_wait`. */
+export function toolName(command: string): string {
+  return command.replaceAll(/[ -]/g, '_');
 }
 
 /** `--max-time` is `max_time`, `--no-preflight` is `no_preflight`. */
-function keyOf({ long, flags }: Option): string {
-  return (long ?? flags).replace(/^--/, '').replaceAll('-', '_');
+export function keyOfFlag(flag: string): string {
+  return flag.replace(/^--/, '').replaceAll('-', '_');
 }
 
-/** `<run|config>` is `run_or_config`. */
+function keyOf({ long, flags }: Option): string {
+  return keyOfFlag(long ?? flags);
+}
+
+/** `<run|config>` is `run_or_config`. Some clients take keys of letters, digits and underscores alone. */
 function keyOfArgument(argument: Argument): string {
-  return argument.name().replaceAll('|', '_or_').replaceAll('-', '_');
+  return argument.name().replaceAll('|', '_or_').replaceAll(/\W/g, '_');
 }
 
 function argumentSchema({ description, variadic, argChoices }: Argument): Record<string, unknown> {

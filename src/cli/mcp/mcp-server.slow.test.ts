@@ -40,6 +40,8 @@ interface Outcome {
   readonly ok: boolean;
   readonly schema: string;
   readonly error?: { readonly code: string; readonly hint?: string };
+  readonly would_run?: string;
+  readonly result?: { readonly next: readonly string[] };
   readonly run?: { readonly id: string; readonly status: string; readonly step: number };
 }
 
@@ -64,30 +66,49 @@ test('tools have the names, inputs and outputs of the commands', async () => {
   assert.deepEqual(properties.set, {
     type: 'array',
     items: { type: 'string' },
-    description: 'override a key of the configuration; the value is YAML (repeatable)',
+    description: 'override a key of the configuration',
   });
   assert.equal(train.annotations?.destructiveHint, true);
   const { properties: ofWait } = tools.find(({ name }) => name === 'runs_wait')!.inputSchema;
   // An option that stands alone or has a value.
   assert.deepEqual((ofWait!.eval as { anyOf: object[] }).anyOf, [{ type: 'boolean' }, { type: 'integer', minimum: 1 }]);
-  const outputsOf = (name: string) => {
-    const { anyOf } = tools.find((tool) => tool.name === name)!.outputSchema as { anyOf?: { title: string }[] };
-    return anyOf!.map(({ title }) => title);
+  // What the list leaves out of a tool is a resource.
+  const wholeOf = async (name: string) => {
+    const { contents } = await client.readResource({ uri: `gradus://tools/${name}` });
+    return z
+      .object({
+        inputSchema: z.looseObject({
+          properties: z.record(z.string(), z.looseObject({ description: z.string().optional() })),
+        }),
+        outputSchema: z.object({ type: z.literal('object'), anyOf: z.array(z.looseObject({ title: z.string() })) }),
+      })
+      .parse(JSON.parse((contents[0] as { text: string }).text));
   };
-  const ofTrain = ['train.detached/1', 'train.plan.brief/1', 'train.result.brief/1', 'error/1', 'fields/1'];
-  assert.deepEqual(outputsOf('train'), ofTrain);
-  assert.ok(outputsOf('runs_wait').includes('sweep.status.brief/1'));
+  const outputsOf = async (name: string) => (await wholeOf(name)).outputSchema.anyOf.map(({ title }) => title);
+  const ofTrain = ['train.detached/1', 'train.plan.brief/1', 'train.result.brief/2', 'error/1', 'fields/1'];
+  assert.deepEqual(await outputsOf('train'), ofTrain);
+  assert.ok((await outputsOf('runs_wait')).includes('sweep.status.brief/1'));
+  const { inputSchema: whole } = await wholeOf('train');
+  assert.deepEqual(Object.keys(whole.properties), Object.keys(properties));
+  assert.equal(
+    whole.properties.set!.description,
+    'override a key of the configuration; the value is YAML (repeatable)',
+  );
   const hintsOf = (name: string) => tools.find((tool) => tool.name === name)!.annotations;
   for (const name of ['doctor', 'init', 'train', 'sweep', 'eval', 'export', 'runs_stop', 'runs_rm', 'runs_tag'])
-    assert.equal(hintsOf(name)!.readOnlyHint, false, name);
+    assert.equal(hintsOf(name)!.readOnlyHint, undefined, name);
   for (const name of ['agent_docs', 'preflight', 'runs_list', 'runs_wait', 'runs_compare'])
-    assert.deepEqual(hintsOf(name), { readOnlyHint: true, destructiveHint: false }, name);
+    assert.deepEqual(hintsOf(name), { readOnlyHint: true }, name);
   for (const { name, inputSchema, annotations } of tools) {
     const asks = ['yes', 'overwrite'].some((key) => key in inputSchema.properties!);
-    assert.equal(annotations!.destructiveHint, asks, name);
+    assert.equal(annotations!.destructiveHint ?? false, asks, name);
+    // Anthropic's interface refuses others.
+    for (const key of Object.keys(inputSchema.properties!)) assert.match(key, /^[\w.-]{1,64}$/);
   }
-  const bytes = JSON.stringify(tools.map(({ outputSchema: _, ...shown }) => shown)).length;
-  assert.ok(bytes < 32_000, `${bytes} bytes of names, descriptions and inputs`);
+  // A client puts the list into every context.
+  const bytes = Buffer.byteLength(JSON.stringify(tools));
+  assert.ok(bytes <= 20_480, `${bytes} bytes`);
+  assert.doesNotMatch(JSON.stringify(tools), /--[a-z]|gradus (train|runs)/);
 });
 
 test('an agent trains, waits with progress, compares and reads the files', async () => {
@@ -110,6 +131,10 @@ test('an agent trains, waits with progress, compares and reads the files', async
   assert.ok(!('versions' in over.run!));
   const asked = await call('runs_show', { run: 'first', fields: ['run.versions', 'evals[-1:].metrics'] });
   assert.deepEqual([asked.schema, Object.keys(asked.run!)], ['fields/1', ['versions']]);
+  assert.deepEqual(over.result!.next, [
+    'eval {"run_or_config": "runs/first"}',
+    'sample {"run_or_config_or_model": "runs/first", "n": 8}',
+  ]);
   const exported = await call('export', { run: 'first', out: 'exported' });
   assert.ok(exported.ok && existsSync(join(folder, 'exported')), JSON.stringify(exported));
 
@@ -162,6 +187,11 @@ test('wrong inputs, configurations and plans that cost money are refused with ad
   assert.equal(wrong.error?.code, 'CONFIG_UNKNOWN_KEY');
   const rented = await call('train', { config: 'rented.yaml' });
   assert.deepEqual([rented.schema, rented.error?.code], ['train.plan.brief/1', 'CONFIRMATION_REQUIRED']);
+  assert.equal(rented.would_run, 'train {"config": "rented.yaml", "yes": true}');
+  const kept = await call('runs_rm', { runs: ['first'] });
+  assert.deepEqual([kept.error?.code, kept.error?.hint], ['CONFIRMATION_REQUIRED', 'add yes: true to remove them']);
+  const over = await call('sweep', { config: 'tiny.yaml', over: ['beta'] });
+  assert.match(over.error!.hint!, /^for example over learning_rate=1e-5,5e-5 or over /);
   // A text that looks like an option is a value.
   const option = await call('runs_show', { run: '--help' });
   assert.equal(option.error?.code, 'RUN_NOT_FOUND');
@@ -179,8 +209,8 @@ test('a command that takes longer than clients wait is polled', async () => {
   );
   writeFileSync(join(folder, 'cases.jsonl'), '{"completion": "4", "answer": "4"}\n');
   const line = ['rewards', 'test', `--reward=${script}:score`, `--input=${join(folder, 'cases.jsonl')}`, '--json'];
-  const tool = { name: 'slow', title: 'gradus rewards test', inputSchema: { type: 'object' as const } };
-  const served = serveMcp([{ tool, line: () => line }], {
+  const tool = { name: 'slow', inputSchema: { type: 'object' as const } };
+  const served = serveMcp([{ command: 'rewards test', tool, whole: tool, line: () => line, inputOf: () => ({}) }], {
     stdin: toServer,
     stdout: { write: (text) => toClient.write(text) },
     signal: controller.signal,

@@ -16,6 +16,8 @@ import { describeError, type Stream } from '../output.ts';
 import { Calls, type Finished } from './calls.ts';
 import { MOST_SECONDS, type ToolInput } from './inputs.ts';
 import { readRunResource, runResources, runTemplates } from './resources.ts';
+import { readToolResource, toolTemplate } from './tool-resources.ts';
+import { resultInToolTerms } from './tool-terms.ts';
 import type { CommandTool } from './tools.ts';
 
 export interface McpOptions {
@@ -30,9 +32,9 @@ export interface McpOptions {
 /** Milliseconds; clients give up after 60 s. */
 const PATIENCE = 50_000;
 
-const INSTRUCTIONS = `Gradus trains language models with GRPO. Each tool is a command of the same name: where a text says \`gradus runs wait NAME --timeout 300\`,
-call runs_wait with {"run": "NAME"}. train, eval and sweep start in the background and return the run; runs_wait waits for it, at most ${MOST_SECONDS} s a call:
-call it again while it answers STILL_RUNNING. Results are short; fields asks for others instead, such as ["run.status", "evals[-1:].metrics"], or ["*"] for all. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
+const INSTRUCTIONS = `Gradus trains language models with GRPO. Each tool is a command of the same name: where a guide says \`gradus runs wait NAME --timeout 30\`,
+call runs_wait with {"run": "NAME", "timeout": 30}. Descriptions of inputs are short: help with {"topic": ["train"]} tells all of those of train. train, eval and sweep start in the background and return the run; runs_wait waits for it, at most ${MOST_SECONDS} s a call:
+call it again while it answers STILL_RUNNING. Results are short; fields asks for others instead, such as "run.status,evals[-1:].metrics", or "*" for all; schema with {"name": "train"} tells which there are. Nothing is spent or overwritten unless yes or overwrite is true; ask the user first. Results with ok: false have
 error.code, error.hint. The usual order: doctor, init, data_check, preflight, train, runs_wait, runs_diagnose, runs_compare, export; agent_docs has guides.`;
 
 /** Serves until stdin ends or the signal stops it. */
@@ -66,13 +68,13 @@ function serverOf(tools: readonly CommandTool[], calls: Calls, patience: number)
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const found = tools.find(({ tool }) => tool.name === params.name);
     if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${params.name}`);
-    return callTool(found, params.arguments ?? {}, { calls, patience, context });
+    return callTool(found, params.arguments ?? {}, { tools, calls, patience, context });
   });
   server.setRequestHandler('resources/list', () => ({ resources: runResources() }));
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: runTemplates }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...runTemplates, toolTemplate] }));
   server.setRequestHandler('resources/read', ({ params }) => {
     try {
-      return { contents: readRunResource(params.uri) };
+      return { contents: readToolResource(params.uri, tools) ?? readRunResource(params.uri) };
     } catch (error) {
       const { message, hint } = describeError(error);
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, hint ? `${message} (${hint})` : message);
@@ -82,19 +84,23 @@ function serverOf(tools: readonly CommandTool[], calls: Calls, patience: number)
 }
 
 interface CallContext {
+  readonly tools: readonly CommandTool[];
   readonly calls: Calls;
   readonly patience: number;
   readonly context: ServerContext;
 }
 
-async function callTool({ tool, line }: CommandTool, input: ToolInput, { calls, patience, context }: CallContext) {
-  const command = tool.title!.replace(/^gradus /, '');
+async function callTool(
+  { command, line }: CommandTool,
+  input: ToolInput,
+  { tools, calls, patience, context }: CallContext,
+): Promise<CallToolResult> {
   const progress = progressOf(context);
   const timer = setInterval(() => progress.run(input.run), 1000);
   try {
     const { signal } = context.mcpReq;
     const finished = await calls.run(line(input), { patience, signal, onLine: progress.line });
-    return finished ? resultOf(finished, command) : failed(command, stillRunning(patience), 6);
+    return finished ? resultOf(finished, command, tools) : failed(command, stillRunning(patience), 6);
   } catch (error) {
     return failed(command, describeError(error), exitCodeOf(error));
   } finally {
@@ -129,13 +135,10 @@ function progressOf({ mcpReq }: ServerContext) {
 /** A command that missed a bar, or that still runs, has done what was asked. */
 const fine: readonly (number | null)[] = [0, 5, 6];
 
-function resultOf({ code, stdout, stderr }: Finished, command: string): CallToolResult {
-  const text = stdout.trimEnd();
+function resultOf({ code, stdout, stderr }: Finished, command: string, tools: readonly CommandTool[]): CallToolResult {
   try {
-    const structuredContent: unknown = JSON.parse(text);
-    if (isObject(structuredContent)) {
-      return { content: [{ type: 'text', text }], structuredContent, isError: !fine.includes(code) };
-    }
+    const result: unknown = JSON.parse(stdout);
+    if (isObject(result)) return answer(resultInToolTerms(result, tools), code);
   } catch {
     // A process that was killed prints nothing.
   }
@@ -152,7 +155,10 @@ function stillRunning(patience: number) {
 }
 
 function failed(command: string, error: object, exit_code: number): CallToolResult {
-  const structuredContent = { ok: false, schema: 'error/1', command, error, exit_code };
+  return answer({ ok: false, schema: 'error/1', command, error, exit_code }, exit_code);
+}
+
+function answer(structuredContent: Record<string, unknown>, code: number | null): CallToolResult {
   const content = [{ type: 'text' as const, text: JSON.stringify(structuredContent) }];
-  return { content, structuredContent, isError: !fine.includes(exit_code) };
+  return { content, structuredContent, isError: !fine.includes(code) };
 }

@@ -2,9 +2,9 @@
 
 import { Command } from 'commander';
 import { given } from '../../../common/given.ts';
+import { call } from '../../../common/words.ts';
 import { collect } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
-import { command } from '../../command-words.ts';
 import { table } from '../../formatting.ts';
 import type { SchemaTools } from '../../schemas.ts';
 
@@ -37,7 +37,7 @@ async function best({ output }: Cli, metric: string, { root, filter, least }: Be
   const ranking = bestRuns(metric, { filter, ...given({ root, least }) });
   const [first] = ranking;
   const options = first!.checkpoint === undefined ? {} : { checkpoint: String(first!.step) };
-  const next = [command('evaluate', first!.dir, options), command('show', first!.dir)];
+  const next = [call('evaluate', first!.dir, options), call('show', first!.dir)];
   const rows = ranking.map(({ rank, run, step, value, checkpoint }) => [
     String(rank),
     run,

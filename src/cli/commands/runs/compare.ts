@@ -2,11 +2,11 @@
 
 import { Command } from 'commander';
 import { counted } from '../../../common/counted.ts';
+import { call } from '../../../common/words.ts';
 import { GradusError } from '../../../errors.ts';
 import type { Comparison, Rejudging } from '../../../finished-runs/comparison-schema.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Cli } from '../../cli.ts';
-import { command } from '../../command-words.ts';
 import { duration, interval95, oneLine, table } from '../../formatting.ts';
 import type { SchemaTools } from '../../schemas.ts';
 
@@ -33,7 +33,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
   const { compareRuns } = await import('../../../finished-runs/compare-runs.ts');
   const directories = names.map((name) => findRun(name));
   const { rejudging, ...comparison } = compareRuns(directories.map(inspectRun));
-  const next = rejudging && [command('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
+  const next = rejudging && [call('evaluate', directories[0]), ...rejudging.flatMap(commandsOf)];
   output.result(
     { ok: true, schema: 'runs.compare.result/2', command: 'runs compare', ...comparison, ...(next && { next }) },
     text(comparison, output.suggested(next)),
@@ -43,8 +43,8 @@ async function compare({ output }: Cli, names: readonly string[]) {
 
 function commandsOf({ config, settings, export: exported }: Rejudging): string[] {
   return [
-    ...(exported ? [command('export', exported.run, { out: exported.out })] : []),
-    command('evaluate', config, { settings }),
+    ...(exported ? [call('export', exported.run, { out: exported.out })] : []),
+    call('evaluate', config, { settings }),
   ];
 }
 

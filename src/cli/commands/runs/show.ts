@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import type { BestCheckpoint, KeptEvaluation, RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
+import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../cli.ts';
 import { keptEvaluationLines } from '../../kept-evaluation-lines.ts';
@@ -67,12 +68,12 @@ async function show({ output }: Cli, name: string, { card: withCard = false, eva
   output.result(
     {
       ok: true,
-      schema: 'runs.show.result/1',
+      schema: 'runs.show.result/2',
       command: 'runs show',
       run: { ...record, dir: directory },
       metrics: last,
       ...(time && { time }),
-      evals: evaluations,
+      evals: toldEvaluations(evaluations),
       evaluations: keptEvaluations,
       verdict,
       alerts,
@@ -114,15 +115,15 @@ export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { labels } = await import('../../../runs/labels.ts');
   const { evaluatedProblem } = await import('../../../runs/completion-records.ts');
-  const { bestCheckpoint, diagnosedAlert, evaluationRecord, keptEvaluation, numbers, pace, verdict } = await import(
+  const { bestCheckpoint, diagnosedAlert, keptEvaluation, numbers, pace, toldEvaluation, verdict } = await import(
     '../../../runs/records.ts'
   );
   return [
-    result('runs.show.result/1', 'runs show', 'The state of a run and its results so far.', {
+    result('runs.show.result/2', 'runs show', 'The state of a run and its results so far.', {
       run: runWithDirectory,
       metrics: numbers.describe('the metrics of the last step'),
       time: pace.exactOptional(),
-      evals: z.array(evaluationRecord),
+      evals: z.array(toldEvaluation),
       evaluations: z
         .array(keptEvaluation)
         .describe('evaluations whose completions were kept, including those of gradus eval'),

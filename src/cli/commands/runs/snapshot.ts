@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import type { RolloutRecord } from '../../../runs/completion-records.ts';
+import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
@@ -56,14 +57,14 @@ async function snapshot({ output }: Cli, name: string, { around, window, groups:
   output.result(
     {
       ok: true,
-      schema: 'runs.snapshot.result/1',
+      schema: 'runs.snapshot.result/2',
       command: 'runs snapshot',
       run: { ...reader.readRun(directory), dir: directory },
       around,
       window,
       metrics,
       timings: within(reader.readTimings(directory)),
-      evals,
+      evals: toldEvaluations(evals),
       alerts,
       samples,
       groups,
@@ -101,18 +102,18 @@ function readableGroup({ id, prompt, completions }: RolloutRecord) {
 export async function prints({ result, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
   const { message, rolloutCompletion, sampleRecord } = await import('../../../runs/completion-records.ts');
-  const { alert, evaluationRecord, stepRecord } = await import('../../../runs/records.ts');
+  const { alert, stepRecord, toldEvaluation } = await import('../../../runs/records.ts');
   const completion = rolloutCompletion
     .omit({ opening: true, token_ids: true, logprobs: true, calls: true })
     .extend({ tokens: z.int() });
   return [
-    result('runs.snapshot.result/1', 'runs snapshot', 'The records of a run around one step.', {
+    result('runs.snapshot.result/2', 'runs snapshot', 'The records of a run around one step.', {
       run: runWithDirectory,
       around: z.int(),
       window: z.int().describe('how many steps before and after are included'),
       metrics: z.array(stepRecord),
       timings: z.array(stepRecord).describe('seconds'),
-      evals: z.array(evaluationRecord),
+      evals: z.array(toldEvaluation),
       alerts: z.array(alert),
       samples: z.array(sampleRecord),
       groups: z

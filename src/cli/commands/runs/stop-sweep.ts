@@ -1,5 +1,5 @@
 // gradus runs stop, of a sweep.
-import { shellWord } from '../../../common/shell-word.ts';
+import { call } from '../../../common/words.ts';
 import type { Cli } from '../../cli.ts';
 
 /** Prints how far the sweep was, or that it has not ended yet. */
@@ -19,7 +19,7 @@ export async function stopSweep({ output }: Cli, directory: string, timeout: num
         error: {
           code: 'STILL_RUNNING',
           message: `still running after ${timeout} s`,
-          hint: `its runs end after their current steps; wait for it: gradus runs wait ${shellWord(directory)}`,
+          hint: `its runs end after their current steps; wait for it: ${call('wait', directory)}`,
         },
       }),
     },

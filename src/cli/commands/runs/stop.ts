@@ -1,7 +1,7 @@
 // gradus runs stop: asks the process of a run to write a checkpoint and end.
 
 import { Command } from 'commander';
-import { shellWord } from '../../../common/shell-word.ts';
+import { call } from '../../../common/words.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
 import type { SchemaTools } from '../../schemas.ts';
@@ -50,7 +50,7 @@ async function stop(cli: Cli, name: string, timeout: number) {
         error: {
           code: 'STILL_RUNNING',
           message: `still running after ${timeout} s, at step ${record.step}`,
-          hint: `it ends after its current step; wait for it: gradus runs wait ${shellWord(directory)}`,
+          hint: `it ends after its current step; wait for it: ${call('wait', directory)}`,
         },
       }),
     },

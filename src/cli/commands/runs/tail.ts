@@ -1,6 +1,7 @@
 // gradus runs tail: prints the latest steps of a run, and new ones as they are written.
 
 import { Command } from 'commander';
+import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import type { TimedEvent } from '../../../training/event-schemas.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
@@ -83,12 +84,12 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   return output.outcome(
     {
       ok: !isStillRunning,
-      schema: 'runs.tail.result/1',
+      schema: 'runs.tail.result/2',
       command: 'runs tail',
       run: { ...record, dir: directory },
       ...(time && { time }),
       metrics,
-      evals,
+      evals: toldEvaluations(evals),
       alerts,
       next_since: metrics.at(-1)?.step ?? from,
       ...(isStillRunning && {
@@ -120,17 +121,17 @@ function eventLine(event: TimedEvent): string | undefined {
 /** The schemas of what it prints under --json. */
 export async function prints({ outcome, z }: SchemaTools) {
   const { runWithDirectory } = await import('../../../finished-runs/comparison-schema.ts');
-  const { alert, evaluationRecord, pace, stepRecord } = await import('../../../runs/records.ts');
+  const { alert, pace, stepRecord, toldEvaluation } = await import('../../../runs/records.ts');
   return [
     outcome(
-      'runs.tail.result/1',
+      'runs.tail.result/2',
       'runs tail',
       'The records after a step; with --follow not ok, with exit code 6, if the run was still going when the time ran out.',
       {
         run: runWithDirectory,
         time: pace.exactOptional(),
         metrics: z.array(stepRecord),
-        evals: z.array(evaluationRecord),
+        evals: z.array(toldEvaluation),
         alerts: z.array(alert),
         next_since: z.int().describe('the value of --since for continuing from here'),
       },

@@ -1,4 +1,5 @@
 // gradus runs wait, of a sweep.
+import { call, option } from '../../../common/words.ts';
 import type { Cli } from '../../cli.ts';
 import { ofKind, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
@@ -25,7 +26,7 @@ export async function waitForSweep({ output }: Cli, directory: string, timeout: 
     return undefined;
   }
   const isActive = status === 'running';
-  const hint = 'the same gradus sweep with --resume continues it';
+  const hint = `the same ${call('sweep')} with ${option('resume', true)} continues it`;
   const { kind = 'failed', ...failure } = record.error ?? {};
   const ended = { code: 'SWEEP_STOPPED', message: `the sweep is ${status}`, hint, ...failure };
   const error: DescribedError = isActive

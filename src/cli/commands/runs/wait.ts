@@ -1,9 +1,9 @@
 // gradus runs wait: waits until a run is over, or for a limited time.
 
 import { Command } from 'commander';
-import { shellWord } from '../../../common/shell-word.ts';
-import { resuming } from '../../../common/words.ts';
+import { call, resuming } from '../../../common/words.ts';
 import type { Pace, RunRecord } from '../../../runs/records.ts';
+import { toldEvaluations } from '../../../runs/run-remarks.ts';
 import type { TrainResult } from '../../../training/result-schema.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
 import type { Cli } from '../../cli.ts';
@@ -64,7 +64,9 @@ async function wait(cli: Cli, name: string, { timeout, eval: evaluation }: WaitF
   }));
   const waited = (performance.now() - started) / 1000;
   const time = readPace(directory, record);
-  const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
+  const found = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
+  // An earlier version may have written it.
+  const result = found && { ...found, schema: 'train.result/2', evals: toldEvaluations(found.evals) };
   const error = isActive(record)
     ? stillRunning(record, directory, waited, time)
     : (failureOf(record, directory, isConfigured(directory)) ?? result?.error);
@@ -112,7 +114,7 @@ function stillRunning(
   return {
     code: 'STILL_RUNNING',
     message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}${timeLeft(time)}`,
-    hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
+    hint: `wait again, or ${call('follow', directory)}`,
   };
 }
 
@@ -130,7 +132,7 @@ export async function prints({ outcome, z }: SchemaTools) {
         run: runWithDirectory,
         waited: z.number().describe('seconds'),
         time: pace.exactOptional(),
-        result: (await trainResultSchema({ outcome }))
+        result: (await trainResultSchema({ outcome, z }))
           .exactOptional()
           .describe('the result of the run, if it has completed'),
       },
