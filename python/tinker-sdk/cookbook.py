@@ -36,8 +36,8 @@ def chat(row):
 local = {"openai/gsm8k": rows, "HuggingFaceH4/no_robots": [{"messages": chat(row)} for row in rows]}
 
 
-def load_dataset(name, *_, split=None, **__):
-    only = datasets.Dataset.from_list(local[name])
+def load_dataset(path, *_, split=None, **__):
+    only = datasets.Dataset.from_list(local[path])
     return datasets.DatasetDict(train=only) if split is None else only
 
 

@@ -335,7 +335,6 @@ def lists_tell_what_there_is_and_the_command_line_too():
     assert listed[0].expires_at is None and listed[1].expires_at is not None and listed[1].public and not listed[0].public
     rest.unpublish_checkpoint_from_tinker_path(second).result()
     raises(tinker.BadRequestError, "3600", lambda: rest.set_checkpoint_ttl_from_tinker_path(first, 5).result())
-    raises(tinker.BadRequestError, "neither accounts nor projects", lambda: rest.copy_weights(first, "project").result())
     raises(tinker.BadRequestError, "neither accounts nor projects", lambda: rest.assign_session_project(session, "project").result())
     raises(tinker.BadRequestError, "no traces", lambda: rest.export_session_trace(session).result())
     raises(tinker.BadRequestError, "encrypts nothing", lambda: training.save_weights_external("secret", age_encryption_recipients=["age1x"]).result())
@@ -463,6 +462,55 @@ def many_futures_of_many_clients_are_each_ones_own():
         assert (await client.compute_logprobs_async(types.ModelInput.from_ints(tokens)))[0] is None
 
     asyncio.run(awaited())
+
+
+def the_other_methods_of_the_clients_answer():
+    training = trainer(rank=3)
+    info = training.get_info()
+    assert (info.model_data.model_name, info.lora_rank, info.is_lora) == (name, 3, True)
+    text = training.get_tokenizer().encode("12+3=", add_special_tokens=False)
+    assert training.get_tokenizer().decode(text) == "12+3=" and text
+    data = [types.Datum(model_input=types.ModelInput.from_ints(text), loss_fn_inputs={"target_tokens": text})]
+    score = lambda client: client.forward(data, "cross_entropy").result().metrics["loss:sum"]  # noqa: E731
+    before = score(training)
+    path = training.save_state("here").result().path
+    training.forward_backward(data, "cross_entropy").result()
+    training.optim_step(types.AdamParams(learning_rate=0.01)).result()
+    changed = score(training)
+    assert changed != before
+    training.load_state(path).result()
+    assert score(training) == before
+    training.load_state_with_optimizer(path).result()
+    other_rank = trainer(rank=2)
+    raises(tinker.RequestFailedError, "r 3", lambda: other_rank.load_state(path).result())
+    assert score(other_rank) == before
+
+    rest = tinker.RestClient(base_url=url, api_key=key)
+    copied = rest.copy_weights(path, "any project", ttl_seconds=3600).result()
+    assert copied != path and copied.endswith("/weights/here"), copied
+    assert score(service.create_training_client_from_state_with_optimizer(copied).result()) == before
+    assert rest.list_checkpoints(copied.split("/")[2]).result().checkpoints[0].expires_at is not None
+
+    sampler = training.create_sampling_client(path).result()
+    again = tinker.SamplingClient.from_sampler_handle(sampler.get_sampler_handle(), api_key=key)
+    ask = types.ModelInput.from_ints(text)
+    assert again.compute_logprobs(ask).result() == sampler.compute_logprobs(ask).result()
+    assert sampler.get_base_model() == name and again.get_tokenizer().encode("1") == sampler.get_tokenizer().encode("1")
+    told = rest.get_sampler(sampler._sampling_session_id).result()
+    assert (told.model_path, told.base_model) == (path, name)
+    models = rest.get_server_capabilities().result().supported_models
+    assert [(model.model_name, model.max_context_length) for model in models] == [(name, 256)]
+    raises(RuntimeError, "JWT", lambda: rest.whoami().result())
+    raises(tinker.BadRequestError, "charges nothing", lambda: tinker.AdminClient(base_url=url, api_key=key).get_billing_usage("2026-01-01", "2026-01-02").result())
+
+    def squares(logprobs, weights):
+        loss = (weights * logprobs**2).sum()
+        return loss, {"custom/squares:sum": loss}
+
+    loss = service.create_custom_loss(squares, input_ranks={"logprobs": 1, "weights": 1}).result()
+    data[0].loss_fn_inputs["weights"] = types.TensorData.from_torch(torch.ones(len(text)))
+    result = training.forward_backward_custom(data, loss).result()
+    close(result.metrics["custom/squares:sum"], (result.loss_fn_outputs[0]["logprobs"].to_torch() ** 2).sum(), 1e-3)
 
 
 def a_client_that_is_done_says_so():

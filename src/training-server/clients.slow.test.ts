@@ -143,6 +143,22 @@ test('a finished session is over: its models are gone, and its requests are refu
   assert.deepEqual((await get(`sessions/${session}`)).content.training_run_ids, []);
 });
 
+test('a program that saves sampler after sampler takes none away from another', async () => {
+  const [one, other] = [await newSession(), await newSession()];
+  const [ofOne, ofOther] = [await newModel(one), await newModel(other)];
+  const save = (model_id: string, number: number) =>
+    result('save_weights_for_sampler', { model_id, sampling_session_seq_id: number, seq_id: number + 1 });
+  const ask = ({ sampling_session_id }: Json) => result('asample', sampleOf({ sampling_session_id }));
+  const mine = await save(ofOne, 0);
+  const theirs = [];
+  for (let number = 0; number < 10; number++) theirs.push(await save(ofOther, number));
+  const [first] = theirs;
+  assert.equal(tokensIn(await ask(mine)).length, 3);
+  assert.equal(tokensIn(await ask(theirs.at(-1)!)).length, 3);
+  assert.equal((await send('asample', sampleOf({ sampling_session_id: first!.sampling_session_id }))).status, 404);
+  for (const model_id of [ofOne, ofOther]) await result('unload_model', { model_id });
+});
+
 test('files of an adapter are there for an hour, for whoever has their addresses, and for nobody else', async () => {
   const locked = await open({ apiKey: 'tml-secret' });
   try {
@@ -330,6 +346,6 @@ test('features that a server of one machine lacks are refused with the reason', 
   assert.match(await said('audit'), /neither accounts nor projects/);
   assert.match(await said('billing/usage/events'), /charges nothing/);
   assert.match(await said('sessions/x/trace_export'), /no traces/);
-  for (const route of ['copy_weights', 'create_custom_loss', 'retrieve_futures', 'sessions/search', 'auth/token'])
+  for (const route of ['create_custom_loss', 'retrieve_futures', 'sessions/search', 'auth/token'])
     assert.equal((await send(route, {})).status, 400, route);
 });

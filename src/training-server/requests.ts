@@ -135,6 +135,12 @@ export const loadRequest = z.object({
   path: z.string().max(1000),
   optimizer: z.boolean().default(false),
 });
+export const copyRequest = z.object({
+  source_path: z.string().max(1000),
+  session_id: id.nullish(),
+  model_seq_id: z.int().min(0).nullish(),
+  ttl_seconds: timeToLive,
+});
 export const weightsInfoRequest = z.object({ tinker_path: z.string().max(1000) });
 
 export const samplingSessionRequest = z.object({

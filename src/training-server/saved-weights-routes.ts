@@ -5,7 +5,7 @@ import { Refusal } from './refusal.ts';
 import * as requests from './requests.ts';
 import type { SavedWeights, WeightsKind } from './saved-weights.ts';
 import { expiryOf } from './saving-work.ts';
-import type { TrainingServer } from './training-server.ts';
+import { modelId, type TrainingServer } from './training-server.ts';
 
 export function savedWeightsRoutes(server: TrainingServer): Hono {
   const app = new Hono();
@@ -13,6 +13,17 @@ export function savedWeightsRoutes(server: TrainingServer): Hono {
     const { tinker_path } = requests.parse(requests.weightsInfoRequest, await jsonBody(c));
     const { base_model, rank, train_mlp, train_attn } = await server.weights.find(tinker_path);
     return c.json({ base_model, is_lora: true, lora_rank: rank, train_mlp, train_attn, train_unembed: false });
+  });
+  app.post('/copy_weights', async (c) => {
+    const { source_path, session_id, model_seq_id, ttl_seconds } = requests.parse(
+      requests.copyRequest,
+      await jsonBody(c),
+    );
+    // A copy for a project is a model of a new session: there are no projects here.
+    const session = session_id ?? server.openSession({ user_metadata: null, display_name: source_path });
+    const model = modelId(server.sessions.hear(session).id, model_seq_id ?? 0);
+    const changes = { created: new Date().toISOString(), expires: expiryOf(ttl_seconds) };
+    return c.json({ tinker_path: await server.weights.copy(source_path, model, changes) });
   });
   app.get('/training_runs', async (c) => {
     const runs = await Promise.all((await allRuns(server)).map((id) => findRun(server, id)));

@@ -1,6 +1,6 @@
 // Weights that clients saved: a folder for each, named after the address that Tinker's API gives it, tinker://MODEL/weights/NAME for example.
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
@@ -75,6 +75,15 @@ export class WeightsStore {
     } else await rm(folder, { recursive: true, force: true });
     renameOver(partial, folder);
     await rm(old, { recursive: true, force: true });
+  }
+
+  /** Copies weights to another model, under the same kind and name. Returns their address. */
+  async copy(path: string, model: string, changes: Pick<WeightsDescription, 'created' | 'expires'>): Promise<string> {
+    const { folder, kind, path: _path, ...described } = await this.find(path);
+    const copied = this.pathOf(model, kind, path.slice(path.lastIndexOf('/') + 1));
+    const write = async (target: string) => await cp(folder, target, { recursive: true });
+    await this.save(copied, { ...described, public: false, ...changes }, { overwrite: true, write });
+    return copied;
   }
 
   /** Throws a `Refusal` for a text that cannot be the address of weights. */

@@ -25,6 +25,7 @@ const cases = [
   'several_targets_for_a_token_are_as_many_losses',
   'logprobs_of_chosen_tokens_are_the_models',
   'many_futures_of_many_clients_are_each_ones_own',
+  'the_other_methods_of_the_clients_answer',
   'a_client_that_is_done_says_so',
   'passes_in_zstd_are_the_same',
   'mistakes_are_told_and_change_nothing',

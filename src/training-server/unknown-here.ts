@@ -10,7 +10,6 @@ export const unknownHere: Readonly<Record<string, string>> = {
   'GET /auth/apikey/me': NO_ACCOUNTS,
   'DELETE /auth/apikey/me': NO_ACCOUNTS,
   'PUT /sessions/*/project': NO_ACCOUNTS,
-  'POST /copy_weights': `${NO_ACCOUNTS}; load_weights goes on from weights as they are`,
   'GET /audit': NO_ACCOUNTS,
   'GET /billing/usage/events': 'this server charges nothing',
   'GET /billing/usage/checkpoints/current': 'this server charges nothing; GET /checkpoints tells the sizes of weights',
