@@ -424,7 +424,18 @@ def logprobs_of_chosen_tokens_are_the_models():
     raises(tinker.BadRequestError, "names no token", lambda: one(torch.full((8, 1), -1)))
     raises(tinker.BadRequestError, "8 rows", lambda: one(torch.full((9, 1), 3)))
     raises(tinker.BadRequestError, f"a token {vocabulary}", lambda: one(torch.full((8, 1), vocabulary)))
-    raises(tinker.BadRequestError, "prompt_alt_tokens_k", lambda: sampler.sample(types.ModelInput.from_ints(prompt), 1, types.SamplingParams(max_tokens=1), prompt_alt_tokens_k=2).result())
+    params = types.SamplingParams(max_tokens=1, temperature=0.7, seed=9)
+    draw = lambda: sampler.sample(types.ModelInput.from_ints(prompt), 1, params, prompt_alt_tokens_k=256).result().prompt_alt_tokens  # noqa: E731
+    drawn, tokens = draw(), draw().tokens.to_torch()
+    assert tokens.shape == (8, 256) and torch.equal(drawn.tokens.to_torch(), tokens)
+    close(drawn.logprobs.to_torch(), plain[:8].gather(1, tokens))
+    # The mean of a function of what is drawn is near its expectation: four standard errors.
+    probabilities = torch.softmax(base(torch.tensor([prompt])).logits[0, :8].detach() / 0.7, -1)
+    for row in range(8):
+        values = plain[row]
+        mean = (probabilities[row] * values).sum()
+        error = ((probabilities[row] * (values - mean) ** 2).sum() / 256).sqrt()
+        assert (values[tokens[row]].mean() - mean).abs() < 4 * error + 1e-6
 
 
 def many_futures_of_many_clients_are_each_ones_own():
@@ -495,7 +506,7 @@ def the_other_methods_of_the_clients_answer():
     again = tinker.SamplingClient.from_sampler_handle(sampler.get_sampler_handle(), api_key=key)
     ask = types.ModelInput.from_ints(text)
     assert again.compute_logprobs(ask).result() == sampler.compute_logprobs(ask).result()
-    assert sampler.get_base_model() == name and again.get_tokenizer().encode("1") == sampler.get_tokenizer().encode("1")
+    assert sampler.get_base_model() == again.get_base_model() == name
     told = rest.get_sampler(sampler._sampling_session_id).result()
     assert (told.model_path, told.base_model) == (path, name)
     models = rest.get_server_capabilities().result().supported_models

@@ -124,12 +124,13 @@ export interface SampleOutput {
   readonly prompt_logprobs?: readonly (number | null)[];
   readonly topk_prompt_logprobs?: readonly (readonly TokenLogprob[] | null)[];
   readonly target_prompt_logprobs?: SentTensor;
+  readonly prompt_alt_tokens?: { readonly tokens: SentTensor; readonly logprobs: SentTensor };
 }
 
 const stopReasons = { stop: 0, length: 1 };
 
 export function writeSampleOutput({ sequences, ...ofPrompt }: SampleOutput): Uint8Array {
-  const { prompt_logprobs, topk_prompt_logprobs, target_prompt_logprobs } = ofPrompt;
+  const { prompt_logprobs, topk_prompt_logprobs, target_prompt_logprobs, prompt_alt_tokens } = ofPrompt;
   const output = new ProtobufMessage();
   for (const { stop_reason, tokens, logprobs, topk } of sequences) {
     const sequence = new ProtobufMessage()
@@ -141,20 +142,25 @@ export function writeSampleOutput({ sequences, ...ofPrompt }: SampleOutput): Uin
   }
   if (prompt_logprobs) output.bytes(2, bytesOf(Float32Array.from(prompt_logprobs, (logprob) => logprob ?? Number.NaN)));
   if (topk_prompt_logprobs) output.message(3, likeliest(topk_prompt_logprobs));
-  if (target_prompt_logprobs) output.message(5, floats(target_prompt_logprobs));
+  if (target_prompt_logprobs) output.message(5, tensorMessage(target_prompt_logprobs));
+  if (prompt_alt_tokens) {
+    const { tokens, logprobs } = prompt_alt_tokens;
+    output.message(6, new ProtobufMessage().message(1, tensorMessage(tokens)).message(2, tensorMessage(logprobs)));
+  }
   return output.finish();
 }
 
-/** A tensor of float32, as sparse as it is. */
-function floats({ data, shape, sparse_crow_indices, sparse_col_indices }: SentTensor): ProtobufMessage {
-  const values = bytesOf(Float32Array.from(data));
+/** A tensor, as sparse as it is. */
+function tensorMessage({ data, dtype, shape, ...tensorRest }: SentTensor): ProtobufMessage {
+  const { sparse_crow_indices, sparse_col_indices } = tensorRest;
   const int64s = (numbers: readonly number[]) => bytesOf(BigInt64Array.from(numbers, BigInt));
+  const values = dtype === 'int64' ? int64s(data) : bytesOf(Float32Array.from(data));
   const tensor = new ProtobufMessage();
   if (sparse_crow_indices) {
     const csr = new ProtobufMessage().bytes(1, values).bytes(2, int64s(sparse_crow_indices));
     tensor.message(2, csr.bytes(3, int64s(sparse_col_indices ?? [])));
   } else tensor.bytes(1, values);
-  return tensor.integer(3, 1).integers(4, shape ?? []);
+  return tensor.integer(3, dtype === 'int64' ? 2 : 1).integers(4, shape ?? []);
 }
 
 /** The value that readers take as the end of a row's tokens. */

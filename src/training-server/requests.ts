@@ -171,7 +171,7 @@ export const sampleRequest = z.object({
   topk_prompt_logprobs: z.int().min(0).max(256).default(0),
   topk_sample_logprobs: z.int().min(0).max(256).default(0),
   target_prompt_logprobs: tensor.nullish(),
-  prompt_alt_tokens_k: z.int().min(0).default(0),
+  prompt_alt_tokens_k: z.int().min(0).max(256).default(0),
 });
 export type SampleRequestBody = z.infer<typeof sampleRequest>;
 

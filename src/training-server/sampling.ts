@@ -1,8 +1,8 @@
 // Requests for samples: how they become requests to the engine, and their answers.
 import { randomInt } from 'node:crypto';
 import type { ScoredText, ScoringOptions } from '../backends/native/sampling/text-logprobs.ts';
-import { streamSeed } from '../common/random.ts';
-import { type Completion, type SampleRequest, stopAtText } from '../policy.ts';
+import { randomStream, streamSeed } from '../common/random.ts';
+import { type Completion, type SampleRequest, stopAtText, type TokenLogprob } from '../policy.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { tokensOf } from './batch.ts';
 import type { SampleJob } from './engine-queue.ts';
@@ -29,8 +29,6 @@ export interface SamplingPlan {
 /** Throws a `Refusal`. */
 export function samplingPlan(body: SampleRequestBody, text: SampledText, signal: AbortSignal): SamplingPlan {
   const { sampling_params: params, num_samples, topk_sample_logprobs } = body;
-  if (body.prompt_alt_tokens_k > 0)
-    throw new Refusal('prompt_alt_tokens_k: alternatives to a prompt are not computed here');
   const prompt = tokensOf(body.prompt);
   const { contextLength, vocabularySize } = text;
   if (prompt.length === 0) throw new Refusal('the prompt has no tokens');
@@ -58,15 +56,24 @@ export function samplingPlan(body: SampleRequestBody, text: SampledText, signal:
       options: { temperature: params.temperature, topP: params.top_p, topK: Math.max(0, params.top_k) },
       requests: Array.from({ length: num_samples }, (_, i) => request(i)),
     },
-    scoring: scoringOf(body, text, signal),
+    scoring: scoringOf(body, { text, seed, signal }),
   };
 }
 
-function scoringOf(body: SampleRequestBody, text: SampledText, signal: AbortSignal): ScoringOptions | undefined {
-  const { prompt_logprobs, topk_prompt_logprobs: topLogprobs, target_prompt_logprobs: asked } = body;
-  if (!prompt_logprobs && topLogprobs === 0 && !asked) return undefined;
+interface Sampling {
+  readonly text: SampledText;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+function scoringOf(body: SampleRequestBody, { text, seed, signal }: Sampling): ScoringOptions | undefined {
+  const { prompt_logprobs, topk_prompt_logprobs: topLogprobs, prompt_alt_tokens_k: count } = body;
+  const asked = body.target_prompt_logprobs;
+  if (!prompt_logprobs && topLogprobs === 0 && !asked && count === 0) return undefined;
   const targets = asked && promptTargets(asked, tokensOf(body.prompt).length - 1, text.vocabularySize);
-  return { topLogprobs, signal, ...(targets && { targets: [targets] }) };
+  const random = randomStream(streamSeed(seed, 'prompt'));
+  const draws = { count, temperature: body.sampling_params.temperature, random };
+  return { topLogprobs, signal, ...(targets && { targets: [targets] }), ...(count > 0 && { draws }) };
 }
 
 /** Where completions end: at the tokens that end the model's turn, and at the tokens or texts of the request; nowhere if the request has an empty list. */
@@ -105,5 +112,15 @@ export function sampleOutput(
     ...(prompt_logprobs && { prompt_logprobs: wanted(scored.logprobs) }),
     ...(topk_prompt_logprobs > 0 && { topk_prompt_logprobs: wanted(scored.topLogprobs!) }),
     ...(asked && { target_prompt_logprobs: targetLogprobs(asked, scored.targetLogprobs!) }),
+    ...(scored.drawn && { prompt_alt_tokens: alternatives(scored.drawn) }),
+  };
+}
+
+/** What was drawn at each position of a prompt, as two matrices. */
+function alternatives(drawn: readonly (readonly TokenLogprob[])[]): NonNullable<SampleOutput['prompt_alt_tokens']> {
+  const shape = [drawn.length, drawn[0]?.length ?? 0];
+  return {
+    tokens: { data: drawn.flat().map(({ id }) => id), dtype: 'int64', shape },
+    logprobs: { data: drawn.flat().map(({ logprob }) => logprob), dtype: 'float32', shape },
   };
 }

@@ -110,7 +110,7 @@ test('a faulty request gets status 400, and the server continues', async () => {
     ['asample', sample({ sampling_params: { temperature: -1 } }), /temperature/],
     ['asample', sample({ sampling_params: { top_p: 0 } }), /top_p/],
     ['asample', sample({ sampling_params: { stop: ['', 'x'] } }), /stop text/],
-    ['asample', sample({ prompt_alt_tokens_k: 2 }), /not computed/],
+    ['asample', sample({ prompt_alt_tokens_k: 257 }), /prompt_alt_tokens_k/],
     ['asample', sample({ prompt_logprobs: true, prompt_logprobs_last_n: 5 }), /prompt_logprobs_last_n/],
     ['asample', sample({ base_model: 'Qwen/Qwen3-8B' }), /this server has/],
     ['create_sampling_session', { session_id: session, sampling_session_seq_id: 1 }, /missing/],

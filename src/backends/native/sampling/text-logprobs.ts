@@ -1,8 +1,9 @@
 // Log-probabilities of given texts, computed with the sampling graph.
+import type { RandomStream } from '../../../common/random.ts';
 import { GradusError } from '../../../errors.ts';
 import { scoresNotFinite } from '../../../loop/not-finite.ts';
 import type { CacheConfig } from '../../../models/model-config.ts';
-import { likeliestTokens } from '../../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, sampleToken, softmax } from '../../../models/sampler.ts';
 import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../../policy.ts';
 import { assertTokensKnown } from '../step-checks.ts';
 import type { DecodingSession } from './decoding-session.ts';
@@ -21,11 +22,15 @@ export interface TextReader {
 export interface ScoringOptions extends TextLogprobsOptions {
   /** For each text and each of its positions, other tokens whose log-probabilities are wanted there. @default none */
   readonly targets?: readonly (readonly (readonly number[])[])[];
+  /** Tokens to draw at each position from the model's distribution there, with replacement. @default none */
+  readonly draws?: { readonly count: number; readonly temperature: number; readonly random: RandomStream };
 }
 
 export interface ScoredText extends TextLogprobs {
   /** Those of the targets, if there are any. */
   readonly targetLogprobs?: readonly (readonly number[])[];
+  /** What was drawn, if anything was. Log-probabilities are those of the model itself, without the temperature. */
+  readonly drawn?: readonly (readonly TokenLogprob[])[];
 }
 
 /** Scores one text after another. Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOGPROB_NOT_FINITE`. */
@@ -34,7 +39,7 @@ export async function textLogprobs(
   { session, config, model }: TextReader,
   options: ScoringOptions = {},
 ): Promise<ScoredText[]> {
-  const { targets } = options;
+  const { targets, draws } = options;
   for (const text of texts) assertText(text, model);
   for (const ids of targets?.flat() ?? []) assertTokensKnown(ids, model.vocabularySize);
   using decoding = session.begin();
@@ -48,6 +53,7 @@ export async function textLogprobs(
     const logprobs: number[] = [];
     const topLogprobs: TokenLogprob[][] = [];
     const targetLogprobs: number[][] = [];
+    const drawn: TokenLogprob[][] = [];
     for (let start = 0; start < end; start += TOKENS_AT_ONCE) {
       signal?.throwIfAborted();
       const ids = text.slice(start, Math.min(start + TOKENS_AT_ONCE, end));
@@ -66,12 +72,27 @@ export async function textLogprobs(
         const at = (id: number) => ({ id, logprob: logits[id]! - logTotal });
         logprobs.push(at(text[start + i + 1]!).logprob);
         topLogprobs.push(likeliestTokens(logits, count).map(at));
+        if (draws) drawn.push(drawnTokens(logits, draws).map(at));
         if (targets) targetLogprobs.push((targets[index]![start + i] ?? []).map((id) => at(id).logprob));
       });
     }
-    results.push({ logprobs, ...(count > 0 && { topLogprobs }), ...(targets && { targetLogprobs }) });
+    results.push({
+      logprobs,
+      ...(count > 0 && { topLogprobs }),
+      ...(targets && { targetLogprobs }),
+      ...(draws && { drawn }),
+    });
   }
   return results;
+}
+
+function drawnTokens(
+  logits: Float32Array,
+  { count, temperature, random }: NonNullable<ScoringOptions['draws']>,
+): number[] {
+  if (temperature === 0) return new Array<number>(count).fill(likeliestToken(logits));
+  const probabilities = softmax(Float64Array.from(logits), temperature);
+  return Array.from({ length: count }, () => sampleToken(probabilities, random).id);
 }
 
 function assertText(text: readonly number[], { contextLength, vocabularySize }: TextReader['model']): void {
