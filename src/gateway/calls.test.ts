@@ -326,6 +326,43 @@ test('an agent that throws at an answer that was cut off has no result, and one 
   assert.equal(faulty.trajectory.stopReason, 'error');
 });
 
+test('an agent that calls an address that is not there is told which there are, and so is its rollout', async () => {
+  const wrong = [
+    (task: AgentTask) => task.anthropicBaseURL,
+    (task: AgentTask) => `${task.baseURL}/v1`,
+    // Here the key alone says whose it is.
+    (task: AgentTask) => new URL('/openai', task.baseURL).href,
+  ];
+  for (const addressOf of wrong) {
+    const run = async (task: AgentTask) => {
+      const { status } = await ask({ baseURL: addressOf(task), apiKey: task.apiKey }, 'hello');
+      return { status };
+    };
+    const { trajectory } = await playAgent({ run }, seeded);
+    assert.match(trajectory.error!.message, /refused: No such address: .*chat\/completions; there are POST \/v1\/chat/);
+  }
+});
+
+test('wishes that agents have for other models change nothing', async () => {
+  const run = async (task: AgentTask) => {
+    const chats = [{}, { verbosity: 'low' }, { reasoning_effort: 'high', verbosity: 'high' }];
+    const told = [];
+    for (const fields of chats) told.push((await ask(task, 'hello', fields)).status);
+    const responses = [
+      { text: { verbosity: 'low' }, reasoning: { effort: 'low', summary: 'auto' }, max_tool_calls: null },
+      { reasoning: { summary: 'none' } },
+      { text: { verbosity: 'loud' } },
+    ];
+    for (const fields of responses) {
+      const body = JSON.stringify({ model: 'any', input: 'hello', ...fields });
+      told.push((await fetch(`${task.baseURL}/responses`, { method: 'POST', body })).status);
+    }
+    return { told };
+  };
+  const { trajectory } = await playAgent({ run }, seeded);
+  assert.deepEqual(trajectory.result, { told: [200, 200, 200, 200, 400, 400] });
+});
+
 test('an agent that calls nothing, throws, or returns what is no JSON is an error of its own', async () => {
   const errorOf = async (run: (task: AgentTask) => Promise<object>) => {
     const { trajectory } = await playAgent({ run }, seeded);

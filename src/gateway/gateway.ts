@@ -18,6 +18,7 @@ import type { AgentApi } from '../rl.ts';
 import { callModel } from './call-model.ts';
 import { ended, OpenCall } from './open-call.ts';
 import type { Rollout } from './rollout.ts';
+import { withoutWishes } from './wishes.ts';
 
 /** The header by which programs name their rollout if they can set neither an address nor a key. */
 const ROLLOUT_HEADER = 'x-gradus-rollout';
@@ -93,11 +94,10 @@ export class Gateway {
     }
     app.notFound((c) => {
       const known = Object.values(routes).map(({ path }) => `POST /v1${path}`);
-      return faultAnswer(
-        c,
-        new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known.join(', ')}`),
-        report,
-      );
+      const message = `No such address: ${c.req.method} ${c.req.path}; there are ${known.join(', ')}`;
+      const fault = new ApiError(404, 'not_found', message);
+      this.#tell(c, fault);
+      return faultAnswer(c, fault, report);
     });
     app.onError((error, c) => faultAnswer(c, error, report));
     return app;
@@ -121,7 +121,7 @@ export class Gateway {
       () => rollout.goesOn(),
     );
     try {
-      const body = resolve(bodyIn(text));
+      const body = resolve(withoutWishes(bodyIn(text)));
       const model = callModel({ served: servedModel(rollout), call, isNew, settings: rollout.settings });
       return await answer(c, model, route, body, report);
     } catch (error) {
@@ -172,9 +172,17 @@ export class Gateway {
     return c.json(countTokens(callModel({ served: servedModel(rollout), call, isNew: true, settings }), request));
   }
 
+  /** Notes why a request was refused that is for no address of ours, if it can be told whose it is. */
+  #tell(c: Context, fault: ApiError): void {
+    try {
+      this.#rolloutOf(c, /^\/rollouts\/([^/]+)/.exec(c.req.path)?.[1]).fault = fault;
+    } catch {
+      // Nobody's, or of a rollout that has ended.
+    }
+  }
+
   /** The rollout that a request belongs to, by its address or its key. Throws an `ApiError`. */
-  #rolloutOf(c: Context): Rollout {
-    const path = c.req.param('path');
+  #rolloutOf(c: Context, path = c.req.param('path')): Rollout {
     const byPath = path === undefined ? undefined : this.#numberIn('path', path);
     if (path !== undefined && byPath === undefined) {
       this.#unnamed++;

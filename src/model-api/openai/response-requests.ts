@@ -81,6 +81,7 @@ export const responsesRequest = z
     stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
     truncation: without('disabled'),
     background: without(false),
+    max_tool_calls: unset,
     previous_response_id: z.null({ error: KEPT }).optional(),
     conversation: z.null({ error: KEPT }).optional(),
   })
