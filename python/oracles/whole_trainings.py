@@ -20,7 +20,7 @@ import tiny_models
 import torch
 from datasets import Dataset
 from peft import LoraConfig
-from random_configs import FAMILIES, HYBRIDS, random_config
+from random_configs import FAMILIES, HYBRIDS, LATER, random_config
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
@@ -76,6 +76,8 @@ def settings(rng):
 
 LLAMA_TARGETS = ["all-linear", ["q_proj", "v_proj"], r".*layers\.0\..*(up|o)_proj", ["q_proj", "0.mlp.down_proj"], r"model\.layers\.\d+\.mlp\.\w+_proj"]
 TARGETS = {"lfm2": ["all-linear", ["in_proj", "out_proj"], r".*layers\.\d+\.conv\..*_proj", ["q_proj", "0.feed_forward.w2"]]}
+TARGETS["phi3"] = ["all-linear", ["qkv_proj", "o_proj"], r".*layers\.0\..*(gate_up|o)_proj", ["qkv_proj", "0.mlp.down_proj"]]
+TARGETS["granitemoehybrid"] = ["all-linear", ["q_proj", "input_linear"], r".*layers\.\d+\.shared_mlp\..*_linear", ["q_proj", "0.shared_mlp.output_linear"]]
 TARGETS["qwen3_5_text"] = ["all-linear", ["in_proj_qkv", "out_proj"], r".*layers\.\d+\.linear_attn\.(in|out)_.*", ["q_proj", "in_proj_a", "0.mlp.down_proj"]]
 
 
@@ -158,12 +160,26 @@ def correct_as_for_vllm(trainer, correction):
     trainer._last_loaded_step = -1
 
 
+def lengthen(config):
+    """Texts are within the original context, behind which these families compute otherwise."""
+    config.max_position_embeddings = 64
+    for settings in [config.rope_parameters, vars(config)]:
+        if "original_max_position_embeddings" in settings:
+            settings["original_max_position_embeddings"] = 32
+
+
 def train(folder, seed, number):
     rng = random.Random(f"{seed} {number}")
     torch.manual_seed(rng.randrange(2**31))
-    # Every sixth is a hybrid of attention and other layers.
+    # Every sixth is a hybrid of attention and other layers, and every sixth of a family that was added later, of which each has its turn.
     family = rng.choice(HYBRIDS) if number % 6 == 5 else rng.choice([name for name in FAMILIES if name not in HYBRIDS])
+    if number % 6 == 2:
+        family = LATER[number // 6 % len(LATER)]
     config = random_config(family, np.random.default_rng(rng.randrange(2**31)), wide=False)
+    if family in ["ministral3", "phi3"]:
+        lengthen(config)
+    if family == "granitemoehybrid":
+        config.num_experts_per_tok, config.router_aux_loss_coef = None, 0.0  # or TRL looks for experts
     if family == "lfm2":
         config.conv_bias = False  # with biases transformers lets the padding of a batch into LFM2's convolutions
     model = AutoModelForCausalLM.from_config(config).float().eval()
@@ -173,6 +189,9 @@ def train(folder, seed, number):
     model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype=torch.float32).eval()
 
     chosen, lora = settings(rng), adapters(rng, config)
+    if family == "gemma4_text" and not lora:
+        # Trained in full, its embeddings of layers would move, too, which ours never do.
+        lora = {"r": 2, "lora_alpha": 4, "target_modules": "all-linear", "ensure_weight_tying": False}
     corrects = correction(rng, chosen["loss_type"])
     groups, group_size, count = rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), rng.choice([2, 3])
     sizes = SimpleNamespace(vocabulary=config.vocab_size, length=rng.choice([6, 9]), group=group_size, rewards=rng.choice([1, 2]))
