@@ -7,6 +7,7 @@ import type { RolloutCompletion } from '../runs/completion-records.ts';
 import { runFiles, stepOf } from '../runs/layout.ts';
 import { eachRollout, findRun } from '../runs/read-run.ts';
 import { environmentJudge, rewardJudge } from './replay-judges.ts';
+import type { Change, Place, Replay } from './replay-schema.ts';
 
 export interface ReplayOptions {
   /** The name of a built-in reward, or `FILE:NAME` of a user's function. @default the environment */
@@ -17,42 +18,6 @@ export interface ReplayOptions {
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
   /** The number of last steps to replay. @default all */
   readonly steps?: number;
-}
-
-/** `before` is the total of the run's own rewards, `after` that of the new scores. */
-export interface Replay {
-  readonly run: { readonly dir: string };
-  /** `environment` if its scores judged. */
-  readonly reward: string;
-  readonly groups: number;
-  readonly completions: number;
-  /** The number of completions with both scores, from which everything below is computed. */
-  readonly compared: number;
-  /** Absent if nothing can be compared. */
-  readonly mean?: Change;
-  /** The fraction of groups whose scores are not all equal, from which something can be learnt. */
-  readonly frac_mixed?: Change;
-  /** Pearson's correlation; absent if one of the two scores is constant. */
-  readonly correlation?: number;
-  readonly steps: readonly ({ readonly step: number } & Change)[];
-  /** The largest differences, at most ten. */
-  readonly differences: readonly (Place & Change & { readonly text: string })[];
-  /** How often the reward failed; `errors` has the first ten failures. */
-  readonly failures: number;
-  readonly errors: readonly (Place & { readonly message: string })[];
-}
-
-interface Change {
-  readonly before: number;
-  readonly after: number;
-}
-
-interface Place {
-  readonly step: number;
-  /** The group's id. */
-  readonly group: string;
-  /** The index of the completion in its group. */
-  readonly index: number;
 }
 
 interface Rescored extends Place {

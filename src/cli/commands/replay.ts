@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import { GradusError } from '../../errors.ts';
-import type { Replay } from '../../finished-runs/replay-run.ts';
+import type { Replay } from '../../finished-runs/replay-schema.ts';
 import { positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
@@ -99,34 +99,14 @@ function summary({
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ outcome, z }: SchemaTools) {
-  const change = { before: z.number(), after: z.number() };
-  const place = {
-    step: z.int(),
-    group: z.string().describe('the id of the group'),
-    index: z.int().nonnegative().describe('the index within the group, starting at 0'),
-  };
+export async function prints({ outcome }: SchemaTools) {
+  const { replay } = await import('../../finished-runs/replay-schema.ts');
   return [
     outcome(
       'replay.result/1',
       'replay',
       'What a run sampled, scored again: before are the scores that it was trained with, after those of what scores now.',
-      {
-        run: z.strictObject({ dir: z.string() }),
-        reward: z.string().describe('its name; environment if its scores judged'),
-        groups: z.int(),
-        completions: z.int(),
-        compared: z.int().describe('the number of completions with both scores, on which the other fields are based'),
-        mean: z.strictObject(change).exactOptional().describe('absent if nothing can be compared'),
-        frac_mixed: z.strictObject(change).exactOptional().describe('the fraction of groups whose scores differ'),
-        correlation: z.number().exactOptional().describe('Pearson’s; absent if one of the two is constant'),
-        steps: z.array(z.strictObject({ step: z.int(), ...change })).describe('the means for each step'),
-        differences: z
-          .array(z.strictObject({ ...place, ...change, text: z.string() }))
-          .describe('the ten largest differences'),
-        failures: z.int().describe('how often scoring failed'),
-        errors: z.array(z.strictObject({ ...place, message: z.string() })).describe('the first ten failures'),
-      },
+      replay.shape,
     ),
   ];
 }

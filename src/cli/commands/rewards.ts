@@ -2,8 +2,8 @@
 
 import { Command } from 'commander';
 import type { z } from 'zod';
+import type { RewardTest } from '../../user-code/rewards/reward-test-schema.ts';
 import type { RewardAnswer } from '../../user-code/rewards/serve-rewards.ts';
-import type { RewardTest } from '../../user-code/rewards/test-reward.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import { inputLines } from '../input-lines.ts';
@@ -141,16 +141,7 @@ function testSummary({ scores, errors, as_messages, agreement }: RewardTest): st
 
 /** The schemas of what it prints under --json. */
 export async function prints({ outcome, result, z }: SchemaTools) {
-  const { numbers } = await import('../../runs/records.ts');
-  const index = z.int().nonnegative().describe('the index, starting at 0');
-  const score = z.number().nullable();
-
-  const agreement = z.strictObject({
-    expected: z.int().describe('the number of cases with an expected score'),
-    agreed: z.int(),
-    fraction: z.number().describe('agreed / expected'),
-    disagreements: z.array(z.strictObject({ index, expected: score, score })),
-  });
+  const { rewardTest } = await import('../../user-code/rewards/reward-test-schema.ts');
   return [
     result('rewards.list.result/1', 'rewards list', 'The built-in rewards.', {
       rewards: z.array(
@@ -184,18 +175,11 @@ export async function prints({ outcome, result, z }: SchemaTools) {
       .describe(
         'One line of gradus rewards serve: the answer to a line such as {"id": 1, "row": {"answer": "4"}, "completion": "so it is 4", "completion_ids": [1, 2]}.',
       ) satisfies z.ZodType<RewardAnswer>,
-    outcome('rewards.test.result/1', 'rewards test', 'The scores that a reward gives to given completions.', {
-      reward: z.string(),
-      scores: z.array(score).describe('one score per case, in order; null if the reward does not apply or failed'),
-      errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which the reward failed'),
-      metrics: numbers.describe('means of the metrics that the reward logged'),
-      as_messages: z
-        .literal(true)
-        .exactOptional()
-        .describe(
-          'present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template',
-        ),
-      agreement: agreement.exactOptional().describe('present if a case has an expected score'),
-    }),
+    outcome(
+      'rewards.test.result/1',
+      'rewards test',
+      'The scores that a reward gives to given completions.',
+      rewardTest.shape,
+    ),
   ];
 }

@@ -1,4 +1,5 @@
 // Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
+
 import { withExactOf } from '../../common/exact-values.ts';
 import { openingOf } from '../../common/opening.ts';
 import { isPython } from '../../config/references.ts';
@@ -12,6 +13,7 @@ import type { NamedReward } from '../../scoring.ts';
 import { wantsMessages, wantsTexts } from './completion-form.ts';
 import { givenCompletion } from './given-completion.ts';
 import { rewardByName } from './reward-by-name.ts';
+import type { Agreement, RewardTest } from './reward-test-schema.ts';
 
 export interface TestRewardOptions {
   /** The name of a built-in reward, or `FILE:NAME` of a function of the user's. */
@@ -22,33 +24,6 @@ export interface TestRewardOptions {
   readonly input: string;
   /** The part of the completions that rendered prompts already contained, such as `<think>`. @default the tag that a case's prompt ends in, if it is a text */
   readonly opening?: string | undefined;
-}
-
-export interface RewardTest {
-  readonly reward: string;
-  /** The score of each case, in order; `null` where the reward does not apply, or failed. */
-  readonly scores: readonly (number | null)[];
-  /** The cases in which the reward failed; `index` counts from 0, as in `scores`. */
-  readonly errors: readonly { readonly index: number; readonly message: string }[];
-  /** Further numbers that the reward logged, averaged over the cases. */
-  readonly metrics: Readonly<Record<string, number>>;
-  /** Present if a function in Python failed on every completion as a text, and was given messages, as in a run with a chat template. */
-  readonly as_messages?: true;
-  /** Present if a case has an expected score. */
-  readonly agreement?: Agreement;
-}
-
-export interface Agreement {
-  /** Cases with an expected score, and how many of them got it. */
-  readonly expected: number;
-  readonly agreed: number;
-  /** agreed / expected */
-  readonly fraction: number;
-  readonly disagreements: readonly {
-    readonly index: number;
-    readonly expected: number | null;
-    readonly score: number | null;
-  }[];
 }
 
 /** Scores that differ by no more than this are the same. */
