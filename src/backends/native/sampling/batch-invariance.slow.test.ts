@@ -91,6 +91,7 @@ const wide = writeRandomModel(join(temporaryFolder('batch-invariance'), 'wide'),
 
 const families = [
   'tiny-gemma3',
+  'tiny-gemma4',
   'tiny-qwen2',
   'tiny-qwen3-untied',
   'tiny-olmo2',

@@ -102,6 +102,7 @@ describe('trees of tokens', { skip: best!.skip }, () => {
     'tiny-qwen2',
     'tiny-qwen3',
     'tiny-gemma3',
+    'tiny-gemma4',
     'tiny-olmo2',
     'tiny-granite',
     'tiny-smollm3',
