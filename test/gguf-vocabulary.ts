@@ -46,6 +46,17 @@ export function bytePairVocabulary(description: BpeDescription, pre: string, opt
   return file.build();
 }
 
+/** SentencePiece's with a list of merges. */
+export function gemma4Vocabulary(description: BpeDescription, options: VocabularyOptions): Uint8Array {
+  const file = new VocabularyFile('gemma4', description, options);
+  file.texts(
+    'tokenizer.ggml.merges',
+    description.model.merges.map((merge) => [merge].flat().join(' ')),
+  );
+  file.whole('tokenizer.ggml.unknown_token_id', options.unknownId ?? 0);
+  return file.build();
+}
+
 /** SentencePiece's, which joins the neighbours that score best. */
 export function sentencePieceVocabulary(
   description: BpeDescription,
@@ -65,13 +76,17 @@ class VocabularyFile {
   readonly body = new GgufBuilder();
   #pairs = 0;
 
-  constructor(model: 'gpt2' | 'llama', { model: { vocab }, added_tokens }: BpeDescription, options: VocabularyOptions) {
+  constructor(
+    model: 'gpt2' | 'llama' | 'gemma4',
+    { model: { vocab }, added_tokens }: BpeDescription,
+    options: VocabularyOptions,
+  ) {
     const tokens: string[] = [];
     for (const [token, id] of Object.entries(vocab)) tokens[id] = token;
-    const kinds = tokens.map((token) => (model === 'llama' && /^<0x..>$/.test(token) ? BYTE : NORMAL));
+    const kinds = tokens.map((token) => (model !== 'gpt2' && /^<0x..>$/.test(token) ? BYTE : NORMAL));
     for (const { id, content, special } of added_tokens) {
       tokens[id] = content;
-      kinds[id] = model === 'llama' && id === (options.unknownId ?? 0) ? UNKNOWN : special ? CONTROL : USER_DEFINED;
+      kinds[id] = model !== 'gpt2' && id === (options.unknownId ?? 0) ? UNKNOWN : special ? CONTROL : USER_DEFINED;
     }
     this.text('general.architecture', 'llama');
     const sizes = { context_length: 64, embedding_length: 32, block_count: 1, feed_forward_length: 32 };

@@ -18,7 +18,13 @@ import { createTokenizer, type Tokenizer } from '../src/tokenizers/tokenizer.ts'
 import { awkwardTexts } from './awkward-texts.ts';
 import { decodingLogits } from './decoding-logits.ts';
 import { largestDifference, most } from './difference.ts';
-import { abridged, type BpeDescription, bytePairVocabulary, sentencePieceVocabulary } from './gguf-vocabulary.ts';
+import {
+  abridged,
+  type BpeDescription,
+  bytePairVocabulary,
+  gemma4Vocabulary,
+  sentencePieceVocabulary,
+} from './gguf-vocabulary.ts';
 import { openLlamaCpp } from './llama-cpp.ts';
 import { readJson } from './native-models.ts';
 import { makeParityModels, python } from './parity.ts';
@@ -131,6 +137,15 @@ describe('tokenizers', { skip }, () => {
   });
 
   const gemma = cached('gemma3');
+  test('SentencePiece with merges, Gemma 4', { skip: unfetched(gemma) }, async () => {
+    const path = join(folder, 'gemma4.gguf');
+    const description = readJson<BpeDescription>(gemma, 'tokenizer.json');
+    writeFileSync(path, gemma4Vocabulary(description, { bosId: 2, eosId: 1, unknownId: 3 }));
+    const tokenizer = await compare(path);
+    const original = createTokenizer(description, readJson(gemma, 'tokenizer_config.json'));
+    for (const text of awkwardTexts(300)) assert.deepEqual(tokenizer.encode(text), original.encode(text));
+  });
+
   test('SentencePiece, Gemma 3', { skip: unfetched(gemma) }, async () => {
     const path = join(folder, 'gemma.gguf');
     const description = readJson<BpeDescription>(gemma, 'tokenizer.json');

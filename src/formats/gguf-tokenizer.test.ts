@@ -87,6 +87,25 @@ const small = {
   'tokenizer.ggml.eot_token_id': 130,
 };
 
+test('a Gemma 4’s, from its merges', () => {
+  const bytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
+  const tokens = ['<pad>', '<eos>', '<bos>', '<unk>', ...bytes, '▁', 'a', 'b', 'ab', '▁ab', '\n'];
+  const kind = (_: string, id: number) => (id === 3 ? 2 : id < 3 ? 3 : id < 260 ? 6 : 1);
+  const { description, config } = ggufTokenizer({
+    'tokenizer.ggml.model': 'gemma4',
+    'tokenizer.ggml.tokens': tokens,
+    'tokenizer.ggml.token_type': Int32Array.from(tokens.map(kind)),
+    'tokenizer.ggml.merges': ['a b', '▁ ab'],
+    'tokenizer.ggml.bos_token_id': 2,
+    'tokenizer.ggml.eos_token_id': 1,
+    'tokenizer.ggml.unknown_token_id': 3,
+  });
+  const tokenizer = createTokenizer(description, config);
+  const text = 'ab  ab\nñ<eos>';
+  assert.deepEqual(tokenizer.encode(text), [263, 260, 264, 265, 4 + 0xc3, 4 + 0xb1, 1]);
+  assert.equal(tokenizer.decode(tokenizer.encode(text)), text);
+});
+
 test('words are split by the rules that the file names', () => {
   const encode = (pre: string, text: string, addSpecialTokens = false) => {
     const { description, config } = ggufTokenizer({ ...small, 'tokenizer.ggml.pre': pre });

@@ -76,7 +76,7 @@ function sequence(...pretokenizers: object[]): object {
 }
 
 /**
- * Byte-level BPE (`gpt2`) and SentencePiece's (`llama`). Throws `GGUF_TOKENIZER_MISSING`, `GGUF_TOKENIZER_UNSUPPORTED` and
+ * Byte-level BPE (`gpt2`), and SentencePiece's with scores of tokens (`llama`) or a list of merges (`gemma4`). Throws `GGUF_TOKENIZER_MISSING`, `GGUF_TOKENIZER_UNSUPPORTED` and
  * `GGUF_TOKENIZER_INVALID`.
  */
 export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
@@ -91,14 +91,14 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   const kinds = numbers(key('token_type'), tokens.length, 'token_type');
   const { config, endIds } = ggufTokenRoles(metadata);
   const { bos_token: bos, unk_token: unknown } = config;
-  const isSentencePiece = model === 'llama';
-  if (!isSentencePiece && model !== 'gpt2') throw unsupported(`it is of kind ${JSON.stringify(model)}`);
-  const addsBos = key('add_bos_token') ?? (isSentencePiece || wordRules.get(String(key('pre')))?.addsBos === true);
+  const kind = (['gpt2', 'llama', 'gemma4'] as const).find((known) => known === model);
+  if (!kind) throw unsupported(`it is of kind ${JSON.stringify(model)}`);
+  const addsBos = key('add_bos_token') ?? (kind !== 'gpt2' || wordRules.get(String(key('pre')))?.addsBos === true);
   return {
     description: {
       version: '1.0',
       added_tokens: addedTokens(tokens, kinds),
-      ...(isSentencePiece ? sentencePiece(metadata, tokens, unknown) : bytePairs(metadata, tokens)),
+      ...(kind === 'gpt2' ? bytePairs(metadata, tokens) : sentencePiece(metadata, tokens, unknown, kind)),
       post_processor: addsBos && bos !== undefined ? beginWith(bos, tokens.indexOf(bos)) : null,
     },
     config,
@@ -145,8 +145,7 @@ function bytePairs(metadata: Metadata, tokens: readonly string[]): object {
   const rules = typeof pre === 'string' ? wordRules.get(pre) : undefined;
   if (!rules) throw unsupported(`it splits text into words by rules called ${JSON.stringify(pre) ?? 'nothing'}`);
   const { ignore_merges = false, normalizer = null, pre_tokenizer } = rules;
-  const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
-  if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge does not join two tokens');
+  const merges = mergesIn(metadata);
   return {
     normalizer,
     pre_tokenizer,
@@ -164,9 +163,23 @@ const pairDefaults = {
   byte_fallback: false,
 };
 
-function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: string | undefined): object {
-  const scores = numbers(metadata['tokenizer.ggml.scores'], tokens.length, 'scores');
-  const prefixed = metadata['tokenizer.ggml.add_space_prefix'] !== false;
+function mergesIn(metadata: Metadata): string[][] {
+  const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
+  if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge does not join two tokens');
+  return merges;
+}
+
+function sentencePiece(
+  metadata: Metadata,
+  tokens: readonly string[],
+  unknown: string | undefined,
+  kind: 'llama' | 'gemma4',
+): object {
+  const prefixed = kind === 'llama' && metadata['tokenizer.ggml.add_space_prefix'] !== false;
+  const merges =
+    kind === 'gemma4'
+      ? mergesIn(metadata)
+      : mergesByScore(tokens, numbers(metadata['tokenizer.ggml.scores'], tokens.length, 'scores'));
   const normalizers = [
     ...(prefixed ? [{ type: 'Prepend', prepend: '▁' }] : []),
     { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
@@ -185,7 +198,7 @@ function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: s
     model: {
       type: 'BPE',
       vocab: vocabulary(tokens),
-      merges: mergesByScore(tokens, scores),
+      merges,
       ignore_merges: false,
       ...model,
     },
