@@ -715,6 +715,18 @@ test('keys that are valid by themselves are checked beside unknown ones, as what
   );
 });
 
+test('conditions are checked beside values of the wrong type', () => {
+  const { problems } = refusal('model: tiny\nmax_steps: "40"\nstop_when: [soon, reward >= x, reward >= 1]\n');
+  assert.deepEqual(
+    problems.map(({ code, path, line }) => [code, path, line]),
+    [
+      ['CONFIG_INVALID', 'max_steps', 2],
+      ['STOP_CONDITION_INVALID', 'stop_when', 3],
+      ['STOP_CONDITION_INVALID', 'stop_when', 3],
+    ],
+  );
+});
+
 test('a hint about an unknown key is short, however many keys there are', () => {
   const { hint } = refusal(withLine('completely_different: 1'));
   assert.ok(hint!.length < 300, hint);

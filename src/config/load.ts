@@ -11,7 +11,7 @@ import { schemaFaults } from './issues.ts';
 import { keepMachineSecrets } from './machine-secrets.ts';
 import { type PresetName, presetNames } from './preset-names.ts';
 import { merged, presetValues } from './presets.ts';
-import { faultsAcrossKeys, withoutUnknown, withProblems } from './problems.ts';
+import { faultsAcrossKeys, faultsOfConditions, withoutUnknown, withProblems } from './problems.ts';
 import { placedPrograms, programSettings, withPrograms } from './program-environments.ts';
 import { namesNoFile, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
@@ -106,7 +106,10 @@ function resolveConfig(
   // Beside unknown keys, the others are checked as they would be with the keys that were meant.
   const mended = parsed.success ? parsed.data : withoutUnknown(value, faults);
   const config = mended && withLength(mended);
-  const more = config === undefined ? [] : [...faultsAcrossKeys(config, placeOf, anyBackend)];
+  const more =
+    config === undefined
+      ? faultsOfConditions(valueAt(value, ['stop_when']), placeOf)
+      : [...faultsAcrossKeys(config, placeOf, anyBackend)];
   const errors = [
     ...faults,
     ...more.map((error) => ({ error, path: error.path?.split('.') ?? [], renameTo: undefined })),

@@ -15,12 +15,12 @@ export function* faultsAcrossKeys(
   placeOf: (path: readonly PropertyKey[]) => string,
   anyBackend: boolean,
 ): Generator<GradusError> {
-  const whole = [...inconsistencies(config, placeOf)];
-  for (const condition of config.stop_when) {
-    const fault = thrownBy(() => parseStopCondition(condition, `${placeOf(['stop_when'])}: `));
-    if (fault) whole.push(fault);
-  }
-  whole.push(...faultsOfStages(config, placeOf), ...(anyBackend ? [] : unsupported(config, placeOf)));
+  const whole = [
+    ...inconsistencies(config, placeOf),
+    ...faultsOfConditions(config.stop_when, placeOf),
+    ...faultsOfStages(config, placeOf),
+    ...(anyBackend ? [] : unsupported(config, placeOf)),
+  ];
   yield* whole;
   // A stage inherits the errors of the whole configuration.
   for (const stage of whole.length === 0 && config.stages.length > 0 ? stagesOf(config) : []) {
@@ -28,6 +28,15 @@ export function* faultsAcrossKeys(
     yield* inconsistencies(stage.config, placeInStage);
     if (!anyBackend) yield* unsupported(stage.config, placeInStage);
   }
+}
+
+/** Errors in conditions, which can be found whatever else is wrong. @param stopWhen the value of `stop_when`, as it was given */
+export function faultsOfConditions(
+  stopWhen: unknown,
+  placeOf: (path: readonly PropertyKey[]) => string,
+): GradusError[] {
+  const texts = [stopWhen].flat().filter((text) => typeof text === 'string');
+  return texts.flatMap((text) => thrownBy(() => parseStopCondition(text, `${placeOf(['stop_when'])}: `)) ?? []);
 }
 
 function thrownBy(work: () => unknown): GradusError | undefined {

@@ -106,7 +106,7 @@ test('if runs cannot be compared problem by problem, the reason is given', () =>
   const why = (...settings: string[]) => compareRuns([run('a'), run('b', { settings })]).held_out[0]!.unpaired_because;
   assert.equal(why(), undefined);
   assert.equal(why('learning_rate=1e-4'), undefined);
-  assert.match(why('seed=1')!, /: seed differ$/);
+  assert.match(why('seed=1')!, /: seed differs$/);
   assert.match(why('seed=1', 'eval.limit=7')!, /: eval\.limit, seed differ$/);
   assert.match(why('reward=exact_match')!, /rewards or environments/);
   const other = run('b');

@@ -231,7 +231,8 @@ function whyUnpaired(
   if (!a.config || !b.config) return 'a run has no configuration';
   const [source, other] = [heldOutSource(a, a.config), heldOutSource(b, b.config)];
   const differing = Object.keys(source).filter((key) => !isDeepStrictEqual(source[key], other[key]));
-  if (differing.length > 0) return `different problems were held out and asked: ${differing.join(', ')} differ`;
+  if (differing.length > 0)
+    return `different problems were held out and asked: ${differing.join(', ')} ${differing.length === 1 ? 'differs' : 'differ'}`;
   const [count, otherCount] = [ours.per_problem.length, theirs.per_problem.length];
   return count === otherCount ? undefined : `${count} and ${otherCount} problems were asked`;
 }
