@@ -4,6 +4,7 @@
 //   segment-attention.h  attention.h          attention while training, and its gradients
 //   cached-attention.h   decoding.h           attention while sampling
 //   delta-rule.h         delta-chunks.h       the gated delta rule while training, and its gradients
+//   cached-delta-rule.h                       the gated delta rule while sampling, in one order for every batch
 //   token-scores.h       logits.h             log-probabilities and entropies of tokens, with their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
 //   causal-convolution.h                      depthwise convolutions, and their gradients
@@ -18,6 +19,7 @@
 #include <unistd.h>
 #endif
 #include "cached-attention.h"
+#include "cached-delta-rule.h"
 #include "causal-convolution.h"
 #include "delta-rule.h"
 #include "platform.h"
@@ -41,7 +43,8 @@ static const Operator *const operators[] = {&split_gemm,
                                             &causal_convolution,
                                             &causal_convolution_gradient,
                                             &delta_rule,
-                                            &delta_rule_gradient};
+                                            &delta_rule_gradient,
+                                            &cached_delta_rule};
 
 typedef struct {
   const OrtApi *(*GetApi)(uint32_t version);

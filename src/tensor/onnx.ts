@@ -242,6 +242,10 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   causalConvolutionGradient: lowerCausalConvolutionGradient,
   deltaRule: customOperator('DeltaRule'),
   cachedDeltaRule: ({ inputs, attributes: { keyHeads, valueHeads, steps } }, operands, emit) => {
+    if (emit.batchInvariant) {
+      const heads = { key_heads: keyHeads, value_heads: valueHeads };
+      return emit.nodeWithResults(2, 'CachedDeltaRule', operands, heads, GRADUS);
+    }
     const batch = inputs[5]!.shape[0]!;
     const perText = operands.slice(0, 5).map((operand, i) => {
       return emit.node('Reshape', [operand, emit.shape([batch, steps, inputs[i]!.shape[1]!])]);

@@ -134,6 +134,11 @@ class Values {
         const total = this.#fold('sum', this.#shared('exp', [this.#shared('sub', [x, most])]));
         return this.#shared('add', [this.#shared('log', [total]), most]);
       }
+      case 'softplus': {
+        const rest = this.#shared('exp', [this.#shared('neg', [this.#shared('abs', [x])])]);
+        const small = this.#shared('log', [this.#shared('add', [this.#constant(1), rest])]);
+        return this.#shared('add', [this.#shared('maximum', [x, this.#constant(0)]), small]);
+      }
       default:
         throw new Error(`${node.op} cannot be part of a program for rows`);
     }

@@ -50,7 +50,7 @@ export class DecodingSession {
   readonly device: Device;
   /** The type of the keys and values in the caches that runs update. */
   readonly cacheType: CacheType;
-  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. ONNX Runtime's delta rule does not guarantee this. */
+  /** Whether the numbers of a token are the same to the last bit whatever else is read with it. */
   readonly isBatchInvariant: boolean;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;
@@ -68,7 +68,7 @@ export class DecodingSession {
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });
-    this.isBatchInvariant = hasCustomOperators(session) && !this.hasDeltaRule && (session.batchInvariant ?? false);
+    this.isBatchInvariant = hasCustomOperators(session) && (session.batchInvariant ?? false);
     this.#values = values;
     this.device = values.layout.device;
     this.cacheType = graph.cacheType ?? 'float32';
