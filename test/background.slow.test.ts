@@ -70,7 +70,8 @@ async function until(holds: () => boolean): Promise<void> {
 
 const stepsOf = (name: string) => (existsSync(join('runs', name)) ? readMetrics(join('runs', name)).length : 0);
 /** The hint of a run that has written its configuration. */
-const resuming = (name: string) => `gradus train runs/${name}/config.resolved.json --out runs/${name} --resume goes on`;
+const resuming = (name: string) =>
+  `gradus train runs/${name}/config.resolved.json --out runs/${name} --resume continues the run`;
 const metricsText = (name: string) => readFileSync(join('runs', name, 'metrics.jsonl'), 'utf8');
 
 describe('interrupted', () => {

@@ -175,7 +175,7 @@ test('a resumed run may be longer, but not another one', async () => {
     code: 'RESUME_CONFIG_CHANGED',
     path: 'seed',
     message: /^seed was \d+, learning_rate was \S+ when the run began$/,
-    hint: /^the same call with resume: true goes on as it began; or start a new run, which continues .* with model: DIR after exportRun\('\S+longer', \{ out: DIR \}\); only /,
+    hint: /^the same call with resume: true continues the run unchanged; or start a new run, which continues .* with model: DIR after exportRun\('\S+longer', \{ out: DIR \}\); only /,
   });
   // With evaluations, problems would be held out that it has learnt from.
   await assert.rejects(train({ ...short, eval: {} }, { out: place('longer'), resume: true }), {

@@ -140,7 +140,7 @@ export function commandWords(argv: readonly string[] = []): Words {
     },
     // From the directory's own configuration, whatever options the run was started with.
     resuming: (directory) =>
-      `${command('train', join(directory, runFiles.resolvedConfig), { out: directory, resume: true })} goes on`,
+      `${command('train', join(directory, runFiles.resolvedConfig), { out: directory, resume: true })} continues the run`,
   };
 }
 

@@ -145,7 +145,7 @@ const programWords: Words = {
   },
   option: assigned,
   givenBy: () => 'settings',
-  resuming: () => 'the same call with resume: true goes on',
+  resuming: () => 'the same call with resume: true continues the run',
 };
 
 let spoken = programWords;

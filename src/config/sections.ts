@@ -157,7 +157,7 @@ export const sweep = z.strictObject({
     .enum(sweepMethods)
     .default('grid')
     .describe(
-      'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best go on at each rung (successive halving)',
+      'grid: all combinations to the end; random: trials of them; halving: all of them or trials, of which the best continue at each rung (successive halving)',
     ),
   trials: count
     .nullable()

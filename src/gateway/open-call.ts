@@ -28,7 +28,7 @@ export class OpenCall {
   /** The messages and tools of the request. */
   #asked: { readonly messages: readonly Message[]; readonly tools: readonly ToolSpec[] } | undefined;
   #place: (Place<RecordedAnswer> & { readonly renderer: Renderer }) | undefined;
-  /** The prompts of completions, and where they go on from. */
+  /** The prompts of completions, and where they continue from. */
   readonly #prompts: (PromptPlace<RecordedAnswer> & { readonly sent: SentPrompt })[] = [];
   /** Completions of each prompt. */
   #perPrompt = 1;

@@ -1,4 +1,4 @@
-// Where a prompt of `/v1/completions` goes on from: a text or tokens that begin with what an earlier call read and sampled keep its tokens.
+// Where a prompt of `/v1/completions` continues from: a text or tokens that begin with what an earlier call read and sampled keep its tokens.
 import type { Message } from '../message.ts';
 import { type BranchReason, compareTokens, goesOn } from '../rl.ts';
 import { textBehind } from '../tokenizers/text-stream.ts';

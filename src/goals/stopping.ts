@@ -108,7 +108,7 @@ export class Stopping {
   }
 
   /**
-   * Why the run is to end now; undefined if it goes on.
+   * Why the run is to end now; undefined if it continues.
    * @param elapsed the seconds that processes have worked on the run
    */
   reached(elapsed: number): EndedBy | undefined {

@@ -2,7 +2,7 @@
 
 /**
  * True for the tokens whose entropy is at least the (1 − `fraction`)-quantile over all tokens of the optimiser step: few tokens, at which
- * the text could go on in several ways, carry most of the signal. Wang et al. 2025, arXiv:2506.01939.
+ * the text could continue in several ways, carry most of the signal. Wang et al. 2025, arXiv:2506.01939.
  *
  * @param entropies for each sequence, the entropy of each completion token's distribution, in nats
  * @param masks for each sequence and completion token, whether it is trained on

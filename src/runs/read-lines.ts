@@ -50,7 +50,7 @@ export function linesBehind<T extends object>(path: string, isEarlier: (line: T)
   return Array.from(eachLine<T>(path, fields, from), ({ value }) => value);
 }
 
-/** The search for a line begins in this many bytes at the end of a file, and goes on in eight times as many. */
+/** The search for a line begins in this many bytes at the end of a file, and continues in eight times as many. */
 const FIRST_BYTES = 2 ** 16;
 
 /** The last line for which a condition holds, without reading more of the file than necessary; undefined if there is none. Passes over damaged lines. */

@@ -232,7 +232,7 @@ export const keptEvaluation = z.strictObject({
     .meta(
       describedAs(
         () =>
-          `interrupted: the same ${call('evaluate')}, or ${verb('train')} ${option('resume', true)}, goes on; or it is being made`,
+          `interrupted: the same ${call('evaluate')}, or ${verb('train')} ${option('resume', true)}, continues it; or it is being made`,
       ),
     ),
   path: z.string().describe('a file with one line per problem, once it is finished'),

@@ -112,7 +112,7 @@ function assertResumable(directory: string, config: Config): void {
   if (changed.size === 0) return;
   const was = [...changed].map(([key, value]) => `${key} was ${value}`).join(', ');
   throw new GradusError('RESUME_CONFIG_CHANGED', `${was} when the run began`, {
-    hint: `${resuming(directory)} as it began; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
+    hint: `${resuming(directory)} unchanged; or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
     path: [...changed.keys()][0]!,
   });
 }

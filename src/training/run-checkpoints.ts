@@ -1,4 +1,4 @@
-// The checkpoints of a run that is training: the latest, from which it goes on, and the best by its evaluations.
+// The checkpoints of a run that is training: the latest, from which it can be resumed, and the best by its evaluations.
 import type { Config } from '../config/schema.ts';
 import { isBetter } from '../evaluation/better-evaluation.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';

@@ -60,7 +60,7 @@ const toolChoice = z.discriminatedUnion('type', [
   z.object({ type: z.literal('none') }),
 ]);
 
-const PREFILLED = 'the last message is the assistant’s: this server does not go on with the beginning of an answer';
+const PREFILLED = 'the last message is the assistant’s: this server does not continue the beginning of an answer';
 
 /** What both addresses take. */
 const asked = {

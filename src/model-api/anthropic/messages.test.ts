@@ -127,7 +127,7 @@ test('tokens are counted as the prompt of a message has them', async () => {
 test('what cannot be done is refused in the interface’s own form', async () => {
   const { anthropic } = scriptedClient('x');
   const refusals: [object, RegExp][] = [
-    [{ messages: [...messages, { role: 'assistant', content: 'It is' }] }, /go on with the beginning of an answer/],
+    [{ messages: [...messages, { role: 'assistant', content: 'It is' }] }, /continue the beginning of an answer/],
     [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, /no tools of its own/],
     [
       { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },

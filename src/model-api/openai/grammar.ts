@@ -25,7 +25,7 @@ interface Rest {
 
 /** The beginning of a text of a grammar. */
 export interface GrammarState {
-  /** The ways in which the text may go on. */
+  /** The ways in which the text may continue. */
   readonly pending: readonly Pending[];
   /** Whether the text may end here. */
   readonly mayEnd: boolean;
@@ -38,7 +38,7 @@ export function beginOf(rule: GrammarRule): GrammarState {
   return stateOf([{ parts: [rule], index: 0, rest: undefined }]);
 }
 
-/** The state after a text; undefined if the grammar has no text that goes on like this. */
+/** The state after a text; undefined if no text of the grammar continues like this. */
 export function goOn(state: GrammarState, text: string): GrammarState | undefined {
   let now = state;
   for (const character of text) {

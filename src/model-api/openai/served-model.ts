@@ -267,7 +267,7 @@ export class ServedModel {
     const shown = request.include_stop_str_in_output ? ids : spokenIds;
     const text = textBehind(behind, shown, this.tokenizer, decodingOf(request));
     const stops = this.stopsOf(request);
-    // A policy that cannot look for texts while it samples may have gone on behind one.
+    // A policy that cannot look for texts while it samples may have continued after one.
     const stopped = firstStop(text, stops);
     const cut = upToStop(text, stops, { isShown: request.include_stop_str_in_output ?? false });
     const stopText = stopsOf(request).find((stop) => stop === stopped?.stop);

@@ -62,7 +62,7 @@ export function matchingText(sets: TextSets, { patterns, least, most }: Patterne
       const next = sets.behind(left, code);
       return next !== sets.none && sets.isAlive(next) && ruleOf(next);
     } catch (error) {
-      // A text that makes the states of its pattern too many has to go on in another way.
+      // A text that makes the states of its pattern too many has to continue in another way.
       if (error instanceof SchemaUnsupported) return false;
       throw error;
     }
