@@ -1,9 +1,11 @@
 // Backend tinker keeps the contract of backends with our own server of Tinker's API, which takes passes in protobuf and adds losses up.
+
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { backendContract } from '../../test/backend-contract.ts';
 import { writeServedModel } from '../../test/served-model.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { tinkerBackend } from '../../test/tinker-backend.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { serveTraining, type TrainingServing } from './serve-training.ts';
@@ -13,7 +15,7 @@ let server: TrainingServing | undefined;
 after(() => server?.close());
 
 backendContract({
-  backend: 'tinker',
+  ...tinkerBackend,
   async config(folder) {
     const model = writeServedModel(join(place, 'served'));
     const served = {
@@ -32,17 +34,4 @@ backendContract({
       tinker: { base_url, base_model: 'served', loss_reduction: 'sum' },
     };
   },
-  ignored: [
-    'compute=modal',
-    'lora=null',
-    'lora.alpha=16',
-    'adapter=x',
-    'temperature=0.5',
-    'min_p=0.1',
-    'top_entropy_quantile=0.5',
-    'entropy_coef=0.1',
-    'max_grad_norm=0.5',
-  ],
-  untold: ['entropy', 'grad_norm', 'top_logprobs'],
-  rounding: 1e-4,
 });

@@ -1,5 +1,6 @@
 // The Tinker backend keeps the contract of backends, with SkyRL as the server, and the server reduces losses as `loss_reduction: mean` says.
 // Most of the time goes into what jax compiles.
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { after, test } from 'node:test';
 import { assertNear } from '../../../test/assert-close.ts';
 import { backendContract } from '../../../test/backend-contract.ts';
 import { branchingAgent } from '../../../test/branching-agent.ts';
+import { tinkerBackend } from '../../../test/tinker-backend.ts';
 import {
   type RunningServer,
   startTinkerServer,
@@ -32,7 +34,7 @@ after(() => {
 });
 
 backendContract({
-  backend: 'tinker',
+  ...tinkerBackend,
   async config(folder) {
     const model = writeServedModel(place);
     server = await startTinkerServer(place);
@@ -43,19 +45,6 @@ backendContract({
       tinker: { base_url: server.url, base_model: 'model', loss_reduction: 'mean' },
     };
   },
-  ignored: [
-    'compute=modal',
-    'lora=null',
-    'lora.alpha=16',
-    'adapter=x',
-    'temperature=0.5',
-    'min_p=0.1',
-    'top_entropy_quantile=0.5',
-    'entropy_coef=0.1',
-    'max_grad_norm=0.5',
-  ],
-  untold: ['entropy', 'grad_norm', 'top_logprobs'],
-  rounding: 1e-4,
   ...(skip !== undefined && { skip }),
 });
 
