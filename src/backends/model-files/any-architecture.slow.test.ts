@@ -27,6 +27,13 @@ test('a known family is described as readArchitecture describes it', async () =>
   assert.deepEqual([config, parameters], [known.config, known.parameters]);
 });
 
+test('tables that are fixed here are trained by other engines, numbers that are no parameters there are not', async () => {
+  const { parameters } = await readAnyArchitecture(fixturePath('tiny-gemma4'));
+  const kinds = new Map(parameters.map(({ name, kind }) => [name, kind]));
+  assert.equal(kinds.get('model.embed_tokens_per_layer.weight'), 'embedding');
+  assert.equal(kinds.get('model.layers.0.layer_scalar'), 'fixed');
+});
+
 test('an unknown family has the parameters of its files, and the sizes of its configuration', async (t) => {
   const folder = changed(t, (config) => ({ ...config, model_type: 'olmo9' }));
   const { config, parameters, family } = await readAnyArchitecture(folder);

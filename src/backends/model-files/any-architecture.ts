@@ -16,12 +16,21 @@ type Json = Readonly<Record<string, unknown>>;
  */
 export async function readAnyArchitecture(path: string): Promise<Architecture> {
   try {
-    return await readArchitecture(path);
+    return trainedElsewhere(await readArchitecture(path));
   } catch (error) {
     if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
     const json = await readConfig(path);
     return quantizedArchitecture(json) ?? unknownArchitecture(path, json, error);
   }
+}
+
+/** Other engines train tables that are fixed here, because of their size. */
+function trainedElsewhere(architecture: Architecture): Architecture {
+  const parameters = architecture.parameters.map((parameter): ParameterSpec => {
+    const isTable = parameter.kind === 'fixed' && parameter.shape.length === 2;
+    return isTable ? { ...parameter, kind: 'embedding' } : parameter;
+  });
+  return { ...architecture, parameters };
 }
 
 /** The architecture of a quantised model before quantisation; `undefined` if it is not quantised, or its family unknown. */
