@@ -2,7 +2,7 @@
 platform, and a server in place of vLLM, with its interface, that samples with transformers. Everything else is verl's.
 
 VERL_CPU_RECORD names a folder: each completion is then a line of completions.jsonl there, and each update of the trainer a file NUMBER.pt with its
-rows, and with the weights, gradients and losses of each of its optimiser steps.
+rows, and with the rows, weights, gradients and losses of each of its optimiser steps.
 """
 
 import json
@@ -132,7 +132,7 @@ class Adapter(BaseRollout):
 
     async def update_weights(self, weights, global_steps=None, **_):
         state = {name: value.detach().cpu() for name, value in weights}
-        await ray.get_actor("cpu_server_0").load.remote(state, global_steps)
+        await ray.get_actor(f"cpu_server_{torch.distributed.get_rank()}").load.remote(state, global_steps)
 
 
 RolloutReplicaRegistry.register("cpu", lambda: Replica)
@@ -156,12 +156,17 @@ def patch_engine():
 
     @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")
     class Engine(FSDPEngineWithLMHead):
+        def train_batch(self, data, loss_function):
+            self.learning = rows_of(data)
+            return super().train_batch(data, loss_function)
+
         def optimizer_step(self):
             if RECORD:
                 whole = lambda tensor: (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach().clone()
                 parameters = dict(self.module.named_parameters())
                 taken.append(
                     {
+                        "rows": self.learning,
                         "weights": {name: whole(value) for name, value in parameters.items()},
                         "gradients": {name: whole(value.grad) for name, value in parameters.items() if value.grad is not None},
                     }
@@ -172,7 +177,7 @@ def patch_engine():
 
     def train_mini_batch(self, data):
         taken.clear()
-        rows = {name: list(value.unbind()) for name, value in data.items() if isinstance(value, torch.Tensor) and value.is_nested}
+        rows = rows_of(data)
         output = original(self, data=data)
         if RECORD:
             from verl.utils import tensordict_utils
@@ -188,6 +193,10 @@ def patch_engine():
     for name, value in vars(original).items():
         setattr(train_mini_batch, name, value)
     TrainingWorker.train_mini_batch = train_mini_batch
+
+
+def rows_of(data):
+    return {name: list(value.unbind()) for name, value in data.items() if isinstance(value, torch.Tensor) and value.is_nested}
 
 
 def start_patiently():

@@ -132,9 +132,11 @@ Arguments are keys of verl's \`ppo_trainer\` configuration, and the last value o
 \`actor_rollout_ref.rollout.tensor_model_parallel_size\` or \`actor_rollout_ref.rollout.gpu_memory_utilization\`, are for you to choose.
 Run again, it continues from the last checkpoint.
 
-On several nodes, start a Ray cluster first, and then \`run.sh\` on one of them:
+On several nodes, start a Ray cluster first, and then \`run.sh\` on one of them. Ray's nodes know one another by a token:
 
 \`\`\`sh
+ray get-auth-token --generate                             # on the first node; copy ~/.ray/auth_token to all others
+export RAY_AUTH_MODE=token                                # on all nodes
 ray start --head                                          # on the first node
 ray start --address FIRST:6379                            # on each other node
 RAY_ADDRESS=FIRST:6379 GPUS=8 NODES=2 ./run.sh            # on the first node

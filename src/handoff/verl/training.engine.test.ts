@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { assertAgrees } from '../../../test/assert-close.ts';
-import { largestDifference } from '../../../test/difference.ts';
+import { largestDifference, most } from '../../../test/difference.ts';
 import { openLearner } from '../../../test/open-learner.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { lossSettings } from '../../backends/training-settings.ts';
@@ -74,9 +74,9 @@ export const agent = agentEnvironment({
     const asked = prompt(task.example);
     const [first] = await Promise.all([chat(task, asked), chat(task, [{ role: 'user', content: '9+' }])]);
     const last = await chat(task, [...asked, { role: 'assistant', content: first.content }, { role: 'user', content: ';' }]);
-    return { text: last.content };
+    return { text: first.content + last.content };
   },
-  scores: { variety: ({ result }) => variety(result.text) },
+  scores: { variety: ({ result: { text } }) => [...text].reduce((sum, letter) => (31 * sum + letter.charCodeAt(0)) % 97, 0) / 97 },
   buildDataset: () => rows(120),
 });
 `,
@@ -96,16 +96,20 @@ interface VerlRow {
   readonly prompts: readonly number[];
   readonly responses: readonly number[];
   readonly response_mask: readonly number[];
+  readonly old_log_probs: readonly number[];
   readonly rollout_log_probs: readonly number[];
   readonly advantages: readonly number[];
 }
 
-interface Update {
+interface Batch {
   readonly rows: readonly VerlRow[];
   /** Rows that verl filled the batch up with. */
   readonly added: number;
-  /** Of its optimiser steps. */
-  readonly losses: readonly number[];
+}
+
+interface Update extends Batch {
+  /** Of its optimiser. */
+  readonly steps: readonly (Batch & { readonly loss: number })[];
 }
 
 interface Trained {
@@ -220,7 +224,33 @@ const ordered = <T extends Pick<VerlRow, 'prompts' | 'responses'>>(rows: readonl
     JSON.stringify([a.prompts, a.responses]) < JSON.stringify([b.prompts, b.responses]) ? -1 : 1,
   );
 
-async function gradientsOf(file: string): Promise<ReadonlyMap<string, ArrayLike<number>>> {
+/** The loss and the gradient of backend native, compared with those of an optimiser step of verl's. @returns the loss */
+async function comparedGradient(
+  input: ConfigInput,
+  sequences: readonly TrainingSequence[],
+  { record, step, scale = 1 }: { readonly record: string; readonly step: number; readonly scale?: number },
+): Promise<number> {
+  const { config } = loadConfigObject(input, [], folder);
+  using learner = await openLearner({ modelPath: model, objective: lossSettings(config) });
+  const weights = await tensorsOf(join(record, `0-${step}.safetensors`));
+  for (const { name } of learner.layout.entries) learner.values.values(name).set(weights.get(name)!);
+  learner.values.upload();
+  const { metrics } = await learner.learner.gradient(sequences, learner.values, learner.gradients);
+  learner.gradients.download();
+  const gradients = await tensorsOf(join(record, `0-${step}.gradients.safetensors`));
+  for (const { name } of learner.layout.entries) {
+    // transformers gives the embedding of the token that verl pads with, here the end token's, no gradient.
+    const from = name === 'model.embed_tokens.weight' ? HIDDEN : 0;
+    const own = Array.from(learner.gradients.values(name), (value) => scale * value).slice(from);
+    const theirs = Array.from(gradients.get(name)!).slice(from);
+    // Where all advantages are 0, so is the gradient.
+    const difference = theirs.some((value) => value !== 0) ? largestDifference(own, theirs) : most(own.map(Math.abs));
+    assert.ok(difference < 1e-4, `${name}: ${difference}`);
+  }
+  return scale * metrics.loss!;
+}
+
+async function tensorsOf(file: string): Promise<ReadonlyMap<string, ArrayLike<number>>> {
   const tensors = await openSafetensors(bytesSource(readFileSync(file)));
   const names = [...tensors.tensors.keys()];
   return new Map(await Promise.all(names.map(async (name) => [name, await tensors.readFloat32(name)] as const)));
@@ -257,7 +287,7 @@ describe('two environments in one run', { skip }, () => {
 
   test('the rows that reach verl’s trainer are those that backend native trains on', () => {
     const { rows } = theirs.updates[0]!;
-    const plain = rows.map(({ advantages, ...row }) => row);
+    const plain = rows.map(({ advantages, old_log_probs, ...row }) => row);
     assert.deepEqual(ordered(plain), ordered(ours.sequences.map(rowOf)));
     assert.ok(rows.length > 8, `${rows.length}`);
     assert.ok(rows.some(({ response_mask: mask }) => mask.includes(0) && mask.lastIndexOf(1) > mask.indexOf(0)));
@@ -275,27 +305,10 @@ describe('two environments in one run', { skip }, () => {
   });
 
   test('loss and gradient are ours', async () => {
-    const { config } = loadConfigObject(input, [], folder);
-    const { losses } = theirs.updates[0]!;
-    assert.equal(losses.length, 1);
-    using learner = await openLearner({ modelPath: model, objective: lossSettings(config) });
-    const { metrics } = await learner.learner.gradient(ours.sequences, learner.values, learner.gradients, {
-      entropyCoefficient: 0,
-      seed: 0,
-    });
-    assertAgrees(losses, [metrics.loss!], 'loss');
-    assertAgrees([metrics.loss!], [ours.report.metrics.loss!], 'loss of the trainer');
-    const gradients = await gradientsOf(join(theirs.record, '0-0.gradients.safetensors'));
-    learner.gradients.download();
-    for (const { name } of learner.layout.entries) {
-      // transformers gives the embedding of the token that verl pads with, here the end token's, no gradient.
-      const isPadded = name === 'model.embed_tokens.weight';
-      const [own, their] = [learner.gradients.values(name), gradients.get(name)!].map((all) =>
-        Array.from(all).slice(isPadded ? HIDDEN : 0),
-      ) as [number[], number[]];
-      const difference = largestDifference(own, their);
-      assert.ok(difference < 1e-4, `${name}: ${difference}`);
-    }
+    const { steps } = theirs.updates[0]!;
+    assert.equal(steps.length, 1);
+    const loss = await comparedGradient(input, ours.sequences, { record: theirs.record, step: 0 });
+    assertAgrees([steps[0]!.loss, ours.report.metrics.loss!], [loss, loss], 'loss');
   });
 
   test('metrics are logged under our names, with episodes that failed', () => {
@@ -333,37 +346,65 @@ describe('two environments in one run', { skip }, () => {
   });
 });
 
-describe('an agent whose calls branch', { skip }, () => {
-  const input: ConfigInput = { ...base, environment: './envs.ts:agent', prompts_per_step: 2, max_steps: 1, eval: null };
-  let theirs: Trained;
-  let ours: Own;
-  before(async () => {
-    theirs = await trainedByVerl(input, 'agents');
-    ours = await trainedByNative(input, theirs.sampled);
-  });
+for (const loss_type of ['dapo', 'grpo'] as const)
+  describe(`an agent whose calls branch, with the loss ${loss_type}`, { skip }, () => {
+    const agent = { environment: './envs.ts:agent', prompts_per_step: 2, max_steps: 1, eval: null };
+    const input: ConfigInput = { ...base, ...agent, loss_type };
+    let theirs: Trained;
+    let ours: Own;
+    before(async () => {
+      theirs = await trainedByVerl(input, `agents-${loss_type}`);
+      ours = await trainedByNative(input, theirs.sampled);
+    });
 
-  test('each branch is a row, and all rows of a rollout have its advantage', () => {
-    const [update] = theirs.updates as readonly [Update];
-    assert.deepEqual(ordered(update.rows.map(({ advantages, ...row }) => row)), ordered(ours.sequences.map(rowOf)));
-    assert.ok(update.rows.length > 8, `${update.rows.length} rows of 8 rollouts`);
-    // All rollouts ask 9+, so which of them got which answer to that is not known here.
-    const own = (row: Pick<VerlRow, 'prompts'>) => row.prompts.length > 2;
-    const theirsOf = ordered(update.rows.filter(own)).map(
-      ({ advantages, response_mask }) => advantages[response_mask.indexOf(1)]!,
-    );
-    const oursOf = ordered(
-      ours.sequences.map((sequence) => ({ ...rowOf(sequence), advantage: sequence.advantage })).filter(own),
-    ).map(({ advantage }) => advantage);
-    assertAgrees(theirsOf, oursOf, 'advantages: means are over rollouts, not rows');
-  });
+    test('each branch is a row, and all rows of a rollout have its advantage', () => {
+      const [update] = theirs.updates as readonly [Update];
+      assert.deepEqual(
+        ordered(update.rows.map(({ advantages, old_log_probs, ...row }) => row)),
+        ordered(ours.sequences.map(rowOf)),
+      );
+      assert.ok(update.rows.length > 8, `${update.rows.length} rows of 8 rollouts`);
+      // All rollouts ask 9+, so which of them got which answer to that is not known here.
+      const own = (row: Pick<VerlRow, 'prompts'>) => row.prompts.length > 2;
+      const theirsOf = ordered(update.rows.filter(own)).map(
+        ({ advantages, response_mask }) => advantages[response_mask.indexOf(1)]!,
+      );
+      const oursOf = ordered(
+        ours.sequences.map((sequence) => ({ ...rowOf(sequence), advantage: sequence.advantage })).filter(own),
+      ).map(({ advantage }) => advantage);
+      assertAgrees(theirsOf, oursOf, 'advantages: means are over rollouts, not rows');
+    });
 
-  test('a step with more rows than completions makes another update', () => {
-    const [update] = theirs.updates as readonly [Update];
-    assert.deepEqual(
-      [(update.rows.length + update.added) % 8, update.losses.length],
-      [0, Math.ceil(update.rows.length / 8)],
-    );
-    const { data } = theirs.logged.find(({ step }) => step === 1)!;
-    assertAgrees([data['gradus/rows/mean']!], [update.rows.length / 8], 'rows of a rollout');
+    test('a step with more rows than completions makes another update', () => {
+      const [update] = theirs.updates as readonly [Update];
+      assert.deepEqual(
+        [(update.rows.length + update.added) % 8, update.steps.length],
+        [0, Math.ceil(update.rows.length / 8)],
+      );
+      const { data } = theirs.logged.find(({ step }) => step === 1)!;
+      assertAgrees([data['gradus/rows/mean']!], [update.rows.length / 8], 'rows of a rollout');
+    });
+
+    test('loss and gradient of each optimiser step are ours: means over tokens, or over rows with those that fill up', async () => {
+      const [{ rows: all, steps }] = theirs.updates as readonly [Update];
+      assert.ok(all.some(({ advantages }) => advantages.some((advantage) => advantage !== 0)));
+      for (const [step, { rows, loss }] of steps.entries()) {
+        const sequences = rows.map((row): TrainingSequence => {
+          const mask = row.response_mask.map(Boolean);
+          const [promptIds, completionIds] = [row.prompts, row.responses];
+          const logprobs = { oldLogprobs: row.old_log_probs, samplerLogprobs: row.rollout_log_probs };
+          return {
+            promptIds,
+            completionIds,
+            mask,
+            ...logprobs,
+            advantage: row.advantages[row.response_mask.indexOf(1)] ?? 0,
+          };
+        });
+        const trained = rows.filter(({ response_mask }) => response_mask.includes(1));
+        const scale = loss_type === 'grpo' ? trained.length / 8 : 1;
+        const own = await comparedGradient(input, sequences, { record: theirs.record, step, scale });
+        assertAgrees([loss], [own], `loss of optimiser step ${step + 1}`);
+      }
+    });
   });
-});
