@@ -128,6 +128,7 @@ test('stories260K samples the same completions, and a step on WebGPU continues f
 
 for (const [what, model] of [
   ['layers with a sliding window', 'tiny-gemma3'],
+  ['layers that share keys, and capped logits', 'tiny-gemma4'],
   ['layers with convolutions and states', 'tiny-lfm2'],
   ['layers with a delta rule', 'tiny-qwen3-5'],
 ] as const)
