@@ -1,9 +1,11 @@
 // The checkpoints of a run that is training: the latest, from which it can be resumed, and the best by its evaluations.
 import type { Config } from '../config/schema.ts';
-import { isBetter } from '../evaluation/better-evaluation.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import type { CheckpointState, EvaluationRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
+
+/** The metric that breaks ties of `save.best`: accuracy stays 0 if a graded reward never reaches 1, however much the policy learns. */
+const TIE_BREAKER = 'eval/sampled_reward';
 
 /** What a checkpoint holds besides its files and the metric that makes it the best. */
 type TrainingState = Omit<CheckpointState, 'files' | 'metric'>;
@@ -74,4 +76,15 @@ export class RunCheckpoints {
     const { total_limit } = this.#settings;
     if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
   }
+}
+
+/**
+ * Whether an evaluation is better than the best before it.
+ * @param metric `save.best`
+ */
+function isBetter(next: EvaluationRecord, best: EvaluationRecord | undefined, metric: string | null): boolean {
+  if (metric === null || next.metrics[metric] === undefined) return false;
+  if (best?.metrics[metric] === undefined) return true;
+  const decisive = next.metrics[metric] === best.metrics[metric] ? TIE_BREAKER : metric;
+  return (next.metrics[decisive] ?? Number.NaN) > (best.metrics[decisive] ?? Number.NaN);
 }
