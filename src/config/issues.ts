@@ -222,9 +222,19 @@ function foreignName(path: KeyPath): string | undefined {
     return whole ?? elsewhere() ?? path.map((part) => familyName(String(part))).find((said) => said !== undefined);
   }
   if (whole !== undefined) return whole;
+  if (path.length === 2 && path[0] === 'sweep') return keyOfSweep(key);
   // A key of the top is named; a misspelt one belongs to its section.
   if (isBesideSection(path)) return elsewhere() ?? familyName(key);
   return isAtTop ? (said(foreignNames, key) ?? familyNameUnlessNear(path)) : undefined;
+}
+
+/** What other systems call the values that a sweep tries. */
+const namesOfOver: ReadonlySet<string> = new Set(['parameters', 'params', 'grid', 'space', 'search_space']);
+
+/** The values to try are in `sweep.over`, not beside it. */
+function keyOfSweep(key: string): string | undefined {
+  if (namesOfOver.has(key)) return 'sweep.over';
+  return key in propertiesOf(jsonSchema()) ? `sweep.over.${key}` : undefined;
 }
 
 /** Whether a key is in the section `trl`, where axolotl has settings that stand at the top here. */

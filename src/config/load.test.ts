@@ -727,6 +727,17 @@ test('conditions are checked beside values of the wrong type', () => {
   );
 });
 
+test('values to try that stand beside over belong into it', () => {
+  for (const [line, meant] of [
+    ['sweep: {learning_rate: [1.0e-5, 1.0e-4]}', 'sweep.over.learning_rate'],
+    ['sweep: {parameters: {learning_rate: [1.0e-5]}}', 'sweep.over'],
+    ['sweep: {grid: {beta: [0, 0.1]}, seeds: 2}', 'sweep.over'],
+  ] as const) {
+    const [problem] = refusal(withLine(line)).problems;
+    assert.deepEqual([problem!.code, problem!.rename_to], ['CONFIG_UNKNOWN_KEY', meant], line);
+  }
+});
+
 test('a hint about an unknown key is short, however many keys there are', () => {
   const { hint } = refusal(withLine('completely_different: 1'));
   assert.ok(hint!.length < 300, hint);
