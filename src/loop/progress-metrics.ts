@@ -1,5 +1,7 @@
-// How far training has come, in tokens and in epochs, under TRL's names.
+// How far training has come, in tokens and in epochs, under TRL's names, and how fast.
+
 import type { DataLoader } from '../data-loader.ts';
+import type { Metrics } from '../logging.ts';
 
 /** Where a training begins, in steps and tokens. */
 export interface TrainingStart {
@@ -28,4 +30,9 @@ export function progressMetrics(
     const { epoch } = loader;
     return { ...(seen !== undefined && { num_tokens: seen }), ...(epoch !== undefined && { epoch }) };
   };
+}
+
+/** The metrics of a step's speed, over the whole time that it took; empty if the policy sampled no tokens. */
+export function speed({ tokens, timings }: { readonly tokens: number; readonly timings: Metrics }): Metrics {
+  return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
 }

@@ -1,9 +1,11 @@
 // Passes the events of a run on to the trackers of its configuration.
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { redacted, redactedValue } from '../common/redaction.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
+import { speed } from '../loop/progress-metrics.ts';
 import type { Message } from '../message.ts';
 import type { SampleRecord } from '../runs/completion-records.ts';
 import { runFiles } from '../runs/layout.ts';
@@ -13,7 +15,6 @@ import { argumentsJson } from '../tools/call-arguments.ts';
 import type { StartTracking, Tracker } from '../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../trackers/trackers.ts';
 import type { TimedEvent, TrainEvent } from './event-schemas.ts';
-import { speed } from './events.ts';
 
 /** The files of a run that trackers may upload, if they exist. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;

@@ -1,4 +1,5 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
+
 import { isDeepStrictEqual } from 'node:util';
 import type { PreflightReport } from '../checks/preflight.ts';
 import { stopReasonOf } from '../common/cancellation.ts';
@@ -12,6 +13,7 @@ import { samplePolicy } from '../evaluation/sample-policy.ts';
 import { Stopping } from '../goals/stopping.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../loop/grpo-trainer.ts';
+import { speed } from '../loop/progress-metrics.ts';
 import type { StepProfile } from '../profile/step-profile.ts';
 import { type HealthMonitor, healthMonitor } from '../runs/health.ts';
 import type { HealthSettings } from '../runs/history.ts';
@@ -23,7 +25,6 @@ import type { Setup } from '../setup/setup.ts';
 import type { StartAdapter } from '../setup/start-adapter-copy.ts';
 import { type ErrorBudget, errorBudget } from './error-budget.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './event-schemas.ts';
-import { speed } from './events.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { RunCheckpoints } from './run-checkpoints.ts';
 import { assertSamplerAgrees } from './sampler-gate.ts';
