@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { commandWords } from '../src/cli/command-words.ts';
 import { nextCommands } from '../src/cli/commands/train.ts';
+import { speak } from '../src/common/words.ts';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { evaluate } from '../src/evaluation/evaluate.ts';
 import { train } from '../src/launch/train.ts';
@@ -62,6 +64,8 @@ test('values that were not measured after the last step are absent', async () =>
   const { result: evaluated } = await stopAt('samples', 3);
   assert.equal(evaluated.metrics.final_success_rate, evaluated.evals.at(-1)!.metrics['eval/sampled_accuracy']);
 });
+
+speak(commandWords());
 
 test('suggested commands are quoted if the name of the run needs it', async () => {
   const options = { name: 'my run', root: folder, preflight };
