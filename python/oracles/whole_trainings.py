@@ -178,8 +178,6 @@ def train(folder, seed, number):
     config = random_config(family, np.random.default_rng(rng.randrange(2**31)), wide=False)
     if family in ["ministral3", "phi3"]:
         lengthen(config)
-    if family == "granitemoehybrid":
-        config.num_experts_per_tok, config.router_aux_loss_coef = None, 0.0  # or TRL looks for experts
     if family == "lfm2":
         config.conv_bias = False  # with biases transformers lets the padding of a batch into LFM2's convolutions
     model = AutoModelForCausalLM.from_config(config).float().eval()
@@ -206,6 +204,8 @@ def train(folder, seed, number):
     theirs = {name: value for name, value in chosen.items() if name != "warmup_ratio"}
     if "lr_scheduler_type" not in chosen:
         theirs["lr_scheduler_type"] = "constant_with_warmup"
+    if family == "granitemoehybrid":
+        theirs["router_aux_loss_coef"] = 0.0  # or TRL looks for experts
     args = GRPOConfig(
         output_dir=str(folder / "scratch"),
         **dict(use_cpu=True, bf16=False, gradient_checkpointing=False, report_to=[], save_strategy="no", disable_tqdm=True),

@@ -59,6 +59,8 @@ class Engine:
             kl_estimator=kl_estimator,
         )
         shutil.rmtree(scratch, ignore_errors=True)
+        if getattr(self.trainer.model.config.get_text_config(), "num_local_experts", None) == 0:
+            self.trainer.aux_loss_enabled = False  # dense models of a family that also has experts, such as Granite 4; TRL looks at the family alone
         self.name, self.is_peft = name, lora is not None
         self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
         ranks.assert_split(self.trainer.accelerator)
