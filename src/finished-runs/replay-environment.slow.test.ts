@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { loadConfigObject } from '../config/load.ts';
+import type { ConfigInput } from '../config/schema.ts';
 import type { RecordedCall, RolloutCompletion, RolloutRecord } from '../runs/completion-records.ts';
 import { rolloutsFile } from '../runs/layout.ts';
 import { replayRun } from './replay-run.ts';
@@ -42,14 +43,14 @@ function completion(text: string, reward: number | null, own: Partial<RolloutCom
   };
 }
 
-function writeRun(name: string, environment: string): string {
+function writeRun(name: string, environment: unknown, settings: object = {}): string {
   const directory = join(folder, name);
   mkdirSync(join(directory, 'rollouts'), { recursive: true });
   const started = '2026-01-01T00:00:00Z';
   const record = { id: name, started, backend: 'native', versions: {}, status: 'completed', step: 1 };
   writeFileSync(join(directory, 'run.json'), JSON.stringify(record));
-  const written = { model: 'none', environment: `agents.ts:${environment}`, dataset: 'none.jsonl', eval: null };
-  const { config } = loadConfigObject(written, [], folder);
+  const written = { model: 'none', environment, environment_config: settings, dataset: 'none.jsonl', eval: null };
+  const { config } = loadConfigObject(written as ConfigInput, [], folder);
   writeFileSync(join(directory, 'config.yaml'), JSON.stringify(written));
   writeFileSync(join(directory, 'config.resolved.json'), JSON.stringify(config));
   const group: RolloutRecord = {
@@ -67,7 +68,7 @@ function writeRun(name: string, environment: string): string {
   return directory;
 }
 
-const run = writeRun('run', 'support');
+const run = writeRun('run', 'agents.ts:support');
 
 test('agents’ results are scored again, as by the environment of the run', async () => {
   const { reward, completions, compared, mean, differences, failures } = await replayRun(run, {});
@@ -86,6 +87,18 @@ test('agents’ results are scored again, as by the environment of the run', asy
 test('another environment sees the calls, each with its full context', async () => {
   const { mean, failures } = await replayRun(run, { environment: `${join(folder, 'agents.ts')}:brief` });
   assert.deepEqual([mean!.after, failures], [1 / 3, 0]);
+});
+
+test('another environment takes no settings of a program, nor of several environments', async () => {
+  const program = { command: ['true'], scores: ['solved'] };
+  const runs = [
+    writeRun('program', 'command', program),
+    writeRun('several', { one: 'agents.ts:support', other: 'command' }, { other: program }),
+  ];
+  for (const each of runs) {
+    const { mean, failures } = await replayRun(each, { environment: `${join(folder, 'agents.ts')}:support` });
+    assert.deepEqual([mean!.after, failures], [1 / 3, 0]);
+  }
 });
 
 test('failing scores are reported, and turns that no agent played cannot be scored', async () => {

@@ -4,7 +4,7 @@ import { faultMessage } from '../common/fault-message.ts';
 import { withinTime } from '../common/time-limits.ts';
 import { milliseconds } from '../config/durations.ts';
 import { loadConfigObject } from '../config/load.ts';
-import { namesNoFile } from '../config/references.ts';
+import { namesNoFile, playsByItself } from '../config/references.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
@@ -41,13 +41,15 @@ export async function rewardJudge(name: string, config: Readonly<Record<string, 
 
 /**
  * The environment's scores and the rewards beside it, with the weights of the run. Throws `REPLAY_UNSUPPORTED` if no agent plays it, and the errors of opening it.
- * @param reference another environment, with the settings of the run's
+ * @param reference another environment, with the settings of the run's if that is one in a file
  */
 export async function environmentJudge(directory: string, reference?: string): Promise<Judge> {
   const { config: own } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
   const environment =
     reference === undefined || namesNoFile(reference) ? (reference ?? own.environment) : resolve(reference);
-  const config = { ...own, environment };
+  // Settings of several environments, or of a program, are none of another environment's.
+  const goAlong = reference === undefined || (typeof own.environment === 'string' && !playsByItself(own.environment));
+  const config = { ...own, environment, environment_config: goAlong ? own.environment_config : {} };
   const task = environment === null ? undefined : await openPlay(config);
   if (!task?.environment.agent) {
     const fault = task ? 'its environment plays turn by turn, and the scores of these episodes ended with them' : NONE;
