@@ -154,6 +154,10 @@ test('without problems, or without anything that scores, there is nothing to lea
     path: 'reward',
     hint: /^export \{ build, scores: \['NAME'\] \}/,
   });
+  await assert.rejects(open({ environment: 'command', environment_config: { command: ['true'] }, ...rows }), {
+    path: 'reward',
+    hint: /^name those that the program reports: scores: \[NAME\] beside command; or add reward: /,
+  });
   const { rewardNames } = await open({ environment: 'game.ts:mute', ...rows, reward: 'think_format' });
   assert.deepEqual(rewardNames, ['think_format']);
 });

@@ -1,4 +1,5 @@
 // Opens the rewards of a configuration: built-in rewards, and the user's function.
+import { COMMAND } from '../../config/references.ts';
 import { isUserFunction, rewardName } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { openTaskset } from '../../data/problems.ts';
@@ -117,9 +118,12 @@ async function nothingScores({ taskset, environment }: Config): Promise<GradusEr
   const { shippedRewards } = await import('./shipped-rewards.ts');
   const silent = environment === null ? `${taskset} has no reward of its own` : 'the environment names no scores';
   const add = `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`;
+  const named =
+    environment === COMMAND
+      ? 'name those that the program reports: scores: [NAME] beside command'
+      : "export { build, scores: ['NAME'] } with the names that score() gives";
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
-    hint:
-      environment === null ? add : `export { build, scores: ['NAME'] } with the names that score() gives; or ${add}`,
+    hint: environment === null ? add : `${named}; or ${add}`,
     path: 'reward',
   });
 }
