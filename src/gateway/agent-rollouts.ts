@@ -210,7 +210,7 @@ export class AgentRollouts<E extends Example = Example> implements RolloutSource
     try {
       result = await this.#agent.run(task, attempt);
     } catch (error) {
-      return { error, byAgent: !(error instanceof AgentLost) };
+      return { error, byAgent: !(error instanceof AgentLost || isBroken(error)) };
     }
     try {
       return { result: checkedResult(result) };
@@ -271,6 +271,13 @@ type Outcome =
   /** `byAgent` if it threw the error itself. */
   | { readonly error: unknown; readonly byAgent?: boolean }
   | { readonly ended: Ending };
+
+/** Errors of how an agent is connected. No answer of the model leads to them, however it was cut off. */
+const broken: readonly string[] = ['AGENT_RESULT_INVALID', 'ENVIRONMENT_WRONG_ANSWER', 'PROGRAM_FAILED'];
+
+function isBroken(error: unknown): boolean {
+  return error instanceof GradusError && broken.includes(error.code);
+}
 
 function endOf(
   outcome: Outcome & { readonly unnamed: number },

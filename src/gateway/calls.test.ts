@@ -9,6 +9,7 @@ import { playAgent } from '../../test/play-agent.ts';
 import { scriptedModel } from '../../test/scripted-model.ts';
 import type { AgentConnection, AgentTask } from '../agent.ts';
 import { agentEnvironment } from '../envs/agent-environment.ts';
+import { checkedResult } from '../loop/environment-answers.ts';
 import { trainingSequences } from '../loop/training-sequence.ts';
 import type { Policy, SampleRequest } from '../policy.ts';
 import { AgentRollouts } from './agent-rollouts.ts';
@@ -324,6 +325,13 @@ test('an agent that throws at an answer that was cut off has no result, and one 
     { maxTokens: 5 },
   );
   assert.equal(faulty.trajectory.stopReason, 'error');
+  // As of an agent in another process.
+  const wrong = async (task: AgentTask) => {
+    await ask(task, 'hello');
+    return checkedResult({ big: 1n });
+  };
+  const broken = await playAgent({ run: wrong }, () => 'hello there', { maxTokens: 5 });
+  assert.match(broken.trajectory.error!.message, /returned is not JSON/);
 });
 
 test('an agent that calls an address that is not there is told which there are, and so is its rollout', async () => {

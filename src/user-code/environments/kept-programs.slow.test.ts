@@ -109,6 +109,16 @@ for (const [fault, message] of Object.entries(faults)) {
   });
 }
 
+test('what breaks the protocol is an error, even if the answer of the model was cut off', async () => {
+  const rows = ['noise', 'stale', 'leave', 'flood', 'NaN', 'refuse', 'exit'].map((fault) => ({ n: 1, do: fault }));
+  const played = await play(rows, {}, { maxTokens: 2 });
+  assert.deepEqual(
+    played.map(({ stopReason }) => stopReason),
+    // An agent may well fail at half an answer.
+    [...Array.from({ length: 5 }, () => 'error'), 'max_tokens', 'max_tokens'],
+  );
+});
+
 test('one that hangs is ended with its episode, and the next has another', async () => {
   const [hung, next] = (await play([{ n: 1, do: 'hang' }, { n: 1 }], {}, { episodeTimeout: 5000 })) as [
     Trajectory,

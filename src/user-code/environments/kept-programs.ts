@@ -80,7 +80,7 @@ class KeptProgram {
   constructor(program: AgentProgram) {
     this.#running = new ProgramProcess(program, withoutAddresses, {
       wrote: (text) => this.#read(text),
-      ended: (fault) => this.#episode?.reject(fault ?? new Error('it ended without an answer')),
+      ended: (fault) => this.#episode?.reject(fault ?? wrongAnswer('it ended without an answer', this.#episode.id)),
     });
   }
 
@@ -126,7 +126,7 @@ class KeptProgram {
     const episode = this.#episode;
     const isAnswer = id === episode?.id && (result === undefined) !== (error === undefined);
     if (!episode || !isAnswer) {
-      this.end(noAnswer(line, episode?.id));
+      this.end(wrongAnswer(`it wrote ${shortened(line, 80)} to stdout, which is no answer`, episode?.id));
       return;
     }
     this.#episode = undefined;
@@ -135,8 +135,8 @@ class KeptProgram {
   }
 }
 
-function noAnswer(line: string, id = 0): GradusError {
-  return new GradusError('ENVIRONMENT_WRONG_ANSWER', `it wrote ${shortened(line, 80)} to stdout, which is no answer`, {
+function wrongAnswer(fault: string, id = 0): GradusError {
+  return new GradusError('ENVIRONMENT_WRONG_ANSWER', fault, {
     hint: `answer {"id": ${id}, "result": …} or {"id": ${id}, "error": "…"} in one line, and print everything else to stderr`,
   });
 }

@@ -62,7 +62,7 @@ export class ProgramProcess {
     for (const [stream, told] of [[stdout, wrote] as const, [stderr, says] as const]) {
       (stream as Socket).setEncoding('utf8').on('data', (text: string) => {
         this.#written += Buffer.byteLength(text);
-        if (this.#written > MOST_OUTPUT) this.end(new Error(`it wrote more than ${MOST_OUTPUT / 2 ** 20} MiB`));
+        if (this.#written > MOST_OUTPUT) this.end(exceeded(`it wrote more than ${MOST_OUTPUT / 2 ** 20} MiB`));
         else told(text);
       });
     }
@@ -72,7 +72,7 @@ export class ProgramProcess {
     this.#child.on('close', () => this.end(this.#fault()));
     this.#child.on('exit', () => setTimeout(() => this.end(this.#fault()), LAST_WORDS));
     this.#forget = watchGroup(this.#child.pid, program.memory, () => {
-      this.end(new Error(`it took more than ${program.memory / 2 ** 30} GiB of memory`));
+      this.end(exceeded(`it took more than ${program.memory / 2 ** 30} GiB of memory`));
     });
   }
 
@@ -140,4 +140,8 @@ export class ProgramProcess {
     const why = existsSync(folder) ? messageOf(cause) : `there is no folder ${folder}`;
     return new GradusError('PROGRAM_FAILED', `${command[0]} does not start: ${why}`, { cause, kind: 'failed' });
   }
+}
+
+function exceeded(fault: string): GradusError {
+  return new GradusError('PROGRAM_FAILED', fault, { kind: 'failed' });
 }
