@@ -78,14 +78,30 @@ export function summarizeRun(run: InspectedRun, metric?: string): RunSummary {
   };
 }
 
-/** The largest and the last value of a metric: of evaluations, that of the untrained model among them, or of steps. Undefined if it was not measured. */
-function heldOut({ evaluations, metrics }: InspectedRun, metric: string): RunSummary['held_out'] {
+function heldOut(run: InspectedRun, metric: string): RunSummary['held_out'] {
+  const extremes = extremesOf(run, metric);
+  return extremes && { metric, ...extremes };
+}
+
+/**
+ * The best and the last value of a metric: of evaluations, that of the untrained model among them, or of steps. Undefined if it was not measured.
+ * Among equal values the best is that of the best checkpoint, otherwise the first.
+ * @param least whether the smallest value is the best
+ */
+export function extremesOf(
+  { evaluations, metrics, bestCheckpoint }: Pick<InspectedRun, 'evaluations' | 'metrics' | 'bestCheckpoint'>,
+  metric: string,
+  least = false,
+) {
   const records = metric.startsWith('eval/')
     ? evaluations.map((record) => ({ step: record.step, value: record.metrics[metric] }))
     : metrics.map((record) => ({ step: record.step, value: record[metric] }));
   const measured = records.flatMap(({ step, value }) => (value === undefined ? [] : [{ step, value }]));
   const last = measured.at(-1);
   if (!last) return undefined;
-  const best = measured.reduce((high, next) => (next.value > high.value ? next : high));
-  return { metric, best, last };
+  const best = measured.reduce((high, next) => {
+    const gain = least ? high.value - next.value : next.value - high.value;
+    return gain > 0 || (gain === 0 && next.step === bestCheckpoint?.step) ? next : high;
+  });
+  return { best, last };
 }

@@ -11,7 +11,7 @@ import { checkpointSteps } from '../runs/checkpoints.ts';
 import { checkpointFolder } from '../runs/layout.ts';
 import { listRuns } from '../runs/read-run.ts';
 import type { BestRun, DamagedRun, RunSummary } from './comparison-schema.ts';
-import { type InspectedRun, inspectRun, summarizeRun } from './inspect-run.ts';
+import { extremesOf, type InspectedRun, inspectRun, summarizeRun } from './inspect-run.ts';
 
 export interface ListOptions {
   /** @default 'runs' */
@@ -71,13 +71,8 @@ export function bestRuns(
   const { rows } = listedRows(options);
   const sign = options.least ? -1 : 1;
   const measured = rows.flatMap(({ run }) => {
-    const records = metric.startsWith('eval/')
-      ? run.evaluations.map(({ step, metrics }) => ({ step, value: metrics[metric] }))
-      : run.metrics.map((record) => ({ step: record.step, value: record[metric] }));
-    const values = records.flatMap(({ step, value }) => (value === undefined ? [] : [{ step, value }]));
-    if (values.length === 0) return [];
-    const best = values.reduce((high, next) => (sign * next.value > sign * high.value ? next : high));
-    return [{ run, ...best }];
+    const extremes = extremesOf(run, metric, options.least);
+    return extremes ? [{ run, ...extremes.best }] : [];
   });
   if (measured.length === 0) throw notMeasured(metric, rows, 'metric');
   return measured
