@@ -1,6 +1,6 @@
 // Reads run directories, even while the run is training; lines that are not complete yet are skipped.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { existingNames } from '../common/nearest.ts';
 import { call, option } from '../common/words.ts';
 import { GradusError, isObject } from '../errors.ts';
@@ -28,7 +28,9 @@ export function readRun(directory: string): RunRecord {
   const fault = recordFault(written);
   if (fault !== undefined) throw damaged(path, fault);
   const { trained_in } = written;
-  const record = { ...relocated(written, directory, trained_in), ...(trained_in !== undefined && { trained_in }) };
+  // Commands find a run by its folder, which somebody may have renamed or copied since.
+  const id = basename(resolve(directory));
+  const record = { ...relocated(written, directory, trained_in), id, ...(trained_in !== undefined && { trained_in }) };
   // A signal to -1 or 0 would reach all processes of this user or of this group.
   if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
     throw damaged(path, `no process has the id ${record.pid}`);
@@ -197,14 +199,15 @@ export function findRun(name: string, root = 'runs'): string {
   const runs = listRuns(root);
   const [latest] = runs;
   if (name === 'latest' && latest) return latest.directory;
+  const inside = name !== '' && existsSync(`${name}/`) ? listRuns(name).map(({ directory }) => directory) : [];
+  const names = runs.map(({ directory }) => basename(directory));
   throw new GradusError('RUN_NOT_FOUND', `there is no run ${name}`, {
     hint:
-      runs.length > 0
-        ? existingNames(
-            name,
-            runs.map(({ directory }) => basename(directory)),
-          )
-        : `there are no runs under ${root}/ yet`,
+      inside.length > 0
+        ? `it is a folder of runs; ${existingNames(name, inside)}`
+        : names.length > 0
+          ? existingNames(name, names)
+          : `there are no runs under ${root}/ yet`,
     path: name,
   });
 }
