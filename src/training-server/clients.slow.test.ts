@@ -76,6 +76,10 @@ test('another server finds saved weights: it lists them, continues from them and
   await result('unload_model', { model_id: loaded.model_id });
   assert.equal((await get('training_runs?limit=-1')).status, 400);
   assert.equal((await get('checkpoints?offset=x')).status, 400);
+  const none = await get('training_runs/nope');
+  assert.equal(none.status, 404);
+  assert.match(String(none.content.detail), /^there is no model nope/);
+  assert.deepEqual((await get('training_runs/nope/checkpoints')).content, { checkpoints: [] });
 });
 
 test('weights that were damaged or changed on the disk are refused, and the model stays as it was', async () => {

@@ -128,7 +128,8 @@ export class WeightsStore {
   /** All weights of a model, in the order in which they were saved, and their sizes in bytes. Those that cannot be read are left out. */
   async list(model: string): Promise<(SavedWeights & { readonly bytes: number })[]> {
     const found = [];
-    for (const kind of weightsKinds) {
+    // What cannot be the id of a model has no weights.
+    for (const kind of MODEL.test(model) ? weightsKinds : []) {
       const names = (await readdir(this.#parent(model, kind)).catch(() => [])).map(nameOf);
       for (const name of new Set(names.filter((name) => NAME.test(name)))) {
         const saved = await this.#findWithSize(this.pathOf(model, kind, name)).catch(() => undefined);

@@ -19,7 +19,7 @@ export function assertTokensKnown(ids: readonly number[], vocabularySize: number
   }
   throw new GradusError(
     'TOKENIZER_MISMATCH',
-    `the tokenizer has a token ${unknown}, but the model only has ${vocabularySize} tokens`,
+    `there is a token ${unknown}, but the model only has ${vocabularySize} tokens`,
     { hint: 'tokenizer and model do not belong together: use the tokenizer files saved with the model', path: 'model' },
   );
 }
