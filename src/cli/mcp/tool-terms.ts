@@ -53,6 +53,9 @@ function callOf(line: string, tools: readonly NamedTool[]): string | undefined {
 export function textInToolTerms(text: string, tools: readonly Pick<NamedTool, 'command'>[]): string {
   const commands = tools.map(({ command }) => command).sort((a, b) => b.length - a.length);
   return text
+    .replaceAll(new RegExp(`\\bgradus (${commands.join('|')}) --help\\b`, 'g'), (_, command: string) =>
+      callText('help', { topic: command.split(' ') }),
+    )
     .replaceAll(new RegExp(`\\bgradus (${commands.join('|')})(?![\\w-])`, 'g'), (_, command: string) =>
       toolName(command),
     )

@@ -101,6 +101,10 @@ test('whole command lines become calls, and prose loses its flags', () => {
     hint: 'wait: runs_wait NAME timeout 5, or gradus runs waiting; gradus trains max_time',
   });
   assert.equal(textInToolTerms('a--b --no-preflight', tools), 'a--b no_preflight');
+  assert.equal(
+    textInToolTerms('gradus runs wait --help shows the usage', tools),
+    'help {"topic": ["runs", "wait"]} shows the usage',
+  );
 });
 
 describe('an input and the command line that it becomes', () => {
