@@ -256,6 +256,20 @@ test('runs stop ends a sweep with its runs, runs rm removes it, and --overwrite 
   assert.deepEqual([row!.id, row!.runs, row!.step, existsSync(out)], ['asked', 2, 4, false]);
 });
 
+test('a sweep whose runs end before they are measured says why', async () => {
+  const settings = [
+    'eval.on_start=true',
+    'eval.every_steps=10',
+    'stop_when=eval/sampled_reward >= 0',
+    'sweep.over={learning_rate: [1, 2]}',
+  ];
+  await assert.rejects(sweep(file, { out: place('ended'), preflight: false, settings }), {
+    code: 'SWEEP_FAILED',
+    message: /ended at step 0: .*eval\/sampled_reward/,
+    hint: /eval\/sampled_reward is measured after training steps/,
+  });
+});
+
 test('a time limit ends a sweep, which ranks what was compared; with more time it continues', async () => {
   const out = place('limited');
   const settings = ['max_steps=1000', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];

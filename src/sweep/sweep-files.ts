@@ -61,16 +61,20 @@ export type SweepRecord = Recorded<typeof sweepRecord>;
 export function readSweep(directory: string): SweepRecord | undefined {
   const path = join(directory, sweepFiles.record);
   if (!existsSync(path)) return undefined;
-  const parsed = sweepRecord.safeParse(readSweepFile(path, `sweep into another folder: ${option('out')}`));
+  const parsed = sweepRecord.safeParse(readSweepFile(path, anew()));
   if (!parsed.success) {
     throw new GradusError('SWEEP_DAMAGED', `${path} is damaged: it does not describe a sweep`, {
-      hint: `sweep into another folder: ${option('out')}`,
+      hint: anew(),
       path,
     });
   }
   const record = parsed.data;
   const isGone = record.status === 'running' && !isAlive(record.pid, record.pid_start);
   return isGone ? { ...record, status: 'interrupted' } : record;
+}
+
+function anew(): string {
+  return `sweep anew with ${option('overwrite', true)}, or into another folder: ${option('out')}`;
 }
 
 /** A file of a sweep. Throws `SWEEP_DAMAGED`, since the hints for files of runs do not help with a sweep. */

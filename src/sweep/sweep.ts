@@ -234,7 +234,7 @@ async function search(
     options.onEvent?.({ type: 'rung', step, trials: atRung.length, left: left.length });
   }
   const [best] = order;
-  if (!best?.runs.some((run) => run)) throw allFailed(errors, reference);
+  if (!best?.runs.some((run) => run)) throw noneMeasured(planned, errors);
   const table = order.map((ranked, i): RankedTrial => rowOf(planned, ranked, i + 1, best, errors));
   const config = join(directory, sweepFiles.best);
   replaceFile(config, bestConfig(best.trial, plan, table[0]!));
@@ -393,18 +393,24 @@ function damagedRun(error: unknown): GradusError {
   });
 }
 
-function allFailed(
+/** For a sweep without a winner: all runs failed, or ended before the metric was measured. */
+function noneMeasured(
+  { plan, trials, directory, reference }: PlannedSweep,
   errors: ReadonlyMap<string, { readonly code: string; readonly message: string }>,
-  reference: string,
 ): GradusError {
-  const [first] = errors.values();
-  return new GradusError(
-    'SWEEP_FAILED',
-    `no run of the sweep was measured${first ? `; the first: ${first.code}: ${first.message}` : ''}`,
-    {
-      hint: `train one of them alone to see why: ${reference}`,
-      kind: 'failed',
-      path: reference,
-    },
-  );
+  const [failed] = errors.values();
+  const first = runFolder(directory, plan, trials[0]!.number, plan.seeds[0]!);
+  const ended = !failed && isRun(first) ? readRun(first) : undefined;
+  const why = failed
+    ? `; the first: ${failed.code}: ${failed.message}`
+    : ended?.ended_by
+      ? `; the first ended at step ${ended.step}: ${ended.ended_by.reason}`
+      : '';
+  return new GradusError('SWEEP_FAILED', `no run of the sweep was measured${why}`, {
+    hint: ended
+      ? `${plan.metric} is measured after training steps: change what ends runs, or ${option('metric')}`
+      : `train one of them alone to see why: ${reference}`,
+    kind: 'failed',
+    path: reference,
+  });
 }
