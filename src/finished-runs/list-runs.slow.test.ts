@@ -122,6 +122,10 @@ test('the best run by a metric, with its step and checkpoint', () => {
     code: 'METRIC_UNKNOWN',
     hint: /did you mean "eval\/sampled_reward"/,
   });
+  assert.throws(() => bestRuns('eval/sampled_reward', { root, filter: ['status=failed'] }), {
+    code: 'METRIC_UNKNOWN',
+    hint: /none that filter leaves/,
+  });
 });
 
 test('runs are removed only if nothing writes them and the caller agrees', () => {

@@ -99,7 +99,12 @@ function notMeasured(metric: string, rows: readonly Row[], path: string): Gradus
     ]),
   );
   return new GradusError('METRIC_UNKNOWN', `no run has measured ${metric}`, {
-    hint: names.size > 0 ? nearestNames(metric, [...names]) : 'there are no runs with metrics',
+    hint:
+      names.size > 0
+        ? nearestNames(metric, [...names])
+        : rows.length > 0
+          ? 'there are no runs with metrics'
+          : `there are no runs, or none that ${option('filter')} leaves`,
     path,
   });
 }
