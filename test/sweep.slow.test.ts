@@ -275,7 +275,11 @@ test('a time limit ends a sweep, which ranks what was compared; with more time i
   const settings = ['max_steps=1000', 'sweep.over={learning_rate: [1, 2, 0.1]}', 'sweep.method=grid'];
   const limited = (max_time: string, resume = false) =>
     sweep(file, { out, resume, preflight: false, settings: [...settings, `sweep.max_time=${max_time}`] });
-  await assert.rejects(limited('1ms'), { code: 'SWEEP_FAILED', message: /NOT_COMPARED.*max_time/ });
+  await assert.rejects(limited('1ms'), {
+    code: 'SWEEP_FAILED',
+    message: /NOT_COMPARED.*max_time/,
+    hint: /resume.* and more max_time continues/,
+  });
   let sent = false;
   const one = startGradus(
     ['sweep', file, '--out', out, '--resume', '--no-preflight', ...settings.flatMap((setting) => ['--set', setting])],

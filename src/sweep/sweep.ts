@@ -234,7 +234,7 @@ async function search(
     options.onEvent?.({ type: 'rung', step, trials: atRung.length, left: left.length });
   }
   const [best] = order;
-  if (!best?.runs.some((run) => run)) throw noneMeasured(planned, errors);
+  if (!best?.runs.some((run) => run)) throw noneMeasured(planned, errors, ended_by);
   const table = order.map((ranked, i): RankedTrial => rowOf(planned, ranked, i + 1, best, errors));
   const config = join(directory, sweepFiles.best);
   replaceFile(config, bestConfig(best.trial, plan, table[0]!));
@@ -393,10 +393,11 @@ function damagedRun(error: unknown): GradusError {
   });
 }
 
-/** For a sweep without a winner: all runs failed, or ended before the metric was measured. */
+/** For a sweep without a winner: all runs failed, or ended before the metric was measured, or a limit ended the sweep before. */
 function noneMeasured(
   { plan, trials, directory, reference }: PlannedSweep,
   errors: ReadonlyMap<string, { readonly code: string; readonly message: string }>,
+  limit: EndedBy | undefined,
 ): GradusError {
   const [failed] = errors.values();
   const first = runFolder(directory, plan, trials[0]!.number, plan.seeds[0]!);
@@ -407,9 +408,11 @@ function noneMeasured(
       ? `; the first ended at step ${ended.step}: ${ended.ended_by.reason}`
       : '';
   return new GradusError('SWEEP_FAILED', `no run of the sweep was measured${why}`, {
-    hint: ended
-      ? `${plan.metric} is measured after training steps: change what ends runs, or ${option('metric')}`
-      : `train one of them alone to see why: ${reference}`,
+    hint: limit
+      ? `the same call with ${option('resume', true)} and more ${limit.key} continues`
+      : ended
+        ? `${plan.metric} is measured after training steps: change what ends runs, or ${option('metric')}`
+        : `train one of them alone to see why: ${reference}`,
     kind: 'failed',
     path: reference,
   });
