@@ -329,6 +329,16 @@ test('a trial that fails is last, and the others are ranked', async () => {
   assert.equal(result.table[1]!.runs[0]!.error?.code, 'RUN_EXISTS');
 });
 
+test('a sweep all of whose runs fail says how to train one alone', async () => {
+  const model = ['backend=native', 'model=./no-such-model', 'taskset=arithmetic', 'reward=numeric_match'];
+  const settings = ['sweep.over={learning_rate: [2]}', 'sweep.method=grid', ...model];
+  await assert.rejects(sweep(file, { out: place('nowhere'), preflight: false, settings }), {
+    code: 'SWEEP_FAILED',
+    message: /the first: MODEL_NOT_FOUND/,
+    hint: /train.*toy\.json.*reward=numeric_match\W+(--set )?learning_rate=2\W+(--set )?sweep=null/,
+  });
+});
+
 test('damage is reported with a remedy for a sweep, also by wait', async () => {
   const out = place('damaged');
   const settings = ['max_steps=4', 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'];

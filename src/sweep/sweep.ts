@@ -3,7 +3,7 @@
 import { basename, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { inOrder } from '../common/in-order.ts';
-import { option } from '../common/words.ts';
+import { call, option } from '../common/words.ts';
 import { keptDefaults } from '../config/earlier-defaults.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -234,7 +234,7 @@ async function search(
     options.onEvent?.({ type: 'rung', step, trials: atRung.length, left: left.length });
   }
   const [best] = order;
-  if (!best?.runs.some((run) => run)) throw noneMeasured(planned, errors, ended_by);
+  if (!best?.runs.some((run) => run)) throw noneMeasured(planned, file, errors, ended_by);
   const table = order.map((ranked, i): RankedTrial => rowOf(planned, ranked, i + 1, best, errors));
   const config = join(directory, sweepFiles.best);
   replaceFile(config, bestConfig(best.trial, plan, table[0]!));
@@ -395,12 +395,15 @@ function damagedRun(error: unknown): GradusError {
 
 /** For a sweep without a winner: all runs failed, or ended before the metric was measured, or a limit ended the sweep before. */
 function noneMeasured(
-  { plan, trials, directory, reference }: PlannedSweep,
+  { plan, trials, directory, reference, settings }: PlannedSweep,
+  file: string,
   errors: ReadonlyMap<string, { readonly code: string; readonly message: string }>,
   limit: EndedBy | undefined,
 ): GradusError {
   const [failed] = errors.values();
   const first = runFolder(directory, plan, trials[0]!.number, plan.seeds[0]!);
+  const shared = settings.filter((setting) => !setting.startsWith('sweep'));
+  const alone = [...shared, ...settingTexts(trials[0]!.settings), 'sweep=null'];
   const ended = !failed && isRun(first) ? readRun(first) : undefined;
   const why = failed
     ? `; the first: ${failed.code}: ${failed.message}`
@@ -412,7 +415,7 @@ function noneMeasured(
       ? `the same call with ${option('resume', true)} and more ${limit.key} continues`
       : ended
         ? `${plan.metric} is measured after training steps: change what ends runs, or ${option('metric')}`
-        : `train one of them alone to see why: ${reference}`,
+        : `train one of them alone to see why: ${call('train', file, { settings: alone })}`,
     kind: 'failed',
     path: reference,
   });
