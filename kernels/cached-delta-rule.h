@@ -14,7 +14,8 @@ typedef struct {
 } CachedDelta;
 
 /** Some columns of a state, at most 16, change with one token. Returns what the query reads of them. */
-static Vector step_columns(const CachedDelta *d, float *state, int64_t there, const float *key, const float *query, Vector value, float decay, float beta) {
+static Vector step_columns(const CachedDelta *d, float *state, int64_t there, const float *key, const float *query, Vector value, float decay,
+                           float beta) {
   Vector known = broadcast(0), output = broadcast(0);
   for (int64_t i = 0; i < d->key_size; i++) {
     float *row = state + i * d->value_size;
@@ -68,9 +69,9 @@ static OrtStatus *run_cached_delta(void *created, OrtKernelContext *context) {
   d.key_size = state[2];
   d.value_size = state[3];
   const int64_t keys[2] = {d.rows, d.key_heads * d.key_size}, values[2] = {d.rows, d.value_heads * d.value_size}, gates[2] = {d.rows, d.value_heads};
-  const int fit = state[1] == d.value_heads && d.value_heads % d.key_heads == 0 && !memcmp(query, keys, sizeof keys) && !memcmp(key, keys, sizeof keys) &&
-                  !memcmp(value, values, sizeof values) && !memcmp(decay, gates, sizeof gates) && !memcmp(beta, gates, sizeof gates) &&
-                  (d.texts == 0 ? d.rows == 0 : d.rows % d.texts == 0);
+  const int fit = state[1] == d.value_heads && d.value_heads % d.key_heads == 0 && !memcmp(query, keys, sizeof keys) &&
+                  !memcmp(key, keys, sizeof keys) && !memcmp(value, values, sizeof values) && !memcmp(decay, gates, sizeof gates) &&
+                  !memcmp(beta, gates, sizeof gates) && (d.texts == 0 ? d.rows == 0 : d.rows % d.texts == 0);
   if (!fit) return invalid_argument("CachedDeltaRule: the sizes of the operands do not fit");
   status = make_output(context, 0, values, 2, &d.output);
   if (!status) status = make_output(context, 1, state, 4, &d.after);
@@ -78,5 +79,6 @@ static OrtStatus *run_cached_delta(void *created, OrtKernelContext *context) {
 }
 
 static const Operator cached_delta_rule = {
-    COMMON_FIELDS, .called = "CachedDeltaRule", .all_inputs = 6, .all_outputs = 2, .create = create_delta, .compute = run_cached_delta, .destroy = free,
+    COMMON_FIELDS,          .called = "CachedDeltaRule", .all_inputs = 6, .all_outputs = 2,
+    .create = create_delta, .compute = run_cached_delta, .destroy = free,
 };

@@ -15,7 +15,18 @@ export interface LibraryDescription {
 
 const exported = ['RegisterCustomOps', 'gradus_request_unit'];
 /** Of C's library. Every system has had these for ten years or more; macOS has had `aligned_alloc` since 10.15, and no Apple silicon runs an older one. */
-const functionsOfC = ['malloc', 'calloc', 'free', 'aligned_alloc', 'memcpy', 'memset', 'expf', 'logf', 'sqrtf'];
+const functionsOfC = [
+  'malloc',
+  'calloc',
+  'free',
+  'aligned_alloc',
+  'memcpy',
+  'memmove',
+  'memset',
+  'expf',
+  'logf',
+  'sqrtf',
+];
 const NEWEST_GLIBC = [2, 17] as const;
 const OLDEST_MACOS = 14; // ONNX Runtime's library for macOS needs it
 /** What loads any library on macOS, what its compiler makes of memcpy and memset, and the search for Accelerate. */
