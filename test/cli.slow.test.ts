@@ -564,7 +564,7 @@ test('lists show the best and last accuracy; many runs are compared one a line, 
   );
   assert.match(
     (await run(['runs', 'compare', ...paths.slice(0, 2)])).stdout,
-    /^ +demo +demo.*\nstatus +completed +completed/,
+    /^ +demo +one.*\nstatus +completed +completed/,
   );
 });
 
