@@ -121,3 +121,27 @@ test('work that ends while the watching thread loads its library is not the end 
   const text = (await child.stdout.toArray()).join('');
   assert.deepEqual([text, (await ended)[0]], ['went on\n', 0]);
 });
+
+test('the ends of other processes are noticed after a computation during which they came', async () => {
+  const busy = `
+  import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+  import { spawn } from 'node:child_process';
+  import { once } from 'node:events';
+  await withStopSignals(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1800)); // by then the other thread is watching
+    const children = ['0.2', '0.3', '0.4'].map((seconds) => spawn('sleep', [seconds]));
+    const ends = children.map((child) => once(child, 'exit'));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 7000);
+    console.log('free');
+    await Promise.all(ends);
+    await once(spawn('true'), 'exit');
+    console.log('noticed');
+  });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', busy], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  });
+  const [texts, [code]] = await Promise.all([child.stdout.toArray(), once(child, 'close')]);
+  assert.deepEqual([texts.join(''), code], ['free\nnoticed\n', 0]);
+});
