@@ -1,10 +1,9 @@
 // Tool calls of LFM2 and LFM2.5: <|tool_call_start|>[name(key='value', …), …]<|tool_call_end|>, with the literals of Python.
 
 import type { CallParts } from '../rendering.ts';
-import { writableArguments } from './call-arguments.ts';
 import { pythonLiteral } from './python-calls.ts';
 import { pythonBetween } from './tagged-python.ts';
-import { joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { spacedJson, type ToolSyntax, writtenCall } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<|tool_call_start|>', '<|tool_call_end|>'];
 
@@ -12,13 +11,7 @@ export const lfm2: ToolSyntax = {
   markers: [OPEN, CLOSE],
   lastCharacters: '>',
   ...pythonBetween(OPEN, CLOSE),
-  render(call) {
-    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    return joinedParts(
-      partsOf(call.name),
-      given.map(([key, value]) => [key, pythonLiteral(value, spacedJson)]),
-    );
-  },
+  render: (call) => writtenCall(call, partsOf(call.name), (value) => pythonLiteral(value, spacedJson)),
   parts: partsOf,
 };
 

@@ -1,8 +1,7 @@
 // Tool calls of OLMo 3: <function_calls>name(key="value", …)</function_calls>, one call a line, with values in JSON.
 import type { CallParts } from '../rendering.ts';
-import { writableArguments } from './call-arguments.ts';
 import { pythonBetween } from './tagged-python.ts';
-import { joinedParts, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+import { spacedJson, type ToolSyntax, writtenCall } from './tool-syntax.ts';
 
 const [OPEN, CLOSE] = ['<function_calls>', '</function_calls>'];
 
@@ -10,13 +9,7 @@ export const olmo3: ToolSyntax = {
   markers: [OPEN, CLOSE],
   lastCharacters: '>',
   ...pythonBetween(OPEN, CLOSE),
-  render(call) {
-    const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-    return joinedParts(
-      partsOf(call.name),
-      given.map(([key, value]) => [key, spacedJson(value)]),
-    );
-  },
+  render: (call) => writtenCall(call, partsOf(call.name), spacedJson),
   parts: partsOf,
 };
 

@@ -2,8 +2,8 @@
 import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
-import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
-import { joinedParts, type NamedArguments, spacedJson } from './tool-syntax.ts';
+import { type ReadArguments, readArguments } from './call-arguments.ts';
+import { type NamedArguments, spacedJson, writtenCall } from './tool-syntax.ts';
 
 type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
@@ -31,11 +31,11 @@ export function callFromTexts(
 
 /** A call as such syntaxes write it: strings as they are, everything else as JSON. */
 export function callInTexts(call: NamedArguments, parts: CallParts): string {
-  const given = Object.entries(writableArguments(call) as Record<string, unknown>);
-  return joinedParts(
-    parts,
-    given.map(([key, value]) => [key, typeof value === 'string' ? value : spacedJson(value)]),
-  );
+  return writtenCall(call, parts, textOrJson);
+}
+
+export function textOrJson(value: unknown): string {
+  return typeof value === 'string' ? value : spacedJson(value);
 }
 
 /** The JSON of an argument: itself, or a string of it. */

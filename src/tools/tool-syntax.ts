@@ -5,7 +5,7 @@ import { isObject, messageOf } from '../errors.ts';
 import { parseJson } from '../formats/parse-json.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
-import { readArguments } from './call-arguments.ts';
+import { readArguments, writableArguments } from './call-arguments.ts';
 
 /** The syntax of one family. */
 export interface ToolSyntax {
@@ -33,6 +33,15 @@ export interface ToolSyntax {
 export function joinedParts(parts: CallParts, values: readonly (readonly [key: string, written: string])[]): string {
   const written = values.map(([key, value]) => parts.argument(key).join(value));
   return parts.before + written.join(parts.between) + parts.after;
+}
+
+/** A call made of its parts, with its arguments as `write` writes them. */
+export function writtenCall(call: NamedArguments, parts: CallParts, write: (value: unknown) => string): string {
+  const given = Object.entries(writableArguments(call) as Record<string, unknown>);
+  return joinedParts(
+    parts,
+    given.map(([key, value]) => [key, write(value)]),
+  );
 }
 
 /** The id of a turn's call, counted from 1: nine letters and digits, as Mistral's templates require. */
