@@ -17,7 +17,7 @@ export type { SampleOptions, SampleResult } from './evaluation/sample.ts';
 export type { ExportOptions, ExportResult } from './finished-runs/export.ts';
 export type { TrainOptions } from './launch/train.ts';
 export type { ServeOptions, Serving } from './server/serve.ts';
-export type { SweepEvent, SweepOptions } from './sweep/sweep.ts';
+export type { SweepEvent, SweepOptions } from './sweep/sweep-options.ts';
 export type { SweepResult } from './sweep/sweep-schema.ts';
 export type { StepEvent, TimedEvent, TrainEvent } from './training/event-schemas.ts';
 export type { TrainResult } from './training/result-schema.ts';

@@ -1,7 +1,8 @@
 // Whether successive halving finds what a grid finds, and at what part of its steps: the task of the demo, nine learning rates, several seeds of sweeps.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type SweepOptions, sweep } from '../../src/sweep/sweep.ts';
+import { sweep } from '../../src/sweep/sweep.ts';
+import type { SweepOptions } from '../../src/sweep/sweep-options.ts';
 import type { SweepResult } from '../../src/sweep/sweep-schema.ts';
 import { root, table } from '../peers.ts';
 

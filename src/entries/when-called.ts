@@ -15,7 +15,7 @@ import type { RolloutOptions, RolloutSource } from '../loop/rollout-generator.ts
 import type { Renderer } from '../rendering.ts';
 import type { Example } from '../rl.ts';
 import type { ServeOptions, Serving } from '../server/serve.ts';
-import type { SweepOptions } from '../sweep/sweep.ts';
+import type { SweepOptions } from '../sweep/sweep-options.ts';
 import type { SweepResult } from '../sweep/sweep-schema.ts';
 import type { TimedEvent } from '../training/event-schemas.ts';
 import type { TrainResult } from '../training/result-schema.ts';

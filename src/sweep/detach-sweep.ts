@@ -1,8 +1,9 @@
 // Starts a sweep in a separate process, which continues when this one ends.
 import { join } from 'node:path';
 import { startDetached } from '../package/own-process.ts';
-import { planSweep, type SweepOptions } from './sweep.ts';
+import { planSweep } from './plan-sweep.ts';
 import { claimSweep, sweepFiles, writeSweep } from './sweep-files.ts';
+import type { SweepOptions } from './sweep-options.ts';
 
 export interface DetachedSweep {
   readonly directory: string;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { sweep as section } from '../config/sections.ts';
+import { planSweep } from './plan-sweep.ts';
 import { trialsOf } from './search-space.ts';
-import { planSweep } from './sweep.ts';
 
 const folder = temporaryFolder('search-space');
 const file = join(folder, 'toy.json');

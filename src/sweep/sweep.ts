@@ -1,26 +1,21 @@
-// The door of this room: tries the settings of a sweep, each in ordinary runs, and ranks them.
+// Trains the settings of a sweep, each in ordinary runs, one rung after another, and ranks them.
 
-import { basename, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { inOrder } from '../common/in-order.ts';
 import { call, option } from '../common/words.ts';
-import { keptDefaults } from '../config/earlier-defaults.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt, withValueAt } from '../config/values.ts';
-import { openConfig } from '../config-source/open-config.ts';
 import { cancelled, codeOf, GradusError, messageOf } from '../errors.ts';
-import { MetricNames } from '../goals/metric-names.ts';
-import { assertPriced } from '../goals/stopping.ts';
-import { assertFolderName } from '../runs/folder-name.ts';
 import { isRun, readRun } from '../runs/read-run.ts';
 import { failureOf } from '../runs/recorded-error.ts';
 import type { EndedBy } from '../runs/records.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
+import { type PlannedSweep, planSweep, stepsOfGrid } from './plan-sweep.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
-import { rungsOf } from './rungs.ts';
-import { invalid, type LoadedTrial, type SweepSettings, settingTexts, trialsOf } from './search-space.ts';
+import { type LoadedTrial, settingTexts } from './search-space.ts';
 import { SweepClock } from './sweep-clock.ts';
 import {
   claimSweep,
@@ -31,123 +26,9 @@ import {
   sweepFiles,
   writeSweep,
 } from './sweep-files.ts';
+import type { SweepEvent, SweepOptions } from './sweep-options.ts';
 import type { RankedTrial, SweepResult } from './sweep-schema.ts';
 import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
-
-export interface SweepOptions {
-  /** Changes to the configuration, such as `max_steps=50`, `sweep.seeds=3`. */
-  readonly settings?: readonly string[];
-  /** The folder of the sweep. @default `<root>/<name>` */
-  readonly out?: string;
-  /** @default the name of the configuration's file */
-  readonly name?: string;
-  /** @default 'sweeps' */
-  readonly root?: string;
-  /** Continue the sweep in the folder. @default false */
-  readonly resume?: boolean;
-  /** Remove the sweep in the folder, with its runs. @default false */
-  readonly overwrite?: boolean;
-  /** How many runs are trained at a time, which does not change the result. @default 1 */
-  readonly jobs?: number;
-  /** Whether each run is checked before it is trained. @default true */
-  readonly preflight?: boolean;
-  readonly signal?: AbortSignal | undefined;
-  readonly onEvent?: (event: SweepEvent) => void;
-}
-
-/** A run has been trained to a rung, or a rung is over. */
-export type SweepEvent =
-  | {
-      readonly type: 'run';
-      readonly dir: string;
-      readonly settings: Readonly<Record<string, unknown>>;
-      readonly step: number;
-      readonly value?: number;
-      readonly error?: string;
-      readonly done: number;
-      readonly of: number;
-    }
-  | { readonly type: 'rung'; readonly step: number; readonly trials: number; readonly left: number };
-
-export interface PlannedSweep {
-  readonly directory: string;
-  readonly reference: string;
-  readonly plan: SweepPlan;
-  readonly limits: Pick<SweepSettings, 'max_time' | 'max_cost'>;
-  readonly trials: readonly LoadedTrial[];
-  /** What changes the configuration for all runs. */
-  readonly settings: readonly string[];
-  /** The configuration that the trials change. */
-  readonly config: Config;
-}
-
-/** The plan of a sweep. Throws the errors of the configuration and of all trials, `SWEEP_INVALID`, `METRIC_UNKNOWN`, `USAGE` for an invalid name. */
-export function planSweep(file: string, options: SweepOptions = {}): PlannedSweep {
-  const { out, name = basename(file).replace(/\.\w+$/, ''), root = 'sweeps' } = options;
-  const reference = out ?? join(root, name);
-  const directory = resolve(reference);
-  const settings = [...(options.settings ?? []), ...(options.resume ? begunSettings(file, options, directory) : [])];
-  const { config } = openConfig(file, settings);
-  const { sweep } = config;
-  if (sweep === null) {
-    throw invalid(
-      'the configuration has no settings to try',
-      options.resume
-        ? `repeat ${option('over')} and the other options with which the sweep began: they are not read from its folder`
-        : `give ${option('over', 'learning_rate=1e-5,5e-5')}, or a section sweep`,
-      'sweep',
-    );
-  }
-  if (config.compute !== 'local')
-    throw invalid('its runs are trained on this machine', 'set compute: local', 'compute');
-  if (options.name !== undefined) assertFolderName(options.name, root);
-  if (options.resume && options.overwrite) {
-    throw new GradusError(
-      'USAGE',
-      `${option('resume', true)} would continue what ${option('overwrite', true)} removes`,
-      {
-        hint: 'give only one of them',
-      },
-    );
-  }
-  new MetricNames(config).assertPossible(sweep.metric, { by: 'sweep.metric', at: 'any step' });
-  assertPriced(sweep.max_cost, 'sweep.max_cost');
-  const trials = trialsOf(file, settings, sweep, config.seed);
-  const plan: SweepPlan = {
-    method: sweep.method,
-    metric: sweep.metric,
-    seeds: Array.from({ length: sweep.seeds }, (_, i) => config.seed + i),
-    trials: trials.map(({ number, settings }) => ({ number, settings })),
-    rungs: rungsOf(sweep, trials.length, longest(trials)),
-  };
-  const { max_time, max_cost } = sweep;
-  const limits = { max_time, max_cost };
-  return { directory, reference, plan, limits, trials, settings, config: { ...config, sweep: null } };
-}
-
-/** The defaults of the version that began the sweep, for the runs that are still to come as well. */
-function begunSettings(file: string, { settings }: SweepOptions, directory: string): string[] {
-  const before = readSweep(directory);
-  return before ? settingTexts(Object.fromEntries(keptDefaults(openConfig(file, settings), before.config))) : [];
-}
-
-/** The most steps of a trial. Throws `SWEEP_INVALID` where they are not known before the data are read. */
-function longest(trials: readonly LoadedTrial[]): number {
-  const lengths = trials.map(({ loaded }) => loaded.config.max_steps);
-  if (lengths.includes(null)) {
-    throw invalid(
-      'its trials are compared after steps, and the length of a run is in epochs',
-      'set max_steps instead',
-      'max_steps',
-    );
-  }
-  return Math.max(...lengths.map(Number));
-}
-
-/** The steps that all runs would make to their ends. */
-export function stepsOfGrid({ trials, plan }: PlannedSweep): number {
-  return plan.seeds.length * trials.reduce((sum, { loaded }) => sum + loaded.config.max_steps!, 0);
-}
 
 /**
  * Trains the runs of a sweep, one rung after another, and ranks its trials. Nothing is trained twice, so that the same call resumes a sweep that

@@ -10,7 +10,7 @@ import { parseValue } from '../../config/config-text.ts';
 import { sweepMethods } from '../../config/sections.ts';
 import { GradusError } from '../../errors.ts';
 import { signedDifference } from '../../runs/verdict.ts';
-import type { SweepEvent, SweepOptions } from '../../sweep/sweep.ts';
+import type { SweepEvent, SweepOptions } from '../../sweep/sweep-options.ts';
 import type { RankedTrial, SweepResult } from '../../sweep/sweep-schema.ts';
 import { collect, positiveInteger } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -123,7 +123,7 @@ function relativeToHere(path: string): string {
 }
 
 async function showPlan({ output, argv }: Cli, file: string, options: SweepOptions) {
-  const { planSweep, stepsOfGrid } = await import('../../sweep/sweep.ts');
+  const { planSweep, stepsOfGrid } = await import('../../sweep/plan-sweep.ts');
   const { stepsOf } = await import('../../sweep/rungs.ts');
   const planned = planSweep(file, options);
   const { plan, reference } = planned;
