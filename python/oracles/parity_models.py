@@ -73,18 +73,22 @@ def write_with_vision(random):
     write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
 
 
-def write_ministral_with_vision(random):
-    """A Ministral 3 that also reads images, under the names of the published files."""
-    folder, text = "mistral3-vision", random_config("ministral3", random, wide=True).to_dict()
-    vision = {"model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "head_dim": 8, "image_size": 32}
-    config = Mistral3Config(text_config=text, vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"])
-    model = Mistral3ForConditionalGeneration(config).float().eval()
-    causal = AutoModelForCausalLM.from_config(config.text_config).float().eval()
+def write_around_text(model, folder):
+    """A model of several parts whose text part has random weights, and the results of that part alone."""
+    causal = AutoModelForCausalLM.from_config(model.config.text_config).float().eval()
     tiny_models.randomise(causal)
     model.model.language_model.load_state_dict(causal.model.state_dict())
     model.lm_head.load_state_dict(causal.lm_head.state_dict())
     model.save_pretrained(out / folder)
     write_goldens(causal, folder)
+
+
+def write_ministral_with_vision(random):
+    """A Ministral 3 that also reads images, under the names of the published files."""
+    folder, text = "mistral3-vision", random_config("ministral3", random, wide=True).to_dict()
+    vision = {"model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "head_dim": 8, "image_size": 32}
+    config = Mistral3Config(text_config=text, vision_config=vision, tie_word_embeddings=text["tie_word_embeddings"])
+    write_around_text(Mistral3ForConditionalGeneration(config).float().eval(), folder)
 
 
 def write_gemma_with_vision(random):
@@ -93,13 +97,7 @@ def write_gemma_with_vision(random):
     vision = {"num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8}
     audio = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "output_proj_dims": 8, "subsampling_conv_channels": [2, 2]}
     config = Gemma4Config(text_config=text, vision_config=vision, audio_config=audio, tie_word_embeddings=text["tie_word_embeddings"])
-    model = Gemma4ForConditionalGeneration(config).float().eval()
-    causal = AutoModelForCausalLM.from_config(config.text_config).float().eval()
-    tiny_models.randomise(causal)
-    model.model.language_model.load_state_dict(causal.model.state_dict())
-    model.lm_head.load_state_dict(causal.lm_head.state_dict())
-    model.save_pretrained(out / folder)
-    write_goldens(causal, folder)
+    write_around_text(Gemma4ForConditionalGeneration(config).float().eval(), folder)
 
 
 def write_gguf(family, arch, type, random):

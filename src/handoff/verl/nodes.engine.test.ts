@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { trainingOnCpu } from '../../../test/verl.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import { handOff } from '../handoff.ts';
 
@@ -104,16 +105,8 @@ test('two nodes train one model, as the hand-off’s README says', { ...(skip !=
   await startRay(names[0], '--head', '--include-dashboard=false', `--temp-dir=${temporaryFolder('ray')}`);
   await startRay(names[1], '--address', `${FIRST}:6379`);
   const settings = {
-    'trainer.device': 'cpu',
+    ...trainingOnCpu,
     'actor_rollout_ref.rollout.agent.num_workers': 2,
-    'reward.num_workers': 1,
-    'transfer_queue.backend.SimpleStorage.num_data_storage_units': 1,
-    'actor_rollout_ref.rollout.name': 'cpu',
-    'actor_rollout_ref.model.use_remove_padding': false,
-    '++actor_rollout_ref.model.override_config.attn_implementation': 'eager',
-    'actor_rollout_ref.actor.strategy': 'fsdp2',
-    'actor_rollout_ref.actor.fsdp_config.model_dtype': 'fp32',
-    '++actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype': 'fp32',
   };
   const words = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
   const env = { ...environment, RAY_ADDRESS: `${FIRST}:6379`, GPUS: '1', NODES: '2' };

@@ -10,6 +10,7 @@ import { assertAgrees } from '../../../test/assert-close.ts';
 import { largestDifference, most } from '../../../test/difference.ts';
 import { openLearner } from '../../../test/open-learner.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { trainingOnCpu } from '../../../test/verl.ts';
 import { lossSettings } from '../../backends/training-settings.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -142,20 +143,12 @@ async function trainedByVerl(input: ConfigInput, name: string): Promise<Trained>
     RAY_USAGE_STATS_ENABLED: '0',
   };
   const settings = {
-    'trainer.device': 'cpu',
+    ...trainingOnCpu,
     '++ray_kwargs.ray_init.num_gpus': 1,
     'ray_kwargs.ray_init.num_cpus': 16,
     '++ray_kwargs.ray_init.include_dashboard': false,
     '++ray_kwargs.ray_init._temp_dir': `'${temporaryFolder('ray')}'`,
     'actor_rollout_ref.rollout.agent.num_workers': 1,
-    'reward.num_workers': 1,
-    'transfer_queue.backend.SimpleStorage.num_data_storage_units': 1,
-    'actor_rollout_ref.rollout.name': 'cpu',
-    'actor_rollout_ref.model.use_remove_padding': false,
-    '++actor_rollout_ref.model.override_config.attn_implementation': 'eager',
-    'actor_rollout_ref.actor.strategy': 'fsdp2',
-    'actor_rollout_ref.actor.fsdp_config.model_dtype': 'fp32',
-    '++actor_rollout_ref.actor.fsdp_config.mixed_precision.param_dtype': 'fp32',
   };
   const words = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
   await run(join(out, 'run.sh'), words, { env: environment, maxBuffer: 2 ** 28 });
