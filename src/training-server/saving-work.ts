@@ -10,15 +10,10 @@ export function saveWeights(server: TrainingServer, body: Body): Submitted {
   const { model_id, seq_id, overwrite } = request;
   server.model(model_id);
   const path = server.weights.pathOf(model_id, 'weights', request.path ?? `step-${seq_id ?? Date.now()}`);
-  return {
-    id: requestId(model_id, seq_id, body),
-    model_id,
-    run: () =>
-      server.queue.run(async () => {
-        await save(server, path, { ...request, overwrite });
-        return { json: { type: 'save_weights', path } };
-      }),
-  };
+  return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => {
+    await save(server, path, { ...request, overwrite });
+    return { json: { type: 'save_weights', path } };
+  });
 }
 
 /** With a name the weights are saved; without, a sampler has a copy of them. */
@@ -28,19 +23,14 @@ export function saveWeightsForSampler(server: TrainingServer, body: Body): Submi
   const { session } = server.model(model_id);
   const path = request.path == null ? undefined : server.weights.pathOf(model_id, 'sampler_weights', request.path);
   if (path === undefined && number == null) throw new Refusal('path is missing: give the weights a name');
-  return {
-    id: requestId(model_id, seq_id, body),
-    model_id,
-    run: () =>
-      server.queue.run(async () => {
-        const trained = server.model(model_id);
-        if (path !== undefined) await save(server, path, { ...request, overwrite: true });
-        const sampler = number == null ? undefined : samplerId(session, number);
-        if (number != null)
-          server.addSampler(session, number, { weights: trained.model.weights(), ...(path !== undefined && { path }) });
-        return { json: { type: 'save_weights_for_sampler', path, sampling_session_id: sampler } };
-      }),
-  };
+  return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => {
+    const trained = server.model(model_id);
+    if (path !== undefined) await save(server, path, { ...request, overwrite: true });
+    const sampler = number == null ? undefined : samplerId(session, number);
+    if (number != null)
+      server.addSampler(session, number, { weights: trained.model.weights(), ...(path !== undefined && { path }) });
+    return { json: { type: 'save_weights_for_sampler', path, sampling_session_id: sampler } };
+  });
 }
 
 /** Saves an adapter in PEFT's format, for other programs to read. */
@@ -51,15 +41,10 @@ export function saveWeightsExternal(server: TrainingServer, body: Body): Submitt
   if (request.age_encryption_recipients?.length)
     throw new Refusal('age_encryption_recipients: this server encrypts nothing; weights are in PEFT’s format');
   const path = server.weights.pathOf(model_id, 'external_weights', request.path);
-  return {
-    id: requestId(model_id, seq_id, body),
-    model_id,
-    run: () =>
-      server.queue.run(async () => {
-        await save(server, path, { ...request, overwrite: true });
-        return { json: { type: 'save_weights_external', path } };
-      }),
-  };
+  return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => {
+    await save(server, path, { ...request, overwrite: true });
+    return { json: { type: 'save_weights_external', path } };
+  });
 }
 
 interface Saving {
@@ -97,30 +82,21 @@ export function loadWeights(server: TrainingServer, body: Body): Submitted {
   if (request.base_model != null) server.assertBase(request.base_model);
   if (model_id != null) {
     server.model(model_id);
-    return {
-      id: requestId(model_id, seq_id, body),
-      model_id,
-      run: () =>
-        server.queue.run(async () => {
-          const saved = await loadable(server, path, optimizer);
-          await server.model(model_id).model.load(saved.folder, { weightsOnly: !optimizer });
-          return { json: { type: 'load_weights', path, model_id } };
-        }),
-    };
+    return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => {
+      const saved = await loadable(server, path, optimizer);
+      await server.model(model_id).model.load(saved.folder, { weightsOnly: !optimizer });
+      return { json: { type: 'load_weights', path, model_id } };
+    });
   }
   if (session_id == null || number == null) throw new Refusal('model_id is missing, or session_id with model_seq_id');
   server.sessions.hear(session_id);
   const id = modelId(session_id, number);
-  return {
-    id: requestId(id, 0, body),
-    run: () =>
-      server.queue.run(async () => {
-        const saved = await loadable(server, path, optimizer);
-        const metadata = request.user_metadata ?? saved.user_metadata;
-        await server.loadModel(session_id, number, saved, { optimizer, metadata });
-        return { json: { type: 'load_weights', path, model_id: id } };
-      }),
-  };
+  return server.inTurn({ id: requestId(id, 0, body) }, async () => {
+    const saved = await loadable(server, path, optimizer);
+    const metadata = request.user_metadata ?? saved.user_metadata;
+    await server.loadModel(session_id, number, saved, { optimizer, metadata });
+    return { json: { type: 'load_weights', path, model_id: id } };
+  });
 }
 
 /** Throws a `Refusal` if there are no such weights, or without the optimiser's state that is wanted. */

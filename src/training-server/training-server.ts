@@ -10,6 +10,7 @@ import type { CreateModelRequest } from './requests.ts';
 import type { SampledText } from './sampling.ts';
 import { type SavedWeights, type WeightsDescription, WeightsStore } from './saved-weights.ts';
 import { type Session, type SessionDescription, Sessions, sessionOf } from './sessions.ts';
+import type { Result, Submitted } from './submitted.ts';
 
 /** Tinker's LoRA has this alpha whatever the rank: Schulman et al. 2025, "LoRA Without Regret". */
 const ALPHA = 32;
@@ -122,6 +123,11 @@ export class TrainingServer {
   /** The ids of all models that are there. */
   get models(): string[] {
     return [...this.#models.keys()];
+  }
+
+  /** A request whose work waits for that of the requests before it. */
+  inTurn(request: Pick<Submitted, 'id' | 'model_id'>, work: () => Promise<Result>): Submitted {
+    return { ...request, run: () => this.queue.run(work) };
   }
 
   /** Makes a model. Called by the queue. Throws a `Refusal` if there are too many. */

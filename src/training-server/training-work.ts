@@ -16,14 +16,10 @@ export function createModel(server: TrainingServer, body: Body): Submitted {
   if (!lora_config) throw new Refusal('lora_config is missing: this server trains LoRA models only');
   assertAdam(rest.optimizer_config?.type);
   const id = modelId(session_id, model_seq_id);
-  return {
-    id: requestId(id, 0, body),
-    run: () =>
-      server.queue.run(async () => {
-        server.createModel(session_id, model_seq_id, lora_config, rest.user_metadata ?? null);
-        return { json: { type: 'create_model', model_id: id } };
-      }),
-  };
+  return server.inTurn({ id: requestId(id, 0, body) }, async () => {
+    server.createModel(session_id, model_seq_id, lora_config, rest.user_metadata ?? null);
+    return { json: { type: 'create_model', model_id: id } };
+  });
 }
 
 export function forward(server: TrainingServer, body: Body): Submitted {
@@ -47,11 +43,9 @@ export function pass(
   const { model } = server.model(model_id);
   const batch = batchOf(input);
   model.assertBatch(batch.sequences);
-  return {
-    id: requestId(model_id, seq_id, body),
-    model_id,
-    run: () => server.queue.run(async () => ({ passes: await passOutput(server, model_id, batch, forwardOnly) })),
-  };
+  return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => ({
+    passes: await passOutput(server, model_id, batch, forwardOnly),
+  }));
 }
 
 async function passOutput(server: TrainingServer, model_id: string, batch: Examples, forwardOnly: boolean) {
@@ -81,29 +75,19 @@ export function optimStep(server: TrainingServer, body: Body): Submitted {
     weightDecay: weight_decay,
     maxGradNorm: grad_clip_norm > 0 ? grad_clip_norm : Number.POSITIVE_INFINITY,
   };
-  return {
-    id: requestId(model_id, seq_id, body),
-    model_id,
-    run: () =>
-      server.queue.run(async () => {
-        const norm = await server.model(model_id).model.step(learning_rate, settings);
-        return { json: { type: 'optim_step', metrics: { 'unclipped_grad_l2:mean': norm } } };
-      }),
-  };
+  return server.inTurn({ id: requestId(model_id, seq_id, body), model_id }, async () => {
+    const norm = await server.model(model_id).model.step(learning_rate, settings);
+    return { json: { type: 'optim_step', metrics: { 'unclipped_grad_l2:mean': norm } } };
+  });
 }
 
 export function unloadModel(server: TrainingServer, body: Body): Submitted {
   const { model_id } = requests.parse(requests.modelRequest, body.content);
   server.model(model_id);
-  return {
-    id: requestId(model_id, null, body),
-    model_id,
-    run: () =>
-      server.queue.run(async () => {
-        server.unload(model_id);
-        return { json: { type: 'unload_model', model_id } };
-      }),
-  };
+  return server.inTurn({ id: requestId(model_id, null, body), model_id }, async () => {
+    server.unload(model_id);
+    return { json: { type: 'unload_model', model_id } };
+  });
 }
 
 function assertAdam(type: string | undefined): void {
