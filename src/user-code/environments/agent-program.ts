@@ -2,25 +2,15 @@
 import type { AgentTask } from '../../agent.ts';
 import { isObject } from '../../errors.ts';
 import { parsedLine } from './program-json.ts';
-import { type AgentProgram, ProgramProcess } from './program-process.ts';
+import { type AgentProgram, clientVariables, ProgramProcess } from './program-process.ts';
 
 /** Lets a program play an episode, and returns its report. Throws if it fails, is ended, or exceeds a limit. */
-export async function playInProgram(
-  program: AgentProgram,
-  { signal, example, baseURL, anthropicBaseURL, apiKey }: AgentTask,
-): Promise<unknown> {
+export async function playInProgram(program: AgentProgram, task: AgentTask): Promise<unknown> {
+  const { signal, example } = task;
   signal.throwIfAborted();
-  const variables = {
-    OPENAI_BASE_URL: baseURL,
-    OPENAI_API_KEY: apiKey,
-    ANTHROPIC_BASE_URL: anthropicBaseURL,
-    ANTHROPIC_API_KEY: apiKey,
-    // Otherwise a token of the user would be sent instead of the key.
-    ANTHROPIC_AUTH_TOKEN: undefined,
-  };
   const ended = Promise.withResolvers<void>();
   let output = '';
-  const running = new ProgramProcess(program, variables, {
+  const running = new ProgramProcess(program, clientVariables(task), {
     wrote(text) {
       output += text;
     },

@@ -2,7 +2,7 @@
 import { AgentLost, type AgentTask } from '../../agent.ts';
 import { GradusError, isObject, shortened } from '../../errors.ts';
 import { parsedLine } from './program-json.ts';
-import { type AgentProgram, ProgramProcess } from './program-process.ts';
+import { type AgentProgram, clientVariables, ProgramProcess } from './program-process.ts';
 
 /** Ends the programs of an environment that has been garbage-collected. */
 const abandoned = new FinalizationRegistry<Set<KeptProgram>>((programs) => {
@@ -55,15 +55,6 @@ export class KeptPrograms {
   }
 }
 
-/** A program tells its rollouts apart by what each line says, so nothing may lead it to another, or to a service that costs money. */
-const withoutAddresses = {
-  OPENAI_BASE_URL: undefined,
-  OPENAI_API_KEY: undefined,
-  ANTHROPIC_BASE_URL: undefined,
-  ANTHROPIC_API_KEY: undefined,
-  ANTHROPIC_AUTH_TOKEN: undefined,
-};
-
 interface Episode {
   readonly id: number;
   resolve(result: unknown): void;
@@ -78,7 +69,8 @@ class KeptProgram {
   #begun = '';
 
   constructor(program: AgentProgram) {
-    this.#running = new ProgramProcess(program, withoutAddresses, {
+    // It tells its rollouts apart by what each line says, so nothing may lead it to another, or to a service that costs money.
+    this.#running = new ProgramProcess(program, clientVariables(), {
       wrote: (text) => this.#read(text),
       ended: (fault) => this.#episode?.reject(fault ?? wrongAnswer('it ended without an answer', this.#episode.id)),
     });

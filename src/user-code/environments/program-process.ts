@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import type { AgentTask } from '../../agent.ts';
 import { redacted } from '../../common/redaction.ts';
 import { GradusError, messageOf, shortened } from '../../errors.ts';
 import { killGroup } from '../../workers/kill-group.ts';
@@ -140,6 +141,20 @@ export class ProgramProcess {
     const why = existsSync(folder) ? messageOf(cause) : `there is no folder ${folder}`;
     return new GradusError('PROGRAM_FAILED', `${command[0]} does not start: ${why}`, { cause, kind: 'failed' });
   }
+}
+
+/** The variables in which clients of OpenAI's and Anthropic's interfaces look for the model. Without a task they are taken away. */
+export function clientVariables(
+  task?: Pick<AgentTask, 'baseURL' | 'anthropicBaseURL' | 'apiKey'>,
+): Readonly<Record<string, string | undefined>> {
+  return {
+    OPENAI_BASE_URL: task?.baseURL,
+    OPENAI_API_KEY: task?.apiKey,
+    ANTHROPIC_BASE_URL: task?.anthropicBaseURL,
+    ANTHROPIC_API_KEY: task?.apiKey,
+    // Otherwise a token of the user would be sent instead of the key.
+    ANTHROPIC_AUTH_TOKEN: undefined,
+  };
 }
 
 function exceeded(fault: string): GradusError {
