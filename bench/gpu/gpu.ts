@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { trlPython } from '../../src/backends/trl/python-environment.ts';
 import { loadConfigObject } from '../../src/config/load.ts';
@@ -63,6 +63,9 @@ const trainings: readonly { readonly model: string; readonly shape: object; read
 const { values: flags } = parseArgs({
   options: {
     engines: { type: 'string', default: Object.keys(engines).join() },
+    models: { type: 'string', default: trainings.map(({ model }) => model).join() },
+    cases: { type: 'string', default: 'a,b,c,d' },
+    'row-seconds': { type: 'string', default: '600' },
     'dry-run': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -79,19 +82,23 @@ interface Row {
 }
 
 export async function benchmarkGpu(): Promise<void> {
-  if (flags.help) return console.log(`node bench/main.ts gpu [--engines ${flags.engines}] [--dry-run]`);
+  if (flags.help)
+    return console.log(
+      `node bench/main.ts gpu [--engines ${flags.engines}] [--models ${flags.models}] [--cases ${flags.cases}] [--row-seconds 600] [--dry-run]`,
+    );
   const names = flags.engines.split(',');
   const missing = new Map<string, string | undefined>();
   for (const name of names) missing.set(name, await engines[name]!.missing());
   if (flags['dry-run']) return tell(names, missing);
   if (names.every((name) => name === 'cpu' || missing.get(name) !== undefined))
     throw new Error(`there is no GPU to measure: ${[...missing].map(([name, why]) => `${name}: ${why}`).join('; ')}`);
+  const chosen = trainings.filter(({ model }) => flags.models.split(',').includes(model));
   const folder = mkdtempSync(join(tmpdir(), 'gradus-gpu-'));
   const rows: Row[] = [];
   try {
-    for (const { model, shape, cases } of trainings) {
+    for (const { model, shape, cases } of chosen) {
       const path = writeRandomModel(join(folder, model), { ...shape });
-      for (const name of cases)
+      for (const name of cases.filter((name) => flags.cases.split(',').includes(name)))
         for (const engine of names) {
           const why = missing.get(engine);
           const row = why === undefined ? await measured(folder, path, name, engine) : { error: why };
@@ -131,7 +138,14 @@ async function measured(
 ): Promise<Pick<Row, 'measured' | 'error'>> {
   const memory = watchGpu();
   try {
-    const times = await measureSteps(folder, model, name, engines[engine]!.settings, engine);
+    const times = await measureSteps(
+      folder,
+      model,
+      name,
+      engines[engine]!.settings,
+      `${basename(model)}-${engine}`,
+      Number(flags['row-seconds']),
+    );
     const gpu_peak_bytes = memory();
     return { measured: { ...times, ...(gpu_peak_bytes > 0 && { gpu_peak_bytes }) } };
   } catch (error) {

@@ -59,13 +59,14 @@ export function stepConfig(name: CaseName, { model, data, rewards }: StepFiles, 
   };
 }
 
-/** @param title names the run's folder */
+/** @param title names the run's folder. @param limit seconds after which the training is stopped, which throws */
 export async function measureSteps(
   folder: string,
   model: string,
   name: CaseName,
   settings: ConfigInput,
   title: string,
+  limit?: number,
 ): Promise<StepTimes> {
   const { prompts, generations, tokens, promptTokens } = cases[name];
   const place = (file: string) => join(folder, file);
@@ -81,7 +82,9 @@ export async function measureSteps(
   writeFileSync(data, lines.join(''));
   writeFileSync(rewards, alternating);
   writeFileSync(file, JSON.stringify(stepConfig(name, { model, data, rewards }, settings)));
-  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'training.ts'), file, out]);
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'training.ts'), file, out], {
+    ...(limit !== undefined && { timeout: 1000 * limit }),
+  });
   const timings = jsonLines<Record<string, number>>(readFileSync(join(out, 'timings.jsonl'), 'utf8')).slice(1);
   const seconds = (key: string) => median(timings.map((timing) => timing[key]!));
   const { peak_bytes } = JSON.parse(readFileSync(`${out}.peak.json`, 'utf8'));

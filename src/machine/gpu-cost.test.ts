@@ -17,9 +17,9 @@ const work: GpuWork = {
 };
 
 test('a cost is what the formula gives when computed by hand', () => {
-  // Sampling 200 × 0.03 s; learning 8 × 5e8 × 1e4 / (0.3 × 70e12) = 1.90476 s; 180 s to start.
+  // Sampling 200 × 0.04 s; learning 8 × 5e8 × 1e4 / (0.3 × 70e12) = 1.90476 s; 180 s to start.
   const { hours, usd, usd_at_most } = gpuCost('A10G', work)!;
-  assertNear(hours * 3600, 180 + 100 * (6 + 1.9047619));
+  assertNear(hours * 3600, 180 + 100 * (8 + 1.9047619));
   assertNear(usd, hours * 1.1);
   assertNear(usd_at_most, 1.1);
 });

@@ -39,7 +39,7 @@ const rented: Readonly<Record<string, RentedGpu>> = {
 /** Seconds until the first step, in which the container starts and packages and weights are loaded. */
 export const RENTAL_START = 180;
 /** The least time, in seconds, that transformers' `generate` or vLLM takes to sample the next token of all completions of a batch. */
-const slowestToken = { transformers: 0.03, vllm: 0.008 };
+const slowestToken = { transformers: 0.04, vllm: 0.008 };
 /** The fraction of a GPU's operations per second that training reaches. */
 const UTILISATION = 0.3;
 /** Operations per parameter and token: forward pass 2, the same again for gradient checkpointing 2, backward pass 4. */

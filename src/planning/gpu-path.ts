@@ -29,8 +29,7 @@ interface Place {
 
 const places = {
   'native-webgpu': {
-    description: () =>
-      'this engine, in this process, on this machine’s GPU of any make, through WebGPU; its speed is unmeasured',
+    description: () => 'this engine, in this process, on this machine’s GPU of any make, through WebGPU',
     settings: { backend: 'native', compute: 'local', 'native.device': 'webgpu' },
     needs: [],
   },

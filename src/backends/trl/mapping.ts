@@ -90,9 +90,9 @@ export const trlMapping = {
   adapter: backend('the worker, which loads it, and keeps a copy as PEFT’s adapter `ref`, the reference'),
   trainable: backend('the worker, which freezes all other parameters and leaves them out of the optimiser'),
 
-  'trl.bf16': onGpu(grpo('bf16')),
+  'trl.bf16': grpo('bf16'),
   'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
-  'trl.load_in_4bit': onGpu({ to: 'BitsAndBytesConfig', name: 'load_in_4bit' }),
+  'trl.load_in_4bit': { to: 'BitsAndBytesConfig', name: 'load_in_4bit' },
   'trl.per_device_train_batch_size': grpo('per_device_train_batch_size', (config) => batchSizes(config).perDevice),
   'trl.num_processes': { to: 'accelerate', name: 'num_processes, or torchrun’s nproc_per_node' },
   'trl.accelerate_config': { to: 'accelerate', name: 'config_file' },
