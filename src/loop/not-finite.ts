@@ -5,6 +5,7 @@ import type { TrainingBatch } from '../training-model.ts';
 const codes = {
   loss: 'LOSS_NOT_FINITE',
   gradient: 'GRADIENT_NOT_FINITE',
+  'model after this update': 'UPDATE_NOT_FINITE',
   'log-probability of a sampled token': 'LOGPROB_NOT_FINITE',
 } as const;
 

@@ -158,6 +158,55 @@ test('a step with absurd numbers is refused or undone, and others continue', asy
   await result('unload_model', { model_id });
 });
 
+test('a step that would leave anything that is not finite changes nothing, and later ones count as before', async () => {
+  const session = await newSession();
+  const [model_id, control] = [await newModel(session), await newModel(session)];
+  const loss = async (id: string) =>
+    (await result('forward', { model_id: id, forward_input: { data: [datum()], loss_fn: 'cross_entropy' } })).metrics;
+  const learn = async (id: string) => {
+    assert.equal((await result('forward_backward', pass(id))).error, undefined);
+    const adam_params = { learning_rate: 0.01 };
+    assert.equal((await result('optim_step', { model_id: id, adam_params })).error, undefined);
+    return await loss(id);
+  };
+  const sent = (loss_fn: string, inputs: Readonly<Record<string, number>>, config = {}) => {
+    const of = Object.entries(inputs).map(([name, value]) => [name, tensor([value, value, value])]);
+    const data = [{ ...datum(), loss_fn_inputs: { ...datum().loss_fn_inputs, ...Object.fromEntries(of) } }];
+    return { model_id, forward_backward_input: { data, loss_fn, loss_fn_config: config } };
+  };
+  const usual = { learning_rate: 0.01 };
+  const wild: [body: object, adam: object][] = [
+    [sent('cross_entropy', { weights: 1e38 }), usual],
+    [sent('cross_entropy', { weights: 1e25 }), usual],
+    [sent('importance_sampling', { logprobs: -5, advantages: 1e38 }), usual],
+    [sent('importance_sampling', { logprobs: -5, advantages: -1e24 }), usual],
+    [sent('importance_sampling', { logprobs: -1e38, advantages: 1 }), usual],
+    [sent('ppo', { logprobs: -1e38, advantages: 1 }), usual],
+    [sent('cispo', { logprobs: -5, advantages: 1e37 }), usual],
+    [sent('dro', { logprobs: -1e30, advantages: 1 }, { beta: 0.1 }), usual],
+    [pass(model_id), { learning_rate: 1e300 }],
+    [pass(model_id), { learning_rate: 1e38, weight_decay: 10 }],
+    // The gradients of half of the adapters are 0 at first, and 0 / 0 is no number.
+    [pass(model_id), { learning_rate: 0.01, eps: 0 }],
+    [pass(model_id), { learning_rate: 0.01, eps: 1e-300 }],
+    [pass(model_id), { learning_rate: 0.01, weight_decay: 1e300 }],
+  ];
+  const before = await loss(model_id);
+  for (const [body, adam_params] of wild) {
+    const said = JSON.stringify([body, adam_params]);
+    const { error } = await result('forward_backward', body);
+    const told = error ?? (await result('optim_step', { model_id, adam_params })).error;
+    assert.match(String(told), /not (be )?finite/, said);
+    assert.equal(normOf(await result('optim_step', step(model_id))), 0, said);
+    assert.deepEqual(await loss(model_id), before, said);
+  }
+  // A step without gradients counts, too.
+  for (const _ of wild) await result('optim_step', step(control));
+  for (let i = 0; i < 2; i++) assert.deepEqual(await learn(model_id), await learn(control));
+  assert.notDeepEqual(await loss(model_id), before);
+  for (const id of [model_id, control]) await result('unload_model', { model_id: id });
+});
+
 test('bodies that are too large, cut off or slow do no harm', async () => {
   const { port } = new URL(server.url);
   const half = connect(Number(port), '127.0.0.1');

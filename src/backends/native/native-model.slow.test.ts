@@ -218,6 +218,30 @@ test('a loss that is not finite is an error with its batch, and changes nothing'
   assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
 });
 
+test('an update that would leave weights or averages that are not finite is an error, and changes nothing', async (t) => {
+  const unclipped = { maxGradNorm: 1e9 };
+  const scaled = (factor: number) =>
+    batch.sequences.map((sequence) => ({ ...sequence, advantage: sequence.advantage * factor }));
+  for (const [settings, sequences, learningRate] of [
+    [{}, batch.sequences, 1e300],
+    [{ weightDecay: 1000 }, batch.sequences, 1e37],
+    [{ maxGradNorm: 1e30 }, scaled(1e25), 1e-2],
+  ] as const) {
+    const [model, control] = [
+      await open(t, { optimizer: { ...unclipped, ...settings } }),
+      await open(t, { optimizer: { ...unclipped, ...settings } }),
+    ];
+    await assert.rejects(model.update({ sequences }, { learningRate }), {
+      code: 'UPDATE_NOT_FINITE',
+      kind: 'failed',
+      message: 'the model after this update is not finite; no weight was changed',
+      batch: { sequences },
+    });
+    for (let i = 0; i < 2; i++)
+      assert.deepEqual(await model.update(batch, options), await control.update(batch, options));
+  }
+});
+
 test('an answer with tokens that the model does not have is an error', async (t) => {
   const model = await open(t);
   const [{ completionIds, ...sequence }] = batch.sequences as [TrainingSequence];

@@ -3,6 +3,7 @@ import { streamSeed } from '../../common/random.ts';
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { defaultLossSettings } from '../../grpo/loss-settings.ts';
+import { NotFiniteError } from '../../loop/not-finite.ts';
 import { assertSequences } from '../../loop/protocol-checks.ts';
 import type { Architecture } from '../../models/families.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
@@ -215,8 +216,9 @@ class OnnxRuntimeModel implements NativeModel {
       seed: streamSeed(this.#options.seed, 'dropout', this.#optimizer.steps),
     });
     assertFinite('loss', [metrics.loss!], batch);
-    const norm = await this.#optimizer.step(learningRate);
+    const { norm, isMade } = await this.#optimizer.step(learningRate);
     assertFinite('gradient', [norm], batch);
+    if (!isMade) throw new NotFiniteError('model after this update', batch);
     this.#updated = true;
     this.#version++;
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };

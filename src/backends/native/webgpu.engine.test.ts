@@ -83,7 +83,7 @@ for (const [name, { skip, sequences, setup }] of Object.entries(cases)) {
       const difference = largestDifference(gpu.gradients.buffer.data, cpu.gradients.buffer.data);
       t.diagnostic(`step ${step}: loss ${there.metrics.loss}, gradients differ by ${difference.toExponential(1)}`);
       assert.ok(difference <= 1e-4, `step ${step}: gradients differ by ${difference}`);
-      const [norm, normThere] = [await cpu.optimizer.step(1e-3), await gpu.optimizer.step(1e-3)];
+      const [{ norm }, { norm: normThere }] = [await cpu.optimizer.step(1e-3), await gpu.optimizer.step(1e-3)];
       assert.ok(norm > 0 && Math.abs(normThere / norm - 1) <= 1e-4, `norms ${norm}, ${normThere}`);
     }
     gpu.values.download();

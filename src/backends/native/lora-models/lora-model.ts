@@ -49,27 +49,33 @@ export class LoraModel {
     this.#values.upload();
   }
 
-  /** The loss and the log-probabilities. Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
+  /** The loss and the log-probabilities. Throws `SEQUENCE_INVALID`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOSS_NOT_FINITE`. */
   async measure({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
-    return await this.shape.learner(objective).tokens(sequences, this.#values);
+    const result = await this.shape.learner(objective).tokens(sequences, this.#values);
+    if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
+    return result;
   }
 
-  /** The same, and adds the gradient to those that wait for a step. Throws `LOSS_NOT_FINITE`, and adds nothing then. */
+  /** The same, and adds the gradient to those that wait for a step. Throws `LOSS_NOT_FINITE`, `GRADIENT_NOT_FINITE`, and adds nothing then. */
   async addGradient({ objective, sequences }: TokenBatch): Promise<PassResult> {
     this.assertBatch(sequences);
-    const { gradient, sum } = this.shape;
+    const { gradient, sum, norm } = this.shape;
     const result = await this.shape.learner(objective).tokens(sequences, this.#values, gradient);
     if (!Number.isFinite(result.metrics.loss)) throw notFinite('loss');
+    if (!Number.isFinite(await norm.of(gradient))) throw notFinite('gradient');
     await sum.add(this.#gradients, gradient);
     return result;
   }
 
-  /** One step of AdamW with the gradients, which are 0 again afterwards. Returns their norm before clipping. Throws `GRADIENT_NOT_FINITE`. */
+  /**
+   * One step of AdamW with the gradients, which are 0 again afterwards. Returns their norm before clipping. Throws `UPDATE_NOT_FINITE`, and
+   * leaves weights and averages as they were then.
+   */
   async step(learningRate: number, settings: AdamWSettings): Promise<number> {
-    const norm = await this.#optimizer.step(learningRate, settings);
+    const { norm, isMade } = await this.#optimizer.step(learningRate, settings);
     this.#gradients.clear();
-    if (!Number.isFinite(norm)) throw notFinite('gradient');
+    if (!isMade) throw notFinite('update');
     return norm;
   }
 

@@ -7,6 +7,7 @@ import { Arena, ArenaLayout } from '../arena.ts';
 import { type GraphParts, learnerOptions, openPolicy } from '../graph-parts.ts';
 import { free } from '../placement.ts';
 import type { NativePolicy } from '../sampling/native-policy.ts';
+import { ArenaNorm } from '../training/arena-norm.ts';
 import { ArenaSum } from '../training/arena-sum.ts';
 import { Learner } from '../training/learner.ts';
 import type { TokenObjective } from '../training/objective.ts';
@@ -19,6 +20,7 @@ export class LoraShape {
   /** The gradient of one batch, before it is added to those of its model. */
   readonly gradient: Arena;
   readonly sum: ArenaSum;
+  readonly norm: ArenaNorm;
   /** Learners by objective, each compiled when its objective is first trained on. */
   readonly #learners = new Map<TokenObjective, Learner>();
   /** The weights that the policy samples with. */
@@ -33,6 +35,7 @@ export class LoraShape {
     this.gradient = new Arena(layout);
     this.#sampled = new Arena(layout);
     this.sum = new ArenaSum(layout);
+    this.norm = new ArenaNorm(layout);
   }
 
   learner(objective: TokenObjective): Learner {
@@ -73,6 +76,7 @@ export class LoraShape {
     this.#policy?.policy.dispose();
     for (const copy of this.#policy?.copies.values() ?? []) free(copy);
     this.sum.dispose();
+    this.norm.dispose();
     this.gradient.dispose();
     this.#sampled.dispose();
   }

@@ -81,7 +81,7 @@ for (const { name, modelPath, skip } of steps) {
       );
       assert.ok(most(differences) <= 1e-4);
 
-      const norm = await optimizer.step(oracle.adamw?.learning_rate ?? 0);
+      const { norm } = await optimizer.step(oracle.adamw?.learning_rate ?? 0);
       assert.ok(Math.abs(norm / expected.gradient_norm - 1) <= 1e-4);
       if (!oracle.adamw || loss_type !== 'dapo' || beta === 0) return;
       for (const { name: matrix } of opened.layout.entries) {

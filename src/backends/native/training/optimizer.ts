@@ -1,11 +1,13 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
 import { trainingDefaults } from '../../../grpo/training-defaults.ts';
 import type { Binding } from '../../../runtime/binding.ts';
-import type { HostTensor } from '../../../runtime/tensor.ts';
-import { add, div, input, mul, sqrt, sub } from '../../../tensor/ops.ts';
+import type { AnyTensor, HostTensor } from '../../../runtime/tensor.ts';
+import type { Tensor } from '../../../tensor/graph.ts';
+import { add, div, input, mul, reduceSum, sqrt, sub } from '../../../tensor/ops.ts';
 import type { Shape } from '../../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from '../arena.ts';
 import { free, newTensor } from '../placement.ts';
+import { RunTensors } from '../run-tensors.ts';
 import { ArenaGraph } from './arena-graph.ts';
 import { ArenaNorm } from './arena-norm.ts';
 
@@ -31,6 +33,13 @@ export const defaultAdamW: AdamWSettings = {
   maxGradNorm: trainingDefaults.max_grad_norm,
 };
 
+export interface AdamWStep {
+  /** The gradients' norm before clipping. */
+  readonly norm: number;
+  /** Whether the update was made. It is not if a weight or an average would become NaN or infinite: then nothing was changed. */
+  readonly isMade: boolean;
+}
+
 /** Inputs of the graph that depend on the settings and the step, such as bias correction. */
 const scalarNames = ['step_size', 'decay', 'clip', 'correction', 'beta1', 'new1', 'beta2', 'new2', 'epsilon'] as const;
 type ScalarName = (typeof scalarNames)[number];
@@ -45,11 +54,16 @@ export class AdamW {
   /** Updates made so far. */
   steps = 0;
   readonly #graph: ArenaGraph;
+  readonly #check: ArenaGraph;
   readonly #scalars = Object.fromEntries(scalarNames.map((name) => [name, newTensor('float32', [])])) as Record<
     ScalarName,
     HostTensor<'float32'>
   >;
-  readonly #parts: readonly { readonly binding: Binding; readonly decays: boolean }[];
+  readonly #parts: readonly {
+    readonly binding: Binding;
+    readonly inputs: Readonly<Record<string, AnyTensor>>;
+    readonly decays: boolean;
+  }[];
 
   constructor(layout: ArenaLayout, values: Arena, gradients: Arena, settings: AdamWSettings) {
     this.#settings = settings;
@@ -58,47 +72,67 @@ export class AdamW {
     this.mean = new Arena(layout);
     this.square = new Arena(layout);
     this.#graph = new ArenaGraph('optimiser', layout, adamWGraph);
+    this.#check = new ArenaGraph('check of the optimiser', layout, checkGraph);
     this.#parts = values.parts.map(({ tensor: value, decays }, index) => {
-      const binding = this.#graph.bind(value);
-      for (const [name, scalar] of Object.entries(this.#scalars)) binding.input(name, scalar);
       const state = { value, mean: this.mean.parts[index]!.tensor, square: this.square.parts[index]!.tensor };
-      binding.input('gradient', gradients.parts[index]!.tensor);
-      for (const [name, part] of Object.entries(state)) binding.input(name, part).output(`next_${name}`, part);
-      return { binding, decays };
+      const inputs = { ...this.#scalars, gradient: gradients.parts[index]!.tensor, ...state };
+      const binding = bound(this.#graph.bind(value), inputs);
+      for (const [name, part] of Object.entries(state)) binding.output(`next_${name}`, part);
+      return { binding, inputs, decays };
     });
   }
 
   /**
-   * Updates the values from the gradients. Returns the gradients' norm before clipping; if it is not finite, nothing is changed.
+   * Updates the values from the gradients.
    * @param settings those of this step alone
    */
-  async step(learningRate: number, settings: AdamWSettings = this.#settings): Promise<number> {
+  async step(learningRate: number, settings: AdamWSettings = this.#settings): Promise<AdamWStep> {
     const { beta1, beta2, epsilon, weightDecay, maxGradNorm } = settings;
     const norm = await this.#norm.of(this.#gradients);
-    if (!Number.isFinite(norm)) return norm;
+    if (!Number.isFinite(norm)) return { norm, isMade: false };
     const step = this.steps + 1;
-    const set = (name: ScalarName, value: number) => {
-      this.#scalars[name].buffer.data[0] = value;
-    };
-    set('step_size', learningRate / (1 - beta1 ** step));
-    set('correction', 1 / Math.sqrt(1 - beta2 ** step));
+    const stepSize = learningRate / (1 - beta1 ** step);
+    const decay = 1 - learningRate * weightDecay;
+    this.#set('step_size', stepSize);
+    this.#set('correction', 1 / Math.sqrt(1 - beta2 ** step));
     // torch.nn.utils.clip_grad_norm_ adds the same 1e-6.
-    set('clip', Math.min(1, maxGradNorm / (norm + 1e-6)));
-    set('beta1', beta1);
-    set('new1', 1 - beta1);
-    set('beta2', beta2);
-    set('new2', 1 - beta2);
-    set('epsilon', epsilon);
+    this.#set('clip', Math.min(1, maxGradNorm / (norm + 1e-6)));
+    this.#set('beta1', beta1);
+    this.#set('new1', 1 - beta1);
+    this.#set('beta2', beta2);
+    this.#set('new2', 1 - beta2);
+    this.#set('epsilon', epsilon);
+    // Within these bounds float32 cannot overflow, so that usual steps need no check.
+    const isUsual = Math.min(norm, maxGradNorm) <= 1e9 && stepSize <= 1 && epsilon >= 1e-15 && decay >= 0;
+    if (!isUsual && !(await this.#staysFinite(decay))) return { norm, isMade: false };
     for (const { binding, decays } of this.#parts) {
-      set('decay', decays ? 1 - learningRate * weightDecay : 1);
+      this.#set('decay', decays ? decay : 1);
       await binding.run();
     }
     this.steps = step;
-    return norm;
+    return { norm, isMade: true };
+  }
+
+  #set(name: ScalarName, value: number): void {
+    this.#scalars[name].buffer.data[0] = value;
+  }
+
+  /** Whether all numbers are finite after an update with the scalars as they are. Computes the update, but changes nothing. */
+  async #staysFinite(decay: number): Promise<boolean> {
+    using run = new RunTensors();
+    const sum = run.create('float32', []);
+    for (const { inputs, decays } of this.#parts) {
+      this.#set('decay', decays ? decay : 1);
+      using binding = bound(this.#check.bind(inputs.value!), inputs).output('sum', sum);
+      await binding.run();
+      if (!Number.isFinite(sum.buffer.data[0])) return false;
+    }
+    return true;
   }
 
   dispose(): void {
     this.#graph.dispose();
+    this.#check.dispose();
     this.#norm.dispose();
     for (const scalar of Object.values(this.#scalars)) free(scalar);
     this.mean.dispose();
@@ -116,4 +150,16 @@ function adamWGraph(shape: Shape) {
   const direction = div(mean, add(mul(sqrt(square), number('correction')), number('epsilon')));
   const value = sub(mul(vector('value'), number('decay')), mul(direction, number('step_size')));
   return { next_value: value, next_mean: mean, next_square: square };
+}
+
+/** A sum over the numbers that an update leaves, scaled down so that it is finite exactly if all of them are. */
+function checkGraph(shape: Shape) {
+  const { next_value, next_mean, next_square } = adamWGraph(shape);
+  const scaled = (x: Tensor) => reduceSum(mul(x, 1e-30));
+  return { sum: add(add(scaled(next_value), scaled(next_mean)), scaled(next_square)) };
+}
+
+function bound(binding: Binding, inputs: Readonly<Record<string, AnyTensor>>): Binding {
+  for (const [name, tensor] of Object.entries(inputs)) binding.input(name, tensor);
+  return binding;
 }
