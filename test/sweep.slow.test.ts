@@ -129,6 +129,27 @@ test('a report of a sweep has its table, and a run of each of its best trials', 
 
 const steps = (count: number) => [`max_steps=${count}`, 'sweep.over={learning_rate: [1, 2]}', 'sweep.method=grid'];
 
+test('what training refuses of a trial is refused before anything is trained or started', async () => {
+  const rows = place('rows.jsonl');
+  writeFileSync(rows, '{"prompt": "1+1", "answer": "2"}\n'.repeat(8));
+  const missing = (key: string, ...values: string[]) => ['--over', `${key}=${values.map((value) => `"${value}"`)}`];
+  const native = ['--set', 'backend=native', '--set', 'model=./none'];
+  const data = [...native, '--set', 'taskset=null', '--set', `dataset=${rows}`];
+  const cases = [
+    ['MODEL_NOT_FOUND', [...native, ...missing('model', './absent', './neither')]],
+    ['COLUMN_MISSING', [...data, '--set', 'reward=exact_match', '--over', 'learning_rate=1,2']],
+    ['REWARD_LOAD_FAILED', missing('reward_fn', place('absent.ts'))],
+  ] as const;
+  for (const [expected, args] of cases) {
+    for (const way of [['--dry-run'], ['--detach'], []]) {
+      const out = place('refused');
+      const { code, stdout } = await gradusHere(['sweep', file, '--out', out, '--json', ...way, ...args]);
+      const { error } = onlyObject(stdout) as { error: { code: string } };
+      assert.deepEqual([code, error.code, existsSync(out)], [2, expected, false], stdout);
+    }
+  }
+});
+
 test('a run stops with a checkpoint when its sweep is killed, and is resumed with it', async () => {
   const out = place('orphaned');
   const many = steps(20_000);
@@ -330,12 +351,13 @@ test('a trial that fails is last, and the others are ranked', async () => {
 });
 
 test('a sweep all of whose runs fail says how to train one alone', async () => {
-  const model = ['backend=native', 'model=./no-such-model', 'taskset=arithmetic', 'reward=numeric_match'];
-  const settings = ['sweep.over={learning_rate: [2]}', 'sweep.method=grid', ...model];
-  await assert.rejects(sweep(file, { out: place('nowhere'), preflight: false, settings }), {
+  // What no plan shows: each completion earns nothing.
+  writeFileSync(place('zero.ts'), 'export const zero = ({ completions }) => completions.map(() => 0);\n');
+  const settings = ['sweep.over={learning_rate: [2]}', 'sweep.method=grid', 'reward_fn=zero.ts:zero'];
+  await assert.rejects(sweep(file, { out: place('nowhere'), settings }), {
     code: 'SWEEP_FAILED',
-    message: /the first: MODEL_NOT_FOUND/,
-    hint: /train.*toy\.json.*reward=numeric_match\W+(--set )?learning_rate=2\W+(--set )?sweep=null/,
+    message: /the first: PREFLIGHT_FAILED/,
+    hint: /train.*toy\.json.*reward_fn=zero.ts:zero\W+(--set )?learning_rate=2\W+(--set )?sweep=null/,
   });
 });
 
@@ -376,7 +398,7 @@ test('two processes that begin in one folder at the same moment do not both swee
   rmSync(out, { recursive: true });
   mkdirSync(out);
   const release = claim(join(out, 'sweep.lock'), (pid) => new Error(pid) as never);
-  assert.throws(() => detachSweep(file, { out }, []), { code: 'SWEEP_ACTIVE' });
+  await assert.rejects(detachSweep(file, { out }, []), { code: 'SWEEP_ACTIVE' });
   assert.deepEqual(readdirSync(out), ['sweep.lock']);
   release();
 });

@@ -21,7 +21,8 @@ const flags = new Set(
 const ofOthers: Readonly<Record<string, readonly string[]>> = {
   'src/machine/machine-checks.ts': ['--format'],
   'src/modal/modal-run.ts': ['--detach'],
-  // It starts our own, of which each run of a sweep is a process.
+  // They start our own, of which each run of a sweep is a process.
+  'src/sweep/check-trials.ts': ['--dry-run', '--json', '--out', '--set'],
   'src/sweep/train-run.ts': ['--json', '--no-preflight', '--out', '--resume', '--set'],
 };
 /** What is written into folders for people: how to use these, command by command. */

@@ -1,6 +1,7 @@
 // Starts a sweep in a separate process, which continues when this one ends.
 import { join } from 'node:path';
 import { startDetached } from '../package/own-process.ts';
+import { checkTrials } from './check-trials.ts';
 import { planSweep } from './plan-sweep.ts';
 import { claimSweep, sweepFiles, writeSweep } from './sweep-files.ts';
 import type { SweepOptions } from './sweep-options.ts';
@@ -14,9 +15,17 @@ export interface DetachedSweep {
   readonly log: string;
 }
 
-/** Returns at once. Errors in the configuration, the trials and the folder are thrown here. @param argv the command line of the process, without the program's name */
-export function detachSweep(file: string, options: SweepOptions, argv: readonly string[]): DetachedSweep {
+/**
+ * Returns once the trials are checked. Errors in the configuration, the trials and the folder are thrown here.
+ * @param argv the command line of the process, without the program's name
+ */
+export async function detachSweep(
+  file: string,
+  options: SweepOptions,
+  argv: readonly string[],
+): Promise<DetachedSweep> {
   const planned = planSweep(file, options);
+  await checkTrials(planned, file, options);
   const { directory, reference, plan, config } = planned;
   const release = claimSweep(planned, options);
   const log = join(directory, sweepFiles.log);

@@ -13,6 +13,7 @@ import { failureOf } from '../runs/recorded-error.ts';
 import type { EndedBy } from '../runs/records.ts';
 import { replaceFile, replaceJson } from '../runs/replace-file.ts';
 import { storedResult } from '../runs/stored-result.ts';
+import { checkTrials } from './check-trials.ts';
 import { type PlannedSweep, planSweep, stepsOfGrid } from './plan-sweep.ts';
 import { differenceOf, ranked, scoreOf, type TrialAtRung } from './ranking.ts';
 import { type LoadedTrial, settingTexts } from './search-space.ts';
@@ -24,6 +25,7 @@ import {
   type SweepPlan,
   type SweepRecord,
   sweepFiles,
+  undamagedSweep,
   writeSweep,
 } from './sweep-files.ts';
 import type { SweepEvent, SweepOptions } from './sweep-options.ts';
@@ -32,11 +34,13 @@ import { measuredAt, type RunOutcome, trainTo } from './train-run.ts';
 
 /**
  * Trains the runs of a sweep, one rung after another, and ranks its trials. Nothing is trained twice, so that the same call resumes a sweep that
- * ended early. The result does not depend on `jobs`. Throws the errors of `planSweep`, those about the folder, `SWEEP_FAILED` if no run was trained, `CANCELLED`.
+ * ended early. The result does not depend on `jobs`. Throws the errors of `planSweep` and `checkTrials`, those about the folder, `SWEEP_FAILED` if no run was trained, `CANCELLED`.
  */
 export async function sweep(file: string, options: SweepOptions = {}): Promise<SweepResult> {
   const planned = planSweep(file, options);
   const { directory, plan, config, limits } = planned;
+  // The process that started this one has checked the trials.
+  if (undamagedSweep(directory)?.pid !== process.pid) await checkTrials(planned, file, options);
   const release = claimSweep(planned, options);
   const before = options.resume ? readSweep(directory)?.elapsed : undefined;
   const clock = new SweepClock(limits, before ?? 0);

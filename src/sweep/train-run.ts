@@ -1,14 +1,11 @@
 // Trains one run of a sweep to a step, in a process of its own: an ordinary run, which a later rung resumes.
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { LoadedConfig } from '../config/load.ts';
-import { isObject } from '../errors.ts';
-import { launcher } from '../package/own-process.ts';
-import { environmentWithParent } from '../runs/processes.ts';
 import { isRun, readEvaluations, readMetrics, readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
 import { hasNotBegun } from '../runs/reservation.ts';
 import { waitForRun } from '../runs/wait-run.ts';
+import { commandOutput, errorIn, stoppedBySignal } from './own-command.ts';
 
 /** A run to train. */
 export interface SweptRun {
@@ -26,13 +23,8 @@ export type RunOutcome =
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly status: 'stopped' };
 
-/** The exit codes of a run that was asked to stop. */
-const stoppedBySignal: readonly (number | null)[] = [129, 130, 143];
-
 /** The exit code of a run whose policy collapsed; here no run has a bar to meet. */
 const COLLAPSED = 5;
-
-const MOST_ERROR = 16_384; // characters
 
 /** The errors if another process began the run a moment earlier: the child of a killed sweep. */
 const takenByOther: readonly string[] = ['RUN_EXISTS', 'RUN_ACTIVE'];
@@ -81,59 +73,21 @@ async function startTraining(
 ): Promise<Exclude<RunOutcome, { status: 'trained' }> | undefined> {
   const conditions = [...config.stop_when, rungCondition(step)];
   const given = [...settings, `stop_when=${JSON.stringify(conditions)}`];
-  const child = spawn(
-    process.execPath,
+  const output = await commandOutput(
     [
-      ...[launcher, 'train', file, '--out', directory, '--json'],
+      ...['train', file, '--out', directory, '--json'],
       ...(resume ? ['--resume'] : []),
       ...(preflight ? [] : ['--no-preflight']),
       ...given.flatMap((setting) => ['--set', setting]),
     ],
-    // A sweep that is killed leaves no run behind that nobody waits for.
-    { stdio: ['pipe', 'pipe', 'pipe'], env: environmentWithParent() },
+    signal,
   );
-  const texts = { out: '', error: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    texts.out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    texts.error = (texts.error + text).slice(-MOST_ERROR);
-  });
-  const stop = () => child.kill('SIGTERM');
-  signal?.addEventListener('abort', stop);
-  if (signal?.aborted) stop();
-  try {
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('close', resolve);
-    });
-    // A collapsed policy counts as trained, and is ranked by its metrics.
-    if (code === 0 || code === COLLAPSED) return undefined;
-    if (signal?.aborted || stoppedBySignal.includes(code)) return { status: 'stopped' };
-    return {
-      status: 'failed',
-      error: errorIn(texts.out) ?? {
-        code: 'RUN_FAILED',
-        message: lastLine(texts.error) || `it ended with exit code ${code}`,
-      },
-    };
-  } finally {
-    signal?.removeEventListener('abort', stop);
-  }
-}
-
-function errorIn(out: string): { code: string; message: string } | undefined {
-  try {
-    const { error } = JSON.parse(out) as { error?: unknown };
-    if (!isObject(error) || typeof error.code !== 'string' || typeof error.message !== 'string') return undefined;
-    return { code: error.code, message: error.message };
-  } catch {
-    return undefined;
-  }
-}
-
-function lastLine(text: string): string {
-  return text.trimEnd().split('\n').at(-1) ?? '';
+  const { code } = output;
+  // A collapsed policy counts as trained, and is ranked by its metrics.
+  if (code === 0 || code === COLLAPSED) return undefined;
+  if (signal?.aborted || stoppedBySignal.includes(code)) return { status: 'stopped' };
+  const error = errorIn(output);
+  return { status: 'failed', error: { code: error.code, message: error.message } };
 }
 
 /** The number of steps over which a metric of steps is averaged. */

@@ -83,8 +83,8 @@ export function makeCommand(cli: Cli): Command {
     .option('--resume', 'continue the sweep in the folder; nothing is trained twice')
     .option('--overwrite', 'remove the sweep in the folder, with its runs, and begin anew')
     .option('--no-preflight', 'skip the check of each run for anything that would prevent learning')
-    .option('--dry-run', 'show the trials and their steps; train nothing')
-    .option('--detach', 'sweep in the background and return at once; gradus runs wait DIR waits for the end')
+    .option('--dry-run', 'check the trials and show them with their steps; train nothing')
+    .option('--detach', 'check the trials and sweep in the background; gradus runs wait DIR waits for the end')
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: SweepFlags) => run(cli, config, flags)));
@@ -125,7 +125,9 @@ function relativeToHere(path: string): string {
 async function showPlan({ output, argv }: Cli, file: string, options: SweepOptions) {
   const { planSweep, stepsOfGrid } = await import('../../sweep/plan-sweep.ts');
   const { stepsOf } = await import('../../sweep/rungs.ts');
+  const { checkTrials } = await import('../../sweep/check-trials.ts');
   const planned = planSweep(file, options);
+  await withStopSignals((signal) => checkTrials(planned, file, { ...options, signal }));
   const { plan, reference } = planned;
   const runs = plan.trials.length * plan.seeds.length;
   const grid = stepsOfGrid(planned);
@@ -151,10 +153,12 @@ async function showPlan({ output, argv }: Cli, file: string, options: SweepOptio
 
 async function startSweep({ output, argv }: Cli, file: string, options: SweepOptions) {
   const { detachSweep } = await import('../../sweep/detach-sweep.ts');
-  const { directory, reference, pid, log } = detachSweep(
-    file,
-    options,
-    argv.filter((argument) => argument !== '--detach'),
+  const { directory, reference, pid, log } = await withStopSignals((signal) =>
+    detachSweep(
+      file,
+      { ...options, signal },
+      argv.filter((argument) => argument !== '--detach'),
+    ),
   );
   const next = [call('wait', reference, { timeout: '300' })];
   output.result(
