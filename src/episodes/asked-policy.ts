@@ -16,11 +16,14 @@ interface Open extends PromiseWithResolvers<Completion> {
 /** The requests of all episodes, which a client answers by their numbers. */
 export class Requests {
   readonly #tell: (line: RequestLine) => void;
+  readonly #vocabulary: number;
   readonly #open = new Map<number, Open>();
   #last = 0;
 
-  constructor(tell: (line: RequestLine) => void) {
+  /** @param vocabulary how many tokens the model has */
+  constructor(tell: (line: RequestLine) => void, vocabulary: number) {
     this.#tell = tell;
+    this.#vocabulary = vocabulary;
   }
 
   /** The policy that an episode sees; `null` names none. */
@@ -43,7 +46,7 @@ export class Requests {
       waiting.reject(new GradusError('POLICY_FAILED', line.message, { hint: 'see the log of the sampler' }));
     } else {
       const { ids, logprobs, finish_reason: finishReason } = line;
-      const fault = faultOf(line, waiting.maxTokens);
+      const fault = faultOf(line, waiting.maxTokens, this.#vocabulary);
       if (fault) waiting.reject(fault);
       else waiting.resolve({ ids, logprobs, plainLogprobs: logprobs, finishReason });
     }
@@ -92,14 +95,19 @@ export class Requests {
 function faultOf(
   { ids, logprobs, request }: Extract<Answer, { readonly type: 'completion' }>,
   maxTokens: number,
+  vocabulary: number,
 ): GradusError | undefined {
-  const answered = `request ${request} was answered with ${ids.length} ids`;
-  if (ids.length !== logprobs.length) {
-    const message = `${answered} and ${logprobs.length} log-probabilities`;
-    return new GradusError('POLICY_INVALID', message, { hint: 'give one log-probability for each id' });
-  }
-  if (ids.length <= maxTokens) return undefined;
-  return new GradusError('POLICY_INVALID', `${answered}, of at most ${maxTokens}`, { hint: 'heed max_tokens' });
+  const fault = (what: string, hint: string) =>
+    new GradusError('POLICY_INVALID', `request ${request} was answered with ${what}`, { hint });
+  if (ids.length !== logprobs.length)
+    return fault(`${ids.length} ids and ${logprobs.length} log-probabilities`, 'give one log-probability for each id');
+  if (ids.length > maxTokens) return fault(`${ids.length} ids, of at most ${maxTokens}`, 'heed max_tokens');
+  const unknown = ids.find((id) => id >= vocabulary);
+  if (unknown === undefined) return undefined;
+  return fault(
+    `the token ${unknown}, but the model has only ${vocabulary} tokens`,
+    'sample with the model that the configuration names',
+  );
 }
 
 interface Player<T> {

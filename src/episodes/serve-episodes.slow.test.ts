@@ -289,16 +289,20 @@ test('a wrong line ends the episode that it names, and no other', async () => {
   play(2, { row: 'a question' });
   play(3, { sampling: { temperature: 1, top_q: 1 } });
   lines.write(`{"type": "play", "id": 4, "seed": 0, "row": {"question": ${deep}}}`);
-  for (const id of [5, 6, 7, 8]) play(id);
+  for (const id of [5, 6, 7, 8, 9, 10, 11, 12]) play(id);
   const wrong: Readonly<Record<number, object>> = {
     5: { logprobs: [0, null] },
     6: { ids: [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7], logprobs: Array(13).fill(0) },
     7: { finish_reason: 'eos_token' },
+    8: { ids: [7, 24], logprobs: [0, 0] },
+    9: { ids: [7, -1], logprobs: [0, 0] },
+    10: { ids: [7, 1.5], logprobs: [0, 0] },
+    11: { ids: [7, 2 ** 60], logprobs: [0, 0] },
   };
   await server.answer(lines, (line) => {
     if (line.schema === 'episodes.request/1')
       lines.write(JSON.stringify({ ...answered(line), ...wrong[Number(line.id)] }));
-    else if (episodes.push(line) === 8) lines.end();
+    else if (episodes.push(line) === 12) lines.end();
   });
   const faults = episodes.sort((a, b) => Number(a.id) - Number(b.id)).map(({ error = '' }) => error);
   for (const [i, fault] of [
@@ -309,10 +313,14 @@ test('a wrong line ends the episode that it names, and no other', async () => {
     /logprobs.1: expected a number, got null$/,
     /13 ids, of at most 12/,
     /finish_reason: expected one of stop, length, cancelled, got "eos_token"$/,
+    /answered with the token 24, but the model has only 24 tokens$/,
+    /ids.1: expected at least 0, got -1$/,
+    /ids.1: expected a whole number, got 1.5$/,
+    /ids.1: /,
     /^$/,
   ].entries())
     assert.match(faults[i]!, fault, `episode ${i + 1}`);
-  assert.equal(episodes[7]!.stop_reason, 'completed');
+  assert.equal(episodes[11]!.stop_reason, 'completed');
 });
 
 test('an id that is being played is refused, and the episode ends', { timeout: 20_000 }, async () => {

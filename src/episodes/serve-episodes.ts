@@ -1,6 +1,7 @@
 // Plays episodes for programs that have the policy: `gradus episodes serve` for programs. The door of this room.
-import { contextOf, readModelJson } from '../backends/model-files/context-length.ts';
+
 import { describableModel } from '../backends/model-files/find-model.ts';
+import { contextOf, readModelJson, vocabularyOf } from '../backends/model-files/model-json.ts';
 import { openModelText, textOptions } from '../backends/open-renderer.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
@@ -51,7 +52,9 @@ export async function serveEpisodes(config: Config): Promise<EpisodeServer> {
   const { path } = await describableModel(config.model);
   const text = await openModelText(path, config.chat_template, textOptions(config));
   const source = await rolloutSources(task.environment, text);
-  const contextLength = Math.min(contextOf(readModelJson(path), path), config.max_episode_tokens ?? Infinity);
+  const modelJson = readModelJson(path);
+  const contextLength = Math.min(contextOf(modelJson, path), config.max_episode_tokens ?? Infinity);
+  const vocabulary = vocabularyOf(modelJson, text.tokenizer.vocabSize);
   const options = rolloutOptions(config);
   const decisive = task.rewardNames[0]!;
 
@@ -63,7 +66,7 @@ export async function serveEpisodes(config: Config): Promise<EpisodeServer> {
     rewards: task.rewardNames,
     contextLength,
     answer: async (lines, tell) => {
-      const requests = new Requests(tell);
+      const requests = new Requests(tell, vocabulary);
       calls.policy = () => requests.policy(null, contextLength);
       const playing = new Playing(task.environment.agent ? MOST_AGENTS : Number.POSITIVE_INFINITY);
       const play = async (line: PlayLine, signal: AbortSignal): Promise<void> => {

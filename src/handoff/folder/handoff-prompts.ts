@@ -1,6 +1,7 @@
 // The problems of a hand-off, with their prompts as plain messages, without those that are too long.
-import { contextOf, type ModelJson, readModelJson } from '../../backends/model-files/context-length.ts';
+
 import { describableModel } from '../../backends/model-files/find-model.ts';
+import { contextOf, type ModelJson, readModelJson } from '../../backends/model-files/model-json.ts';
 import { openModelText, textOptions } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Problems } from '../../data/problems.ts';
