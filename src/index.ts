@@ -14,7 +14,8 @@ export type { GivenParts, PlayingProgram, ProgramConfig } from './data/program-v
 export { evaluate, exportRun, sample, serve, sweep, train, trainEvents } from './entries/when-called.ts';
 export type { EvaluateOptions, EvaluateResult } from './evaluation/evaluate.ts';
 export type { SampleOptions, SampleResult } from './evaluation/sample.ts';
-export type { ExportOptions, ExportResult } from './finished-runs/export.ts';
+export type { ExportOptions } from './finished-runs/export.ts';
+export type { ExportResult } from './finished-runs/export-schema.ts';
 export type { TrainOptions } from './launch/train.ts';
 export type { ServeOptions, Serving } from './server/serve.ts';
 export type { SweepEvent, SweepOptions } from './sweep/sweep-options.ts';

@@ -28,10 +28,10 @@ import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { findCheckpoint } from '../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../runs/fill-folder.ts';
 import { findRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
+import { type ExportFormat, type ExportResult, exportFormat } from './export-schema.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 
-export type ExportFormat = 'merged' | 'peft' | 'gguf';
 /** The file that format `gguf` writes. */
 const GGUF_FILE = 'model.gguf';
 
@@ -49,20 +49,9 @@ export interface ExportOptions {
   readonly checkpoint?: string;
 }
 
-export interface ExportResult {
-  readonly run: { readonly dir: string; readonly step: number };
-  readonly dir: string;
-  readonly format: ExportFormat;
-  readonly base_model: string;
-  /** The names of the files, sorted. */
-  readonly files: readonly string[];
-  /** Parts of the base that a complete model lacks: `visual`, its vision tower, and `mtp`, layers that predict further tokens. */
-  readonly left_out: readonly string[];
-}
-
 const optionSchema = z.object({
   out: z.string().min(1),
-  format: z.enum(['merged', 'peft', 'gguf']),
+  format: exportFormat,
   dtype: z.enum(['float32', 'bfloat16', 'float16', 'q8_0']),
   checkpoint: checkpointName,
 } satisfies Record<keyof ExportOptions, z.ZodType>);

@@ -1,5 +1,6 @@
 // Reward for code that passes tests. The code, JavaScript or Python, runs in a separate process for each completion.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { atMost } from './at-most.ts';
@@ -7,39 +8,29 @@ import { codeOf } from './code-blocks.ts';
 import { type CodeLanguage, harnesses, harnessInput } from './code-harness.ts';
 import { functionNamed, type Tests, testsOf } from './code-trials.ts';
 
-export interface CodeTestsConfig {
+export const codeTestsConfig = z.strictObject({
   /** The programming language of the completions. @default 'python' */
-  readonly language?: CodeLanguage;
+  language: z.enum(['python', 'javascript', 'typescript']).exactOptional(),
   /**
    * The column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as `assert add(1, 2) == 3`; or inputs and outputs,
    * such as `{"inputs": ["1 2\n"], "outputs": ["3"]}` or `[{"input": "1 2\n", "output": "3"}]`, for a program that reads from stdin, or with `fn_name` for a
    * function. @default 'tests'
    */
-  readonly tests_column?: string;
-  /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
-  readonly partial_credit?: boolean;
-  /** Seconds for a completion and all its tests. `reward_timeout` does not count in a configuration: completions wait for one another. @default 5 */
-  readonly timeout_s?: number;
-  /** Megabytes of memory for a completion with all the processes that it starts; without a sandbox, for each. @default 256 */
-  readonly memory_mb?: number;
-  /** Megabytes of a file, and of all files in each of the two folders that a sandbox has for them. @default 16 */
-  readonly file_mb?: number;
-  /** Maximum number of completions that run at the same time, those of all groups together. @default 2 */
-  readonly concurrency?: number;
-  /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
-  readonly allow_unsandboxed?: boolean;
-}
-
-export const codeTestsConfig: z.ZodType<CodeTestsConfig> = z.strictObject({
-  language: z.enum(['python', 'javascript', 'typescript']).exactOptional(),
   tests_column: z.string().exactOptional(),
+  /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
   partial_credit: z.boolean().exactOptional(),
+  /** Seconds for a completion and all its tests. `reward_timeout` does not count in a configuration: completions wait for one another. @default 5 */
   timeout_s: z.number().positive().max(30).exactOptional(),
+  /** Megabytes of memory for a completion with all the processes that it starts; without a sandbox, for each. @default 256 */
   memory_mb: z.int().min(32).exactOptional(),
+  /** Megabytes of a file, and of all files in each of the two folders that a sandbox has for them. @default 16 */
   file_mb: z.int().positive().exactOptional(),
+  /** Maximum number of completions that run at the same time, those of all groups together. @default 2 */
   concurrency: z.int().positive().exactOptional(),
+  /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
   allow_unsandboxed: z.boolean().exactOptional(),
 });
+export type CodeTestsConfig = Recorded<typeof codeTestsConfig>;
 
 /** A program to run within limits, with access to nothing but its input. It first prints `STARTED`, from which its time counts. */
 export interface Program {

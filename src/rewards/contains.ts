@@ -1,19 +1,16 @@
 // Reward 1 if the answer occurs anywhere in a completion, else 0.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 
-export interface ContainsConfig {
+export const containsConfig = z.strictObject({
   /** The column with the right answer. @default 'answer' */
-  readonly answer_column?: string;
-  /** Whether `Paris` is found in `PARIS`. @default false */
-  readonly ignore_case?: boolean;
-}
-
-export const containsConfig: z.ZodType<ContainsConfig> = z.strictObject({
   answer_column: z.string().exactOptional(),
+  /** Whether `Paris` is found in `PARIS`. @default false */
   ignore_case: z.boolean().exactOptional(),
 });
+export type ContainsConfig = Recorded<typeof containsConfig>;
 
 /** Searches for the trimmed answer as a substring, which may be part of a longer word: `art` is found in `party`. */
 export function contains(config: ContainsConfig = {}): RewardFunction {

@@ -1,34 +1,26 @@
 // Reward that favours short right answers, and penalises long wrong answers less than short ones.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { type MathVerifyConfig, mathVerify } from './math-verify.ts';
 
-export interface CosineLengthConfig {
+export const cosineLengthConfig = z.strictObject({
   /** The length in tokens at which the schedule ends; longer completions score as if they had this length. */
-  readonly max_tokens: number;
-  /** The column with the right answer, compared by `math_verify`. @default 'answer' */
-  readonly answer_column?: string;
-  /** How answers are compared; see `math_verify`. @default 'strict' */
-  readonly mode?: 'strict' | 'lenient';
-  /** Score of a wrong answer of length 0. @default -1 */
-  readonly min_value_wrong?: number;
-  /** Score of a wrong answer of length `max_tokens`. @default -0.5 */
-  readonly max_value_wrong?: number;
-  /** Score of a right answer of length `max_tokens`. @default 0.5 */
-  readonly min_value_correct?: number;
-  /** Score of a right answer of length 0. @default 1 */
-  readonly max_value_correct?: number;
-}
-
-export const cosineLengthConfig: z.ZodType<CosineLengthConfig> = z.strictObject({
   max_tokens: z.int().positive(),
+  /** The column with the right answer, compared by `math_verify`. @default 'answer' */
   answer_column: z.string().exactOptional(),
+  /** How answers are compared; see `math_verify`. @default 'strict' */
   mode: z.enum(['strict', 'lenient']).exactOptional(),
+  /** Score of a wrong answer of length 0. @default -1 */
   min_value_wrong: z.number().exactOptional(),
+  /** Score of a wrong answer of length `max_tokens`. @default -0.5 */
   max_value_wrong: z.number().exactOptional(),
+  /** Score of a right answer of length `max_tokens`. @default 0.5 */
   min_value_correct: z.number().exactOptional(),
+  /** Score of a right answer of length 0. @default 1 */
   max_value_correct: z.number().exactOptional(),
 });
+export type CosineLengthConfig = Recorded<typeof cosineLengthConfig>;
 
 /**
  * long + ½ (short − long) (1 + cos(π · min(1, tokens ÷ max_tokens))), where short and long are the scores at length 0 and at

@@ -1,15 +1,13 @@
 // Penalises completions that are identical to others of their group: a group of identical completions has collapsed and teaches nothing.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
-export interface DiversityConfig {
+export const diversityConfig = z.strictObject({
   /** The score of a completion that is equal to all others of its group; at most 0. @default -1 */
-  readonly max_penalty?: number;
-}
-
-export const diversityConfig: z.ZodType<DiversityConfig> = z.strictObject({
   max_penalty: z.number().nonpositive().exactOptional(),
 });
+export type DiversityConfig = Recorded<typeof diversityConfig>;
 
 /** `max_penalty` times the fraction of the other completions in the group that are equal, ignoring surrounding white space; 0 in a group of one. */
 export function diversity({ max_penalty = -1 }: DiversityConfig = {}): RewardFunction {

@@ -1,21 +1,17 @@
 // Reward 1 if a completion is the answer and nothing else, else 0.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
-import { type QaAnswerConfig, qaAnswerFields, qaReward } from './qa-answer.ts';
+import { qaAnswerConfig, qaReward } from './qa-answer.ts';
 import { normaliseQaText } from './qa-text.ts';
 
-export interface ExactMatchConfig extends QaAnswerConfig {
+export const exactMatchConfig = qaAnswerConfig.extend({
   /** Whether `Paris` equals `PARIS`. @default false */
-  readonly ignore_case?: boolean;
-  /** `squad` ignores case, punctuation and articles, as the evaluation of SQuAD does. @default 'none' */
-  readonly normalisation?: 'none' | 'squad';
-}
-
-export const exactMatchConfig: z.ZodType<ExactMatchConfig> = z.strictObject({
-  ...qaAnswerFields,
   ignore_case: z.boolean().exactOptional(),
+  /** `squad` ignores case, punctuation and articles, as the evaluation of SQuAD does. @default 'none' */
   normalisation: z.enum(['none', 'squad']).exactOptional(),
 });
+export type ExactMatchConfig = Recorded<typeof exactMatchConfig>;
 
 /** Compares trimmed texts. If there are several acceptable answers, any of them counts. */
 export function exactMatch(config: ExactMatchConfig = {}): RewardFunction {

@@ -1,31 +1,27 @@
 // Reward 1 for a completion that is JSON and conforms to a schema, else 0.
 import { z } from 'zod';
 import { existingNames } from '../common/nearest.ts';
+import type { Recorded } from '../common/recorded.ts';
 import { GradusError, isObject } from '../errors.ts';
 import type { RewardFunction, RewardInput } from '../scoring.ts';
 import { blocksOf } from './fenced-blocks.ts';
 
-export interface JsonSchemaConfig {
-  /**
-   * A JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its `$schema` names; as JSON text its numbers are exact, even beyond 2⁵³. `format` and
-   * other annotations restrict nothing.
-   */
-  readonly schema?: Readonly<Record<string, unknown>> | boolean | string;
-  /** The column with the schema of each row, as an object or as JSON text, in place of `schema`. Rows without one are not scored. */
-  readonly schema_column?: string;
-  /** The score of JSON that does not conform to the schema, between 0 and 1, as partial credit. @default 0 */
-  readonly parsed_score?: number;
-}
-
-export const jsonSchemaConfig: z.ZodType<JsonSchemaConfig> = z
+export const jsonSchemaConfig = z
   .strictObject({
+    /**
+     * A JSON Schema of draft 2020-12, or the draft (2019-09, 7, 6, 4) that its `$schema` names; as JSON text its numbers are exact, even beyond 2⁵³. `format` and
+     * other annotations restrict nothing.
+     */
     schema: z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string()]).exactOptional(),
+    /** The column with the schema of each row, as an object or as JSON text, in place of `schema`. Rows without one are not scored. */
     schema_column: z.string().exactOptional(),
+    /** The score of JSON that does not conform to the schema, between 0 and 1, as partial credit. @default 0 */
     parsed_score: z.number().min(0).max(1).exactOptional(),
   })
   .refine(({ schema, schema_column }) => (schema === undefined) !== (schema_column === undefined), {
     error: 'it needs either schema or schema_column',
   });
+export type JsonSchemaConfig = Recorded<typeof jsonSchemaConfig>;
 
 /** The most schemas of rows to keep compiled. */
 const MOST_SCHEMAS = 100;

@@ -1,24 +1,20 @@
 // Reward 1 for completions whose length is within bounds, and less the further they are outside.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
-export interface LengthConfig {
-  /** The shortest length that scores 1; below it the score is length ÷ `min`. */
-  readonly min?: number;
-  /** The longest length that scores 1; above it the score falls linearly to 0 at twice this length. */
-  readonly max?: number;
-  /** @default 'tokens' */
-  readonly unit?: 'tokens' | 'words' | 'characters';
-}
-
-export const lengthConfig: z.ZodType<LengthConfig> = z
+export const lengthConfig = z
   .strictObject({
+    /** The shortest length that scores 1; below it the score is length ÷ `min`. */
     min: z.int().positive().exactOptional(),
+    /** The longest length that scores 1; above it the score falls linearly to 0 at twice this length. */
     max: z.int().positive().exactOptional(),
+    /** @default 'tokens' */
     unit: z.enum(['tokens', 'words', 'characters']).exactOptional(),
   })
   .refine(({ min, max }) => min !== undefined || max !== undefined, 'give min, max or both')
   .refine(({ min = 0, max = Number.POSITIVE_INFINITY }) => min <= max, 'min is above max');
+export type LengthConfig = Recorded<typeof lengthConfig>;
 
 /** Scores between 0 and 1. Tokens are counted in the last turn, including its end token; characters are Unicode code points. */
 export function length({ min = 0, max = Number.POSITIVE_INFINITY, unit = 'tokens' }: LengthConfig): RewardFunction {

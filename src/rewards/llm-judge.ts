@@ -1,6 +1,7 @@
 // Reward from a language model that grades by a rubric, at any endpoint that speaks OpenAI's chat completions protocol.
 import { z } from 'zod';
 import { bearerOf } from '../common/authorization.ts';
+import type { Recorded } from '../common/recorded.ts';
 import { redacted } from '../common/redaction.ts';
 import { beginningOf, textOf } from '../common/response-text.ts';
 import { RetryableError, retry, retryAfter } from '../common/retry.ts';
@@ -9,37 +10,26 @@ import type { Message } from '../message.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { atMost } from './at-most.ts';
 
-export interface LlmJudgeConfig {
+export const llmJudgeConfig = z.strictObject({
   /** The URL of the endpoint up to and including the version, for example `http://127.0.0.1:11434/v1`. */
-  readonly base_url: string;
-  readonly model: string;
-  /** Instructions for the judge: what makes a completion good. */
-  readonly rubric: string;
-  /** The best score that the judge may give; the reward is its score divided by this. @default 10 */
-  readonly scale?: number;
-  /** A column with a reference answer to show to the judge. @default none */
-  readonly reference_column?: string;
-  /** The name of the environment variable with the API key. @default none */
-  readonly api_key_env?: string;
-  /** Time limit of one request, in seconds. `reward_timeout` does not count in a configuration: requests may wait for one another. @default 10 */
-  readonly timeout_s?: number;
-  /** How often a request is repeated after a network or server failure, or an answer without a score. @default 2 */
-  readonly retries?: number;
-  /** Maximum number of requests at the same time, those for all groups together. @default 8 */
-  readonly concurrency?: number;
-}
-
-export const llmJudgeConfig: z.ZodType<LlmJudgeConfig> = z.strictObject({
   base_url: z.url({ protocol: /^https?$/ }),
   model: z.string().min(1),
+  /** Instructions for the judge: what makes a completion good. */
   rubric: z.string().min(1),
+  /** The best score that the judge may give; the reward is its score divided by this. @default 10 */
   scale: z.number().positive().exactOptional(),
+  /** A column with a reference answer to show to the judge. @default none */
   reference_column: z.string().exactOptional(),
+  /** The name of the environment variable with the API key. @default none */
   api_key_env: z.string().min(1).exactOptional(),
+  /** Time limit of one request, in seconds. `reward_timeout` does not count in a configuration: requests may wait for one another. @default 10 */
   timeout_s: z.number().positive().exactOptional(),
+  /** How often a request is repeated after a network or server failure, or an answer without a score. @default 2 */
   retries: z.int().nonnegative().exactOptional(),
+  /** Maximum number of requests at the same time, those for all groups together. @default 8 */
   concurrency: z.int().positive().exactOptional(),
 });
+export type LlmJudgeConfig = Recorded<typeof llmJudgeConfig>;
 
 /** What a judge needs from outside: the network and environment variables. */
 export interface LlmJudgeOutside {

@@ -1,25 +1,22 @@
 // Reward 1 if a completion's mathematical answer equals the gold answer, in any notation, else 0.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { areEquivalent, type EquivalenceMode, readAnswer, readGold } from './math/verify.ts';
 
-export interface MathVerifyConfig {
+export const mathVerifyConfig = z.strictObject({
   /** The column with the right answer: `72`, `\frac{1}{2}`, or a text that ends in `#### 72`, a box or a formula. @default 'answer' */
-  readonly answer_column?: string;
+  answer_column: z.string().exactOptional(),
   /**
    * - `strict`: names of variables matter, ordered and unordered answers differ, as do `12.5\%` and 12.5, and an interval and an inequality;
    * - `lenient`: variables are matched in order of appearance, sets equal tuples, inequalities equal intervals.
    *
    * @default 'strict'
    */
-  readonly mode?: EquivalenceMode;
-}
-
-export const mathVerifyConfig: z.ZodType<MathVerifyConfig> = z.strictObject({
-  answer_column: z.string().exactOptional(),
   mode: z.enum(['strict', 'lenient']).exactOptional(),
 });
+export type MathVerifyConfig = Recorded<typeof mathVerifyConfig>;
 
 /**
  * Compares by meaning: fractions, roots, percent, sets, tuples, intervals, matrices, equations, inequalities and expressions in LaTeX or

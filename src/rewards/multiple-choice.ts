@@ -1,23 +1,20 @@
 // Reward 1 if a completion chooses the right letter or digit, else 0.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 import { choiceFinder } from './stated-choice.ts';
 
-export interface MultipleChoiceConfig {
+export const multipleChoiceConfig = z.strictObject({
   /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`; also a number, if `letters` has digits. @default 'answer' */
-  readonly answer_column?: string;
-  /** The letters to choose from, as the prompt shows them; digits where it shows digits, such as `0123` or `ABCDE1234`. @default 'ABCDEFGHIJ' */
-  readonly letters?: string;
-}
-
-export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObject({
   answer_column: z.string().exactOptional(),
+  /** The letters to choose from, as the prompt shows them; digits where it shows digits, such as `0123` or `ABCDE1234`. @default 'ABCDEFGHIJ' */
   letters: z
     .string()
     .regex(/^[A-Z\d]{2,36}$/, 'letters are two or more capitals or digits, for example ABCD')
     .exactOptional(),
 });
+export type MultipleChoiceConfig = Recorded<typeof multipleChoiceConfig>;
 
 /**
  * Looks for the choice where it is most explicit: in a box or in `<answer>`; where it is said to be the answer or to be chosen, in English or in one of about thirty other

@@ -1,32 +1,27 @@
 // Reward 1 if a completion's answer is the number in the data set, else 0.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction, RewardInput } from '../scoring.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { lastNumber } from './last-number.ts';
 import { regexSource } from './regex-source.ts';
 
-export interface NumericMatchConfig {
+export const numericMatchConfig = z.strictObject({
   /** The column with the right answer. Its last number counts, after `####` if that occurs. @default 'answer' */
-  readonly answer_column?: string;
+  answer_column: z.string().exactOptional(),
   /** A regular expression whose first group holds the answer; the last match counts. @default the last number of the completion */
-  readonly pattern?: string;
+  pattern: regexSource.exactOptional(),
   /** The largest absolute difference that still counts as equal. @default 1e-6 */
-  readonly tolerance?: number;
+  tolerance: z.number().nonnegative().exactOptional(),
   /**
    * The largest difference that still counts as equal, as a share of the larger number, so that 1.7e-19 is not 1.6e-19.
    *
    * @default 1e-3; none if `tolerance` is set
    */
-  readonly relative_tolerance?: number;
-}
-
-export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject({
-  answer_column: z.string().exactOptional(),
-  pattern: regexSource.exactOptional(),
-  tolerance: z.number().nonnegative().exactOptional(),
   relative_tolerance: z.number().nonnegative().exactOptional(),
 });
+export type NumericMatchConfig = Recorded<typeof numericMatchConfig>;
 
 /**
  * Compares numbers by value: `$1,234.50` equals 1234.5. A completion without a number, or without the pattern, scores 0.

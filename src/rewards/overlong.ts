@@ -1,17 +1,17 @@
 // Penalises completions that approach the length limit, so that the model learns to end before it.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
-export interface OverlongConfig {
-  /** The length in tokens from which the score is −1, usually `max_completion_length`. */
-  readonly max_tokens: number;
-  /** How many tokens before `max_tokens` the penalty begins. */
-  readonly buffer_tokens: number;
-}
-
-export const overlongConfig: z.ZodType<OverlongConfig> = z
-  .strictObject({ max_tokens: z.int().positive(), buffer_tokens: z.int().nonnegative() })
+export const overlongConfig = z
+  .strictObject({
+    /** The length in tokens from which the score is −1, usually `max_completion_length`. */
+    max_tokens: z.int().positive(),
+    /** How many tokens before `max_tokens` the penalty begins. */
+    buffer_tokens: z.int().nonnegative(),
+  })
   .refine(({ max_tokens, buffer_tokens }) => buffer_tokens <= max_tokens, 'buffer_tokens is above max_tokens');
+export type OverlongConfig = Recorded<typeof overlongConfig>;
 
 /** 0 up to `max_tokens` − `buffer_tokens`, then falling linearly to −1: DAPO's soft overlong punishment (arXiv:2503.14476, eq. 13). */
 export function overlong({ max_tokens, buffer_tokens }: OverlongConfig): RewardFunction {

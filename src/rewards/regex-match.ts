@@ -1,23 +1,20 @@
 // Reward 1 if a regular expression matches a completion, else 0.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { regexSource } from './regex-source.ts';
 
-export interface RegexMatchConfig {
+export const regexMatchConfig = z.strictObject({
   /** The regular expression, in JavaScript's syntax; `^` and `$` match at the start and end of the completion. */
-  readonly pattern: string;
-  /** Flags of the expression, of `imsuv`. @default 's', so that `.` matches line feeds too */
-  readonly flags?: string;
-}
-
-export const regexMatchConfig: z.ZodType<RegexMatchConfig> = z.strictObject({
   pattern: regexSource,
+  /** Flags of the expression, of `imsuv`. @default 's', so that `.` matches line feeds too */
   flags: z
     .string()
     .regex(/^(?!.*(.).*\1)(?!.*u.*v|.*v.*u)[imsuv]*$/, 'flags are some of i, m, s and one of u, v')
     .exactOptional(),
 });
+export type RegexMatchConfig = Recorded<typeof regexMatchConfig>;
 
 /** 1 if the pattern matches somewhere in the completion, else 0. */
 export function regexMatch(config: RegexMatchConfig): RewardFunction {

@@ -1,18 +1,15 @@
 // Penalises completions by the fraction of their word n-grams that are repetitions.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 
-export interface RepetitionPenaltyConfig {
+export const repetitionPenaltyConfig = z.strictObject({
   /** Number of words in an n-gram. @default 3 */
-  readonly ngram_size?: number;
-  /** The score that a completion of nothing but repetitions approaches; at most 0. @default -1 */
-  readonly max_penalty?: number;
-}
-
-export const repetitionPenaltyConfig: z.ZodType<RepetitionPenaltyConfig> = z.strictObject({
   ngram_size: z.int().positive().exactOptional(),
+  /** The score that a completion of nothing but repetitions approaches; at most 0. @default -1 */
   max_penalty: z.number().nonpositive().exactOptional(),
 });
+export type RepetitionPenaltyConfig = Recorded<typeof repetitionPenaltyConfig>;
 
 /**
  * `max_penalty` · (1 − different n-grams ÷ n-grams), ignoring case; 0 for completions with fewer words than an n-gram.

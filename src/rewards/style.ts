@@ -1,25 +1,21 @@
 // Rewards wanted patterns and penalises unwanted ones.
 import { z } from 'zod';
 import { LinearRegExp } from '../common/linear-regexp/linear-regexp.ts';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { regexSource } from './regex-source.ts';
 
-export interface StyleConfig {
-  /** Regular expressions that a completion should match. @default [] */
-  readonly wanted?: readonly string[];
-  /** Regular expressions that a completion should not match, for example `as an AI`. @default [] */
-  readonly unwanted?: readonly string[];
-  /** @default true */
-  readonly ignore_case?: boolean;
-}
-
-export const styleConfig: z.ZodType<StyleConfig> = z
+export const styleConfig = z
   .strictObject({
+    /** Regular expressions that a completion should match. @default [] */
     wanted: z.array(regexSource).readonly().exactOptional(),
+    /** Regular expressions that a completion should not match, for example `as an AI`. @default [] */
     unwanted: z.array(regexSource).readonly().exactOptional(),
+    /** @default true */
     ignore_case: z.boolean().exactOptional(),
   })
   .refine(({ wanted = [], unwanted = [] }) => wanted.length + unwanted.length > 0, 'give wanted or unwanted patterns');
+export type StyleConfig = Recorded<typeof styleConfig>;
 
 /** The fraction of wanted patterns that match minus the fraction of unwanted ones that match: between −1 and 1. */
 export function style({ wanted = [], unwanted = [], ignore_case = true }: StyleConfig): RewardFunction {

@@ -1,16 +1,14 @@
 // Reward 1 for a completion that thinks between <think> and </think> and then answers, else 0.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { splitThinking, withOpening } from './sections.ts';
 
-export interface ThinkFormatConfig {
+export const thinkFormatConfig = z.strictObject({
   /** Whether the prompt already ends in `<think>`, as with some chat templates. @default known from the rendered prompt */
-  readonly is_opened_by_prompt?: boolean;
-}
-
-export const thinkFormatConfig: z.ZodType<ThinkFormatConfig> = z.strictObject({
   is_opened_by_prompt: z.boolean().exactOptional(),
 });
+export type ThinkFormatConfig = Recorded<typeof thinkFormatConfig>;
 
 /** TRL's `think_format_reward`, except that what the prompt has opened counts as written, and neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
 export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {

@@ -1,11 +1,17 @@
 // Rewards completions that consist of XML-like sections, such as <reasoning>…</reasoning><answer>…</answer>.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { withOpening } from './sections.ts';
 
-export interface XmlFormatConfig {
+export const xmlFormatConfig = z.strictObject({
   /** The sections, in order. @default ['reasoning', 'answer'] */
-  readonly tags?: readonly string[];
+  tags: z
+    .array(z.string().regex(/^[\w-]+$/, 'a tag is made of letters, digits, _ and -'))
+    .min(1)
+    .refine((tags) => new Set(tags).size === tags.length, 'a tag occurs twice')
+    .readonly()
+    .exactOptional(),
   /**
    * - `strict`: 1 for the sections and nothing else, 0 otherwise;
    * - `soft`: 1 for the sections with any text around them, 0 otherwise;
@@ -13,21 +19,11 @@ export interface XmlFormatConfig {
    *
    * @default 'soft'
    */
-  readonly mode?: 'strict' | 'soft' | 'incremental';
-  /** Whether the prompt already ends in the first tag, such as `<think>`. @default known from the rendered prompt */
-  readonly is_opened_by_prompt?: boolean;
-}
-
-export const xmlFormatConfig: z.ZodType<XmlFormatConfig> = z.strictObject({
-  tags: z
-    .array(z.string().regex(/^[\w-]+$/, 'a tag is made of letters, digits, _ and -'))
-    .min(1)
-    .refine((tags) => new Set(tags).size === tags.length, 'a tag occurs twice')
-    .readonly()
-    .exactOptional(),
   mode: z.enum(['strict', 'soft', 'incremental']).exactOptional(),
+  /** Whether the prompt already ends in the first tag, such as `<think>`. @default known from the rendered prompt */
   is_opened_by_prompt: z.boolean().exactOptional(),
 });
+export type XmlFormatConfig = Recorded<typeof xmlFormatConfig>;
 
 /** Scores between 0 and 1. A tag counts only if it occurs exactly once, and a section only if it is not blank. */
 export function xmlFormat(config: XmlFormatConfig = {}): RewardFunction {

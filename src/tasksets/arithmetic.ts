@@ -1,21 +1,11 @@
 // The task set `arithmetic`: sums, differences and products of two whole numbers.
 import { z } from 'zod';
 import { type RandomStream, randomStream, streamSeed } from '../common/random.ts';
+import type { Recorded } from '../common/recorded.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { Example } from '../rl.ts';
 import type { Taskset } from './taskset.ts';
-
-export interface ArithmeticConfig {
-  /** @default ['+', '*'] */
-  readonly operators?: readonly Operator[];
-  /** The smallest operand; less than `high`. @default 2 */
-  readonly low?: number;
-  /** The largest operand. @default 9 */
-  readonly high?: number;
-  /** The question, with `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
-  readonly template?: string;
-}
 
 type Operator = keyof typeof operations;
 
@@ -30,16 +20,21 @@ const LARGEST_OPERAND = 94_906_265;
 
 const operand = z.int().min(-LARGEST_OPERAND).max(LARGEST_OPERAND);
 
-export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
+export const arithmeticConfig = z.strictObject({
+  /** @default ['+', '*'] */
   operators: z
     .array(z.enum(['+', '-', '*']))
     .min(1)
     .readonly()
     .exactOptional(),
+  /** The smallest operand; less than `high`. @default 2 */
   low: operand.exactOptional(),
+  /** The largest operand. @default 9 */
   high: operand.exactOptional(),
+  /** The question, with `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
   template: z.string().exactOptional(),
 });
+export type ArithmeticConfig = Recorded<typeof arithmeticConfig>;
 
 /** The fraction of all problems that is held out for evaluation. */
 const HELD_OUT_FRACTION = 0.2;

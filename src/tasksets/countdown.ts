@@ -1,6 +1,7 @@
 // The task set `countdown`: combine given numbers, each used once, into an arithmetic expression with a given value.
 import { z } from 'zod';
 import { type RandomStream, shuffled } from '../common/random.ts';
+import type { Recorded } from '../common/recorded.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../scoring.ts';
@@ -8,32 +9,25 @@ import { drawnRows } from './draw-rows.ts';
 import { evaluateExpression, findExpression } from './expression.ts';
 import type { Taskset } from './taskset.ts';
 
-export interface CountdownConfig {
-  /** How many numbers a problem has, from 2 to 6, which is its difficulty. @default 3 */
-  readonly numbers?: number;
-  /** The largest of the numbers; the smallest is 1. @default 9 */
-  readonly high?: number;
-  /** The largest target. @default 99 */
-  readonly highest_target?: number;
-  /** The operators from which targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
-  readonly operators?: readonly Operator[];
-  /** The question, with `{numbers}`, separated by spaces, and `{target}`. @default 'Use each of the numbers … exactly once …' */
-  readonly template?: string;
-}
-
 type Operator = '+' | '-' | '*' | '/';
 
-export const countdownConfig: z.ZodType<CountdownConfig> = z.strictObject({
+export const countdownConfig = z.strictObject({
+  /** How many numbers a problem has, from 2 to 6, which is its difficulty. @default 3 */
   numbers: z.int().min(2).max(6).exactOptional(),
+  /** The largest of the numbers; the smallest is 1. @default 9 */
   high: z.int().min(2).max(100).exactOptional(),
+  /** The largest target. @default 99 */
   highest_target: z.int().min(1).max(10_000).exactOptional(),
+  /** The operators from which targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
   operators: z
     .array(z.enum(['+', '-', '*', '/']))
     .min(1)
     .readonly()
     .exactOptional(),
+  /** The question, with `{numbers}`, separated by spaces, and `{target}`. @default 'Use each of the numbers … exactly once …' */
   template: z.string().exactOptional(),
 });
+export type CountdownConfig = Recorded<typeof countdownConfig>;
 
 const DEFAULT_TEMPLATE =
   'Use each of the numbers {numbers} exactly once, with + - * / and parentheses, to make {target}. Reply with just the expression.';

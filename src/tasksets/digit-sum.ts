@@ -1,30 +1,25 @@
 // The task set `digit-sum`: a single problem, digits that add up to a target. Small enough for a policy that is a table of logits.
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import { GradusError } from '../errors.ts';
 import type { Example } from '../rl.ts';
 import type { RewardFunction } from '../scoring.ts';
 import type { Taskset } from './taskset.ts';
 
-export interface DigitSumConfig {
-  /** @default 4 */
-  readonly digits?: number;
-  /** Digits are from 0 to `vocab` − 1. @default 10 */
-  readonly vocab?: number;
-  /** @default 18 */
-  readonly target?: number;
-  /** The distance from the target at which the reward is 1/e. @default 4 */
-  readonly scale?: number;
-}
-
 /** With larger scales, the rewards of a wrong sum and of the right one could round to the same number. */
 const LARGEST_SCALE = 1e6;
 
-export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({
+export const digitSumConfig = z.strictObject({
+  /** @default 4 */
   digits: z.int().min(1).max(1024).exactOptional(),
+  /** Digits are from 0 to `vocab` − 1. @default 10 */
   vocab: z.int().min(2).max(65_536).exactOptional(),
+  /** @default 18 */
   target: z.int().nonnegative().exactOptional(),
+  /** The distance from the target at which the reward is 1/e. @default 4 */
   scale: z.number().positive().max(LARGEST_SCALE).exactOptional(),
 });
+export type DigitSumConfig = Recorded<typeof digitSumConfig>;
 
 /**
  * Rows `{question, answer}`, all equal. The reward `digit_sum` is exp(−|sum − target| / scale), which is 1 only if the sum is the target, and

@@ -1,31 +1,26 @@
 // The task set `letter-count`: how often does a letter occur in a random word?
 import { z } from 'zod';
+import type { Recorded } from '../common/recorded.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { drawnRows } from './draw-rows.ts';
 import type { Taskset } from './taskset.ts';
 
-export interface LetterCountConfig {
+export const letterCountConfig = z.strictObject({
   /** The length of the shortest words; the length is the difficulty. @default 4 */
-  readonly shortest?: number;
-  /** The length of the longest words; at least `shortest`. @default 8 */
-  readonly longest?: number;
-  /** The letters of words; one that is listed twice is drawn twice as often. @default 'aeilnorst', which are few, so that they repeat */
-  readonly alphabet?: string;
-  /** The question, with `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
-  readonly template?: string;
-}
-
-export const letterCountConfig: z.ZodType<LetterCountConfig> = z.strictObject({
   shortest: z.int().min(1).max(100).exactOptional(),
+  /** The length of the longest words; at least `shortest`. @default 8 */
   longest: z.int().min(1).max(100).exactOptional(),
+  /** The letters of words; one that is listed twice is drawn twice as often. @default 'aeilnorst', which are few, so that they repeat */
   alphabet: z
     .string()
     .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
     .exactOptional(),
+  /** The question, with `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
   template: z.string().exactOptional(),
 });
+export type LetterCountConfig = Recorded<typeof letterCountConfig>;
 
 const DEFAULT_TEMPLATE = 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.';
 

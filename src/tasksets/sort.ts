@@ -1,32 +1,27 @@
 // The task set `sort`: put letters in alphabetical order.
 import { z } from 'zod';
 import type { RandomStream } from '../common/random.ts';
+import type { Recorded } from '../common/recorded.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../scoring.ts';
 import { drawnRows } from './draw-rows.ts';
 import type { Taskset } from './taskset.ts';
 
-export interface SortConfig {
+export const sortConfig = z.strictObject({
   /** The smallest number of letters in a problem; the number is the difficulty. @default 4 */
-  readonly shortest?: number;
-  /** The largest number of letters; at least `shortest`. @default 6 */
-  readonly longest?: number;
-  /** The letters to draw from; one that is listed twice is drawn twice as often. @default 'abcdefghijklmnopqrstuvwxyz' */
-  readonly alphabet?: string;
-  /** The question, with `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
-  readonly template?: string;
-}
-
-export const sortConfig: z.ZodType<SortConfig> = z.strictObject({
   shortest: z.int().min(2).max(100).exactOptional(),
+  /** The largest number of letters; at least `shortest`. @default 6 */
   longest: z.int().min(2).max(100).exactOptional(),
+  /** The letters to draw from; one that is listed twice is drawn twice as often. @default 'abcdefghijklmnopqrstuvwxyz' */
   alphabet: z
     .string()
     .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
     .exactOptional(),
+  /** The question, with `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
   template: z.string().exactOptional(),
 });
+export type SortConfig = Recorded<typeof sortConfig>;
 
 /**
  * Rows `{question, answer, difficulty}`; a letter may occur more than once. A problem that is held out is held out in every order of its letters.
