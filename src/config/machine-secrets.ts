@@ -5,8 +5,8 @@ import { isAbsolute, join } from 'node:path';
 import { keepSecret, keepSecretsOf } from '../common/redaction.ts';
 
 /** The files whose credentials Gradus, or a client that it starts, sends to servers, and where the secrets stand in them. */
-function credentialFiles(environment: NodeJS.ProcessEnv): (readonly [path: string, secrets: RegExp])[] {
-  const { HF_HOME, HF_TOKEN_PATH, MODAL_CONFIG_PATH, NETRC, XDG_CACHE_HOME } = environment;
+function credentialFiles(): (readonly [path: string, secrets: RegExp])[] {
+  const { HF_HOME, HF_TOKEN_PATH, MODAL_CONFIG_PATH, NETRC, XDG_CACHE_HOME } = process.env;
   const home = homedir();
   const hub = HF_HOME ?? join(XDG_CACHE_HOME ?? join(home, '.cache'), 'huggingface');
   return [
@@ -18,9 +18,9 @@ function credentialFiles(environment: NodeJS.ProcessEnv): (readonly [path: strin
 }
 
 /** From now on, `redacted` removes them. Files that are missing or cannot be read hold none. */
-export function keepMachineSecrets(environment: NodeJS.ProcessEnv = process.env): void {
-  keepSecretsOf(environment, (value) => isAbsolute(value) && existsSync(value));
-  for (const [path, secrets] of credentialFiles(environment)) {
+export function keepMachineSecrets(): void {
+  keepSecretsOf(process.env, (value) => isAbsolute(value) && existsSync(value));
+  for (const [path, secrets] of credentialFiles()) {
     const text = textOf(path);
     for (const [, secret] of text.matchAll(secrets)) keepSecret(secret!);
   }

@@ -47,9 +47,8 @@ const PYTHON = '/.uv/.venv/bin/python';
 /**
  * Describes the app of a run; nothing is written before `write` is called. Throws the errors of `codeFiles`.
  * @param run the name of the run, which is also its name on Modal's volume
- * @param argv additional arguments of `gradus train` on the rented machine
  */
-export function modalApp(config: Config, run: string, argv: readonly string[] = []): ModalApp {
+export function modalApp(config: Config, run: string): ModalApp {
   const project: Upload[] = [];
   const upload = (path: string, content: LeavingFolder, here: string) => {
     const there = `/project/${project.length}/${basename(path)}`;
@@ -96,7 +95,7 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
           ),
           [configFile, '/project/config.json'],
         ],
-        command: ['/gradus/bin/gradus', 'train', '/project/config.json', ...argv],
+        command: ['/gradus/bin/gradus', 'train', '/project/config.json'],
         environment: {
           GRADUS_TRL_PYTHON: PYTHON,
           GRADUS_PYTHON: PYTHON,

@@ -100,9 +100,8 @@ export class MlflowClient {
     await this.#call(anyAnswer, 'POST', 'runs/log-batch', { body: { run_id: id, ...what }, signal });
   }
 
-  async endRun(id: string, status: 'FINISHED' | 'FAILED' | 'KILLED', signal?: AbortSignal): Promise<void> {
-    const body = { run_id: id, status, end_time: Date.now() };
-    await this.#call(anyAnswer, 'POST', 'runs/update', { body, signal });
+  async endRun(id: string, status: 'FINISHED' | 'FAILED' | 'KILLED'): Promise<void> {
+    await this.#call(anyAnswer, 'POST', 'runs/update', { body: { run_id: id, status, end_time: Date.now() } });
   }
 
   /** Whether artifacts are uploaded through the server; other stores need their own clients. */

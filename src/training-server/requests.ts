@@ -92,7 +92,6 @@ const adam = z.object({
   weight_decay: finite.min(0).default(0),
   grad_clip_norm: finite.default(0),
 });
-export type AdamParams = z.infer<typeof adam>;
 export const optimStepRequest = z.object({
   model_id: id,
   seq_id: sequence,

@@ -80,14 +80,11 @@ export interface DescribableModel {
 }
 
 /** Like `obtainModel`, with the same errors, but downloads no weights. */
-export async function describableModel(
-  name: string,
-  environment: EnvironmentVariables = process.env,
-): Promise<DescribableModel> {
-  const settings = hubSettings(environment);
-  const found = lookFor(name, environment);
+export async function describableModel(name: string): Promise<DescribableModel> {
+  const settings = hubSettings(process.env);
+  const found = lookFor(name, process.env);
   if (typeof found !== 'object' || settings.offline) {
-    const path = findModel(name, environment);
+    const path = findModel(name);
     return { path, place: { name, path, download_bytes: 0 } };
   }
   const { folder, missingWeights } = await fetchDescription(settings, found);

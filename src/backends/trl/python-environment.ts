@@ -53,7 +53,7 @@ export function testedVersions(): Record<string, string> {
 }
 
 /** The worker's command: a single process, or several, started by torchrun or, with a configuration for it, by accelerate. */
-export function workerOptions(config: Config, environment: NodeJS.ProcessEnv = process.env): WorkerOptions {
+export function workerOptions(config: Config): WorkerOptions {
   const { accelerate_config: file } = config.trl;
   const processes = String(trainingProcesses(config));
   const launch = ['-m', 'gradus_worker.launch'];
@@ -69,7 +69,7 @@ export function workerOptions(config: Config, environment: NodeJS.ProcessEnv = p
   const launcher = file !== null ? [...accelerate, '--module'] : processes === '1' ? ['-m'] : torchrun;
   return {
     name: 'trl',
-    command: trlPython(environment),
+    command: trlPython(),
     args: [...launcher, 'gradus_worker.trl'],
     environment: { PYTHONPATH: pythonFolder },
     fix: trlFix(),

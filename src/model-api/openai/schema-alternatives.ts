@@ -107,12 +107,7 @@ export function schemaReader(root: Schema) {
       throw refusal('$id', 'only the whole schema may have one');
 
     const within = [...item.within, schema];
-    const part = (given: unknown, place: string, opened = open): Item => ({
-      schema: given,
-      path: `${path}.${place}`,
-      within,
-      open: opened,
-    });
+    const part = (given: unknown, place: string): Item => ({ schema: given, path: `${path}.${place}`, within, open });
     const listed = (keyword: string): readonly unknown[] => {
       const given = schema[keyword] ?? [];
       if (!Array.isArray(given)) throw refusal(keyword, 'it is no list');
