@@ -3,10 +3,12 @@
 import { call, type Text } from '../common/words.ts';
 import { aliases } from './aliases.ts';
 import { trainerNames } from './foreign-trainers.ts';
+import { verlNames } from './foreign-verl.ts';
 
 /** Foreign name → our key, or a sentence if there is none. */
 export const foreignNames: Readonly<Record<string, Text>> = {
   ...trainerNames,
+  ...verlNames,
   ...aliases('num_generations', 'group_size', 'rl_num_generations', 'rollout_n', 'samples_per_prompt', 'num_samples'),
   ...aliases('learning_rate', 'lr', 'actor_lr', 'rl_learning_rate'),
   ...aliases('max_steps', 'steps', 'num_steps', 'num_train_steps', 'train_steps', 'total_steps', 'iterations'),
@@ -25,7 +27,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases('epsilon', 'clip_range', 'cliprange', 'clip_ratio', 'clip_eps', 'eps', 'ratio_clip', 'rl_clip_range'),
   ...aliases('epsilon_high', 'clip_ratio_high', 'clip_eps_high'),
-  ...aliases('prompts_per_step', 'batch_size', 'train_batch_size', 'groups_per_batch'),
+  ...aliases('prompts_per_step', 'batch_size', 'groups_per_batch'),
   ...aliases('max_prompt_tokens', 'max_prompt_length', 'prompt_length', 'max_input_length'),
   ...aliases(
     'max_completion_length',
@@ -35,7 +37,7 @@ export const foreignNames: Readonly<Record<string, Text>> = {
   ...aliases('top_p', 'rl_top_p', 'nucleus_p'),
   ...aliases('top_k', 'rl_top_k'),
   ...aliases('mask_truncated_completions', 'overlong_filtering', 'mask_truncated'),
-  ...aliases('overlong_buffer', 'overlong_buffer_len', 'overlong_buffer_cfg', 'soft_overlong_punishment'),
+  ...aliases('overlong_buffer', 'overlong_buffer_cfg', 'soft_overlong_punishment'),
   ...aliases('group_policy', 'dynamic_sampling', 'filter_groups', 'filter_zero_variance', 'drop_zero_variance_groups'),
   ...aliases('resample_limit', 'max_num_gen_batches', 'max_resample'),
   ...aliases('curriculum', 'curriculum_learning', 'curriculum_sampler'),
@@ -406,8 +408,21 @@ export const foreignValues: Readonly<Record<string, Readonly<Record<string, Text
   eval: { true: '{every_steps: STEPS}', false: 'null, which evaluates nothing' },
   save: { true: '{every_steps: STEPS}' },
   scale_rewards: { true: 'group', false: 'none' },
-  kl_estimator: { low_var_kl: 'k3' },
-  max_steps: { 0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it` },
+  kl_estimator: { kl: 'k1', mse: 'k2', low_var_kl: 'k3' },
+  loss_type: {
+    gspo: 'grpo, with importance_sampling_level: sequence, or leave it out and set preset: gspo',
+    ...aliases('dapo, the default, or leave it out and choose a preset', 'ppo', 'vanilla'),
+  },
+  group_policy: { true: 'resample', false: 'keep' },
+  ...Object.fromEntries(
+    ['top_k', 'min_p'].map((key) => [key, aliases('0, which samples from all tokens', 'null', '-1', '0.0')]),
+  ),
+  beta: { null: '0' },
+  max_grad_norm: aliases('1e9, a norm that no gradient has', '0', '-1', 'null'),
+  max_steps: {
+    [-1]: 'null, or leave it out: num_train_epochs then says how long a run is',
+    0: () => `1 or more; ${call('evaluate', 'CONFIG')} measures a model without training it`,
+  },
   lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio' },
   'native.device': {
     ...aliases(

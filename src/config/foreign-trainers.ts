@@ -16,14 +16,13 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('prompts_per_step', 'global_batch_size', 'train_micro_batch_size', 'rollout_batch_size'),
   ...aliases('max_completion_length', 'response_length', 'max_response_len', 'generate_max_len'),
   ...aliases('max_steps', 'train_iters', 'max_train_steps'),
-  ...aliases('num_train_epochs', 'max_epochs'),
   ...aliases('beta', 'rl_beta', 'pref_beta', 'kl_beta_coef'),
   ...aliases('adam_epsilon', 'adam_eps'),
   ...aliases('warmup_ratio', 'lr_warmup_fraction', 'lr_warmup_ratio'),
   ...aliases('resample_limit', 'max_resample_times'),
   ...aliases('group_policy', 'dynamic_sample', 'skip_zero_advantage_batches'),
   ...aliases('mask_truncated_completions', 'overlong_filter'),
-  ...aliases('overlong_buffer', 'soft_cache_length', 'soft_max_length'),
+  ...aliases('overlong_buffer', 'soft_max_length'),
   ...aliases('importance_sampling_mode', 'rollout_importance_sampling_mode'),
   ...aliases('importance_sampling_clip_max', 'rollout_importance_sampling_threshold'),
   ...aliases('environment', 'use_gym_env', 'gym_env'),
@@ -61,7 +60,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases(
     'a prompt may have max_prompt_tokens and a completion max_completion_length',
-    ...['sequence_len', 'cutoff_len', 'max_model_length', 'seq_length'],
+    ...['sequence_len', 'cutoff_len', 'max_model_length', 'seq_length', 'max_len'],
   ),
   ...aliases(
     'the chat template is the model’s own, or the file that chat_template names; prompt_template builds a prompt from columns: leave it out',
@@ -234,7 +233,7 @@ const families: readonly (readonly [RegExp, string])[] = [
     'only text models are trained, with all of their layers or with adapters (lora): leave it out',
   ],
   [
-    /^(fsdp|megatron|recompute|moe|overlap|no_save|kt|ddp|deepspeed|expert|accelerator)_|_parallel_size$|_fusion$/,
+    /^(fsdp|megatron|recompute|moe|overlap|no_save|kt|ddp|deepspeed|expert|accelerator|ds)_|_parallel_size$|_fusion$|_num_(nodes|gpus_per_node)$|^colocate_/,
     'use trl.accelerate_config and trl.num_processes for several GPUs: leave it out',
   ],
   [

@@ -8,7 +8,7 @@ import { backendNames } from './backend-table.ts';
 import { foreignNames, foreignValues, mainKeys } from './foreign-names.ts';
 import { familyName } from './foreign-trainers.ts';
 import { configDefaults, configSchema } from './schema.ts';
-import { dotted, type KeyPath, leafPaths, valueAt } from './values.ts';
+import { dotted, type KeyPath, valueAt } from './values.ts';
 
 export interface IssueContext {
   /** The value that the schema refused. */
@@ -77,6 +77,9 @@ function rewardsByName(path: KeyPath, root: unknown): string | undefined {
   const entryPath = path.at(-1) === 'name' ? path.slice(0, -1) : path;
   const entry = valueAt(root, entryPath);
   if (at < 0 || entryPath.length > at + 2 || !isObject(entry) || entry.name !== undefined) return undefined;
+  const elsewhere = Object.keys(entry).map((name) => said(foreignNames, `reward.${name}`));
+  const sentence = elsewhere.find((text) => text !== undefined);
+  if (sentence !== undefined) return sentence;
   const known = Object.keys(propertiesOf(schemaAt([...path.slice(0, at + 1), 0])));
   const rewards = Object.entries(entry)
     .filter(([name]) => !known.includes(name))
@@ -178,8 +181,19 @@ function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {
   if (!isObject(value) || Object.keys(value).length === 0) return [path];
   const isSection = path.length === 1 && sectionsOrTexts.has(path[0]);
   const ours = isSection ? undefined : (foreignName(path) ?? nearest(String(path.at(-1)), siblingsOf(path)));
-  if (ours !== undefined && (ours.includes(' ') || takesKeys(schemaAt(ours.split('.'))))) return [path];
-  return leafPaths(value).map((leaf) => [...path, ...leaf]);
+  const leaves = insideForeign(path, value);
+  if (ours === undefined || !(ours.includes(' ') || takesKeys(schemaAt(ours.split('.'))))) return leaves;
+  const told = leaves.filter((leaf) => named(foreignNames, dotted(leaf)) !== undefined);
+  return told.length === leaves.length ? told : [path, ...told];
+}
+
+/** The keys inside a section of another system. A section inside it that one sentence explains counts as a key. */
+function insideForeign(path: KeyPath, value: unknown): readonly KeyPath[] {
+  if (!isObject(value) || Object.keys(value).length === 0) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = [...path, key];
+    return named(foreignNames, dotted(at)) === undefined ? insideForeign(at, inner) : [at];
+  });
 }
 
 function siblingsOf(path: KeyPath): string[] {
