@@ -1,6 +1,6 @@
-// Formats checks for people, and turns the first failed one into an error.
+// Prints checks: for people in lines, and as the result of a command that makes them.
 import { blocking, type Check } from '../checks/checks.ts';
-import type { DescribedError } from './output.ts';
+import type { Output } from './output.ts';
 
 const marks = { error: '✗', warning: '!', info: '·' };
 
@@ -12,8 +12,18 @@ export function checkLines(checks: readonly Check[]): string[] {
   ]);
 }
 
-/** The error of the first check that stops training, if there is one. */
-export function checkError(code: string, checks: readonly Check[]): DescribedError | undefined {
-  const check = blocking(checks);
-  return check && { code, message: `${check.id}: ${check.detail}`, ...(check.hint && { hint: check.hint }) };
+/** Prints the result of a command, which fails with this code if a check would stop training. */
+export function checkOutcome<R extends { readonly checks: readonly Check[] }>(
+  output: Output,
+  { code, ...names }: { readonly schema: string; readonly command: string; readonly code: string },
+  result: R,
+  summary: (result: R) => string,
+) {
+  const check = blocking(result.checks);
+  const error = check && { code, message: `${check.id}: ${check.detail}`, ...(check.hint && { hint: check.hint }) };
+  return output.outcome(
+    { ok: !error, ...names, ...result, ...(error && { error }) },
+    summary(output.suggested(result)),
+    error ? 2 : 0,
+  );
 }

@@ -1,5 +1,7 @@
 // Makes an environment of an existing agent: a program that calls a model over HTTP, and is trained unchanged.
+
 import type { AgentCall, AgentEpisode, AgentTask } from '../agent.ts';
+import { given } from '../common/given.ts';
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
 import type { EpisodeScore, Example } from '../rl.ts';
@@ -52,8 +54,6 @@ export function agentEnvironment<E extends Example = Example, R = AgentAnswer>(
       ...(metrics && { metrics: (episode) => metrics(episode as AgentEpisode<E, R>) }),
     },
     scores: names,
-    ...(buildDataset && { buildDataset }),
-    ...(scoreGroup && { scoreGroup }),
-    ...(gold && { gold }),
+    ...given({ buildDataset, scoreGroup, gold }),
   };
 }

@@ -1,4 +1,5 @@
 // Makes a multi-turn environment from a prompt and a function that answers the policy.
+import { given } from '../common/given.ts';
 import type { Environment } from '../environment.ts';
 import { isObject } from '../errors.ts';
 import { wrongAnswer } from '../loop/environment-answers.ts';
@@ -51,9 +52,7 @@ export function multiTurn<E extends Example = Example>(options: MultiTurnOptions
   return {
     build: (example) => new MultiTurnEnv(example, options),
     scores: Object.keys(scores),
-    ...(buildDataset && { buildDataset }),
-    ...(scoreGroup && { scoreGroup }),
-    ...(gold && { gold }),
+    ...given({ buildDataset, scoreGroup, gold }),
   };
 }
 

@@ -1,4 +1,5 @@
 // Makes an environment in which the model may call tools until it answers without a call.
+import { given } from '../common/given.ts';
 import type { Environment } from '../environment.ts';
 import type { Message, ToolCall, ToolSpec } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
@@ -47,9 +48,7 @@ export function toolEnvironment<E extends Example = Example>(options: ToolEnviro
   return {
     build: (example) => new ToolEnv(example, options),
     scores: Object.keys(scores),
-    ...(buildDataset && { buildDataset }),
-    ...(scoreGroup && { scoreGroup }),
-    ...(gold && { gold }),
+    ...given({ buildDataset, scoreGroup, gold }),
   };
 }
 

@@ -5,7 +5,7 @@ import { counted } from '../common/counted.ts';
 import { GradusError } from '../errors.ts';
 import { IgnoreRules, OWN_FILE, type Said } from './ignore-rules.ts';
 import type { LeavingFile, LeavingFolder, LeftOut } from './leaving-folder.ts';
-import { assertCodeFolder } from './refused-folders.ts';
+import { assertCodeFolder, existing } from './refused-folders.ts';
 import { secretIn } from './secret-files.ts';
 
 /** Folders that installers, Python and Gradus make. */
@@ -160,12 +160,4 @@ function secretFound(secrets: readonly { path: string; what: string }[], folder:
 
 function lineFor(path: string, folder: string): string {
   return `/${relative(realpathSync(folder), path).split(sep).join('/')}`;
-}
-
-function existing(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -60,7 +60,8 @@ function ownHome(): string | undefined {
   }
 }
 
-function existing(path: string): string {
+/** Where the path leads; the path itself if nothing is there. */
+export function existing(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { DataCheck } from '../../checks/check-data.ts';
 import { counted } from '../../common/counted.ts';
 import { collect } from '../arguments.ts';
-import { checkError, checkLines } from '../check-lines.ts';
+import { checkLines, checkOutcome } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import type { SchemaTools } from '../schemas.ts';
 
@@ -30,13 +30,8 @@ async function runCheck({ output }: Cli, file: string, settings: readonly string
   const { loadConfigFile } = await import('../../config/load.ts');
   const { checkData } = await import('../../checks/check-data.ts');
   const result = await checkData(loadConfigFile(file, settings).config);
-  const error = checkError('DATA_CHECK_FAILED', result.checks);
-  const envelope = { ok: !error, schema: 'data.check.result/1', command: 'data check' };
-  return output.outcome(
-    { ...envelope, ...result, ...(error && { error }) },
-    summary(output.suggested(result)),
-    error ? 2 : 0,
-  );
+  const names = { schema: 'data.check.result/1', command: 'data check', code: 'DATA_CHECK_FAILED' };
+  return checkOutcome(output, names, result, summary);
 }
 
 function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): string {

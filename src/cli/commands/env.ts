@@ -8,7 +8,7 @@ import { counted } from '../../common/counted.ts';
 import { given } from '../../common/given.ts';
 import type { ServeEnvironmentOptions } from '../../openenv/serve-environment.ts';
 import { collect, portNumber, positiveInteger } from '../arguments.ts';
-import { checkError, checkLines } from '../check-lines.ts';
+import { checkLines, checkOutcome } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
 import type { SchemaTools } from '../schemas.ts';
@@ -97,13 +97,8 @@ async function runServer({ output }: Cli, reference: string | undefined, flags: 
 async function runCheck({ output }: Cli, reference: string | undefined, flags: CheckFlags) {
   const { checkEnvironment } = await import('../../checks/check-environment.ts');
   const result = await checkEnvironment(await configOf(reference, flags), flags.n);
-  const error = checkError('ENVIRONMENT_CHECK_FAILED', result.checks);
-  const envelope = { ok: !error, schema: 'env.check.result/1', command: 'env check' };
-  return output.outcome(
-    { ...envelope, ...result, ...(error && { error }) },
-    summary(output.suggested(result)),
-    error ? 2 : 0,
-  );
+  const names = { schema: 'env.check.result/1', command: 'env check', code: 'ENVIRONMENT_CHECK_FAILED' };
+  return checkOutcome(output, names, result, summary);
 }
 
 function summary({ rows, players, checks }: EnvironmentCheck): string {

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { PreflightReport } from '../../checks/preflight.ts';
 import { cancelled } from '../../errors.ts';
 import { collect } from '../arguments.ts';
-import { checkError, checkLines } from '../check-lines.ts';
+import { checkLines, checkOutcome } from '../check-lines.ts';
 import type { Cli } from '../cli.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { differingParts, oneLine } from '../formatting.ts';
@@ -47,13 +47,8 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
       goals.assertReachable(setup.rewardNames);
       const report = await preflight(setup, signal);
       if (!report) throw cancelled(signal, 'the preflight was stopped');
-      const error = checkError('PREFLIGHT_FAILED', report.checks);
-      const envelope = { ok: !error, schema: 'preflight.result/1', command: 'preflight' };
-      return output.outcome(
-        { ...envelope, ...report, ...(error && { error }) },
-        summary(output.suggested(report)),
-        error ? 2 : 0,
-      );
+      const names = { schema: 'preflight.result/1', command: 'preflight', code: 'PREFLIGHT_FAILED' };
+      return checkOutcome(output, names, report, summary);
     } finally {
       setup.dispose();
     }
