@@ -37,9 +37,6 @@ const error = z
   })
   .describe('The result of any command that fails and has nothing else to report.');
 
-/** The run and the step of the checkpoint that was opened. */
-const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
-
 /** The result of a command that succeeded; its failures follow `error/1`. */
 function result<const N extends string, const C extends string, S extends z.core.$ZodShape>(
   schema: N,
@@ -77,7 +74,7 @@ function outcome<const N extends string, const C extends string, S extends z.cor
 }
 
 /** What a command's module makes its schemas of. It imports only this type, so that the help of all commands loads no schema. */
-export const schemaTools = { z, result, outcome, error, openedRun };
+export const schemaTools = { z, result, outcome, error };
 export type SchemaTools = typeof schemaTools;
 
 /** An object with its name in `schema`, or a schema beside its name. */

@@ -12,7 +12,6 @@ import { cancelled, GradusError } from '../errors.ts';
 import { MetricNames } from '../goals/metric-names.ts';
 import {
   assertRequirable,
-  type CheckedRequirement,
   checkRequirements,
   parseRequirement,
   type Requirement,
@@ -23,7 +22,7 @@ import type { Example } from '../rl.ts';
 import { EvaluationFile } from '../runs/evaluation-file.ts';
 import { stepName } from '../runs/layout.ts';
 import { readRun } from '../runs/read-run.ts';
-import type { EvaluationRecord, Verdict } from '../runs/records.ts';
+import type { EvaluationRecord } from '../runs/records.ts';
 import { changesOf } from '../runs/run-remarks.ts';
 import { storedResult } from '../runs/stored-result.ts';
 import { learningVerdict } from '../runs/verdict.ts';
@@ -32,6 +31,7 @@ import { changedFiles } from '../user-code/user-files.ts';
 import { evaluateSetup, type SetupEvaluation } from './evaluate-setup.ts';
 import type { EvaluationProgress } from './evaluation-options.ts';
 import { openSubject } from './open-subject.ts';
+import type { EvaluateResult } from './result-schema.ts';
 
 export interface EvaluateOptions {
   /** The maximum number of problems. @default all that are held out, at most `eval.limit` of the configuration */
@@ -53,30 +53,6 @@ export interface EvaluateOptions {
   /** Called with the number of answered problems. */
   readonly onProgress?: (progress: EvaluationProgress) => void;
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface EvaluateResult {
-  /** Whether all requirements are met. */
-  readonly ok: boolean;
-  /** Absent if a configuration was evaluated. */
-  readonly run?: { readonly dir: string; readonly step: number };
-  /** The adapter of a configuration that was evaluated; absent if it has none. */
-  readonly adapter?: string;
-  /** The file with all completions; absent if a configuration was evaluated, or a run whose directory cannot be written. */
-  readonly completions?: string;
-  /** The number of completions that were taken over from an interrupted evaluation; absent if there was none. */
-  readonly continued?: number;
-  readonly split: 'eval' | 'train';
-  /** Files of rewards, environments, data and models that have changed since training; absent if none has. */
-  readonly changed_files?: readonly string[];
-  readonly evaluation: EvaluationRecord;
-  /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
-  readonly baseline?: EvaluationRecord;
-  /** Absent without a baseline, and for problems that were trained on, which show nothing about others. */
-  readonly verdict?: Verdict;
-  readonly requirements?: readonly CheckedRequirement[];
-  /** The requirement that is not met. */
-  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
 const optionSchema = z.object({

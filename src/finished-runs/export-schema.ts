@@ -1,12 +1,13 @@
 // The result of an export: a schema, from which its type is inferred.
 import { z } from 'zod';
 import type { Recorded } from '../common/recorded.ts';
+import { openedRun } from '../runs/records.ts';
 
 export const exportFormat = z.enum(['merged', 'peft', 'gguf']);
 export type ExportFormat = z.infer<typeof exportFormat>;
 
 export const exportResult = z.strictObject({
-  run: z.strictObject({ dir: z.string(), step: z.int() }),
+  run: openedRun,
   dir: z.string().describe('the folder it was written to'),
   format: exportFormat.describe(
     'merged: a complete model for transformers; peft: only the adapter; gguf: a complete model in one file',

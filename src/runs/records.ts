@@ -11,6 +11,14 @@ export const numbers = z.record(z.string(), z.number());
 /** Texts by name. */
 export const texts = z.record(z.string(), z.string());
 
+/** The run and the step of the checkpoint that was opened. */
+export const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
+
+export const changedFiles = z
+  .array(z.string())
+  .exactOptional()
+  .describe('files of rewards, environments, data and models that have changed; absent if none has');
+
 export const interval = z.tuple([z.number(), z.number()]).describe('the 95 % interval: low, high');
 
 export const status = z.enum(runStatuses).describe('interrupted: the process ended without reporting a reason');

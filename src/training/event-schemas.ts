@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { check } from '../checks/checks.ts';
 import type { Recorded } from '../common/recorded.ts';
 import { sampleRecord } from '../runs/completion-records.ts';
-import { alert as alertRecord, endedBy, evaluationRecord, numbers } from '../runs/records.ts';
-import { changedFiles, damagedCheckpoints } from './result-schema.ts';
+import { alert as alertRecord, changedFiles, endedBy, evaluationRecord, numbers } from '../runs/records.ts';
+import { damagedCheckpoints } from './result-schema.ts';
 
 const time = z.iso.datetime();
 

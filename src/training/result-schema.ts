@@ -4,6 +4,7 @@ import type { Recorded } from '../common/recorded.ts';
 import { checkedRequirement } from '../goals/requirements.ts';
 import {
   bestCheckpoint,
+  changedFiles,
   diagnosedAlert,
   endedBy,
   evaluationRecord,
@@ -16,11 +17,6 @@ const preflightWarning = z.strictObject({ id: z.string(), detail: z.string(), hi
 export type PreflightWarning = Recorded<typeof preflightWarning>;
 
 export const preflightWarnings = z.array(preflightWarning).exactOptional();
-
-export const changedFiles = z
-  .array(z.string())
-  .exactOptional()
-  .describe('files of rewards, environments, data and models that have changed; absent if none has');
 
 export const damagedCheckpoints = z
   .array(z.string())

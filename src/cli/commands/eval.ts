@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import { given } from '../../common/given.ts';
 import { call, option } from '../../common/words.ts';
 import { GradusError } from '../../errors.ts';
-import type { EvaluateResult } from '../../evaluation/evaluate.ts';
+import type { EvaluateResult } from '../../evaluation/result-schema.ts';
 import type { CheckedRequirement } from '../../goals/requirements.ts';
 import { collect, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -133,36 +133,16 @@ function requirementLine({ metric, comparison, value, actual, met }: CheckedRequ
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ openedRun, outcome, result, z }: SchemaTools) {
-  const { checkedRequirement } = await import('../../goals/requirements.ts');
+export async function prints({ outcome, result, z }: SchemaTools) {
+  const { evaluateResultFields } = await import('../../evaluation/result-schema.ts');
   const { backgroundEvaluation } = await import('../../runs/background-evaluations.ts');
-  const { evaluationRecord, verdict } = await import('../../runs/records.ts');
-  const { changedFiles } = await import('../../training/result-schema.ts');
   const evalResult = outcome(
     'eval.result/1',
     'eval',
     'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
     {
-      run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
-      adapter: z.string().exactOptional().describe('of a configuration that was evaluated; absent if it has none'),
-      completions: z
-        .string()
-        .exactOptional()
-        .describe(
-          'the file with all completions; absent if a configuration was evaluated, or a run that cannot be written',
-        ),
-      continued: z
-        .int()
-        .exactOptional()
-        .describe('the number of completions that an interrupted evaluation had; absent if there was none'),
-      split: z.enum(['eval', 'train']).describe('held-out problems, or those trained on'),
-      changed_files: changedFiles,
-      evaluation: evaluationRecord,
-      baseline: evaluationRecord.exactOptional().describe('absent if the baseline itself was evaluated'),
-      verdict: verdict
-        .exactOptional()
-        .describe('absent if the baseline itself was evaluated, or problems that were trained on'),
-      requirements: z.array(checkedRequirement).exactOptional().describe('the results of --require'),
+      ...evaluateResultFields,
+      requirements: evaluateResultFields.requirements.describe('the results of --require'),
     },
   );
   return [

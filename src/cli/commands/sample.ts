@@ -75,7 +75,8 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ openedRun, result, z }: SchemaTools) {
+export async function prints({ result, z }: SchemaTools) {
+  const { openedRun } = await import('../../runs/records.ts');
   const { sampleRecord } = await import('../../runs/completion-records.ts');
   return [
     result('sample.result/1', 'sample', 'Completions with their rewards.', {

@@ -128,7 +128,8 @@ function keyIn(variable: string): string {
 }
 
 /** The schemas of what it prints under --json. */
-export async function prints({ openedRun, result, z }: SchemaTools) {
+export async function prints({ result, z }: SchemaTools) {
+  const { openedRun } = await import('../../runs/records.ts');
   return [
     result(
       'serve.result/1',
