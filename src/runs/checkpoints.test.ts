@@ -56,6 +56,18 @@ test('a checkpoint knows its files, those in folders as well', () => {
   });
 });
 
+test('files are not in memory while their checksums are computed', async () => {
+  const bytes = new Uint8Array(2 ** 23).fill(7);
+  const before = process.memoryUsage().arrayBuffers;
+  await writeCheckpoint(run, { step: 6 }, async (folder) => writeFileSync(join(folder, 'model.safetensors'), bytes));
+  const taken = process.memoryUsage().arrayBuffers - before;
+  assert.ok(taken < 2 ** 20, `${taken} bytes for a file of ${bytes.length}`);
+  // zlib.crc32 of Python says the same.
+  assert.deepEqual(findCheckpoint(run, '6').state.files, {
+    'model.safetensors': { bytes: 2 ** 23, crc32: 56_819_680 },
+  });
+});
+
 const amended = (changes: object) => () => {
   const path = join(weights(4), '..', 'state.json');
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));

@@ -221,7 +221,7 @@ function stateFault(
   return undefined;
 }
 
-const CHUNK = 1 << 24; // bytes
+const CHUNK = 1 << 18; // bytes
 
 function fingerprint(path: string): FileFingerprint {
   const file = openSync(path, 'r');
