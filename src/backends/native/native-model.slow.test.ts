@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { getHeapSpaceStatistics } from 'node:v8';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
@@ -314,6 +315,21 @@ test('disposing frees all memory', async (t) => {
   t.diagnostic(`grew by ${growth.toFixed(1)} MiB over 20 models`);
   // Twenty models that are not disposed of take more than 100 MiB.
   assert.ok(growth < 50, `${growth} MiB`);
+});
+
+test('what was needed before the first update is not in memory beside it', async (t) => {
+  const model = await open(t);
+  const young = () =>
+    getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')!.physical_space_size;
+  let kept: object[] = [];
+  for (let i = 0; i < 3e6; i++) {
+    kept.push({ i });
+    if (kept.length > 4e5) kept = kept.slice(2e5);
+  }
+  const before = young();
+  await model.update(batch, options);
+  t.diagnostic(`V8’s young generation took ${before / 2 ** 20} MiB, then ${young() / 2 ** 20}`);
+  assert.ok(before > 8 * 2 ** 20 && young() < before / 2);
 });
 
 test('sequences that begin with nothing, or are longer than the context, are refused', async () => {

@@ -9,6 +9,7 @@ import type { Architecture } from '../../models/families.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import type { Policy } from '../../policy.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
+import { releaseUnusedMemory } from '../../runtime/unused-memory.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../training-model.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
@@ -209,8 +210,7 @@ class OnnxRuntimeModel implements NativeModel {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
     this.#assertSequences(batch.sequences);
     assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
-    const learner = this.#learners.get(objective) ?? new Learner({ ...learnerOptions(this.#parts), objective });
-    this.#learners.set(objective, learner);
+    const learner = this.#learners.get(objective) ?? this.#openLearner(objective);
     const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients, {
       entropyCoefficient: this.#entropyControl.applied,
       seed: streamSeed(this.#options.seed, 'dropout', this.#optimizer.steps),
@@ -222,6 +222,14 @@ class OnnxRuntimeModel implements NativeModel {
     this.#updated = true;
     this.#version++;
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
+  }
+
+  /** What reading weights and compiling graphs leave behind would lie beside the working memory of updates, most of what a run takes. */
+  #openLearner(objective: Objective): Learner {
+    const learner = new Learner({ ...learnerOptions(this.#parts), objective });
+    this.#learners.set(objective, learner);
+    releaseUnusedMemory();
+    return learner;
   }
 
   get rolloutDtype(): RolloutDtype {
