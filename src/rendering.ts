@@ -50,6 +50,8 @@ export interface CallParts {
 export interface TextForm {
   readonly open: string;
   readonly close: string;
+  /** What stands before other values. @default nothing */
+  readonly otherwise?: string;
   /** What would end a string. */
   readonly without: readonly string[];
   /** What may follow a backslash. @default a backslash is an ordinary character */

@@ -61,6 +61,7 @@ function useOf(path: string, template: ChatTemplate): ToolUse | 'unknown' | 'ref
     assert.ok(error instanceof GradusError);
     if (refusedInPython.test(basename(path)) && error.code === 'CHAT_TEMPLATE_FAILED') return 'refused';
     assert.equal(error.code, 'TOOL_SYNTAX_UNKNOWN', error.message);
+    assert.match(error.message, / like [A-Z]/, 'the family is named');
     return 'unknown';
   }
 }

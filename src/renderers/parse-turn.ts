@@ -99,8 +99,11 @@ export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax, opening?: str
 }
 
 /** Special tokens that mark calls, and thoughts, which have none. */
-function markerIds(tokenizer: Tokenizer, { markers }: ToolSyntax): ReadonlySet<number | undefined> {
-  return new Set([...markers, ...thinkingTags].map((marker) => tokenizer.idOf(marker)));
+function markerIds(
+  tokenizer: Tokenizer,
+  { markers, thoughts = thinkingTags }: ToolSyntax,
+): ReadonlySet<number | undefined> {
+  return new Set([...markers, ...thoughts, ...thinkingTags].map((marker) => tokenizer.idOf(marker)));
 }
 
 function beforeStop(stopIds: ReadonlySet<number>, completionIds: readonly number[]): readonly number[] {

@@ -34,13 +34,25 @@ const templates = {
     '<|tool_calls_section_begin|>{% for c in m.tool_calls %}<|tool_call_begin|>{{ c.id }}<|tool_call_argument_begin|>{{ c.function.arguments | tojson }}<|tool_call_end|>{% endfor %}<|tool_calls_section_end|>',
     '## Return of {{ m.tool_call_id }}\n{{ m.content }}',
   ),
+  minimax_m2: turns(
+    '<minimax:tool_call>\n{% for c in m.tool_calls %}<invoke name="{{ c.function.name }}">\n{% for k, v in c.function.arguments | items %}<parameter name="{{ k }}">{{ v if v is string else v | tojson }}</parameter>\n{% endfor %}</invoke>\n{% endfor %}</minimax:tool_call>',
+    '<response>{{ m.content }}</response>',
+  ),
+  apertus: turns(
+    '<|tools_prefix|>[{% for c in m.tool_calls %}{"{{ c.function.name }}": {{ c.function.arguments | tojson }}}{% if not loop.last %}, {% endif %}{% endfor %}]<|tools_suffix|>',
+    '[{{ m.content }}]',
+  ).replace('</s>', ''),
+  function_gemma: `{% macro written(v) %}{% if v is string %}<escape>{{ v }}<escape>{% elif v is iterable %}[{% for item in v %}{{ written(item) }}{% if not loop.last %},{% endif %}{% endfor %}]{% else %}{{ v }}{% endif %}{% endmacro %}${turns(
+    '{% for c in m.tool_calls %}<start_function_call>call:{{ c.function.name }}{{ "{" }}{% for k, v in c.function.arguments | dictsort %}{{ k }}:{{ written(v) }}{% if not loop.last %},{% endif %}{% endfor %}{{ "}" }}<end_function_call>{% endfor %}',
+    '<start_function_response>response:{{ m.content }}<end_function_response>',
+  ).replace('</s>', '')}`,
 } as const;
 
 const tools: ToolSpec[] = [{ name: 'add', description: 'Adds', parameters: { type: 'object' } }];
 const CHARACTERS = ` \n!"#'()*,-./:;=?_{}[]\\\`<>|｜▁0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ`;
 
 function open(source: string, markers: readonly string[]) {
-  const sections = source.match(/<[|｜][^<>\s]*>/g) ?? [];
+  const sections = source.match(/<[|｜][^<>\s]*>|<(?:start|end)_function_\w+>/g) ?? [];
   const tokenizer = createTokenizer(
     characterTokenizerJson(CHARACTERS, [...new Set(['</s>', ...markers, ...sections])]),
     {},
@@ -97,6 +109,25 @@ for (const [name, source] of Object.entries(templates) as [keyof typeof template
     assert.ok(whole.endsWith(rest) && rest.includes(answers[1]!.content), rest);
   });
 }
+
+test('a mark that may end a turn of calls, and that the template writes behind them, is there once', () => {
+  for (const [name, mark] of [
+    ['apertus', '<|tools_suffix|>'],
+    ['function_gemma', '<start_function_response>'],
+  ] as const) {
+    const { template, tokenizer } = open(templates[name], toolSyntaxes[name].markers);
+    const end = tokenizer.idOf(mark)!;
+    const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.idOf('</s>')!, end]) });
+    const question: Message = { role: 'user', content: 'How much?' };
+    const call = toolSyntaxes[name].render({ name: 'add', arguments: { a: 1 } }).replace(mark, '');
+    const { message, parseErrors } = renderer.parse([...tokenizer.encode(call), end], tools, '');
+    assert.deepEqual([parseErrors, message.toolCalls?.[0]?.arguments], [undefined, { a: 1 }]);
+    const answer: Message = { role: 'tool', content: 'two', toolCallId: message.toolCalls![0]!.id };
+    const text = tokenizer.decode(renderer.render({ messages: [question, message, answer], tools }).ids);
+    assert.equal(text.split(mark).length, 2, text);
+    assert.ok(text.endsWith(template.render([answer])), text);
+  }
+});
 
 describe('templates that do other things', () => {
   const message = (content: string): Message => ({ role: 'user', content });

@@ -1,50 +1,66 @@
-// Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Strings have their own marks, and keys have no quotes.
+// Tool calls of Gemma 4: <|tool_call>call:name{key:<|"|>text<|"|>,other:1}<tool_call|>. Strings have their own marks, and keys have no quotes. FunctionGemma has other marks.
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments, writableArguments } from './call-arguments.ts';
 import { mayBeginWith, unended } from './tagged-calls.ts';
 import { type NamedArguments, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
-const [OPEN, CLOSE, QUOTE] = ['<|tool_call>', '<tool_call|>', '<|"|>'];
+interface Marks {
+  readonly open: string;
+  readonly close: string;
+  readonly quote: string;
+}
+
 const HEAD = /^\s*call:([^\s{]+)\s*/;
 
-export const gemma4: ToolSyntax = {
-  markers: [OPEN, CLOSE, QUOTE],
-  lastCharacters: '>',
-  find(text, ended) {
-    const start = text.indexOf(OPEN);
-    if (start < 0) return undefined;
-    const bodyStart = start + OPEN.length;
-    const close = endOf(text, bodyStart);
-    if (close >= 0) return { start, end: close + CLOSE.length, call: readCall(text.slice(bodyStart, close)) };
-    return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
-  },
-  mayBegin: (text) => mayBeginWith(text, OPEN),
-  render: (call) => `${OPEN}call:${call.name}${written(writableArguments(call))}${CLOSE}`,
-  parts: (name): CallParts => ({
-    before: `${OPEN}call:${name}{`,
-    between: ',',
-    after: `}${CLOSE}`,
-    argument: (key) => [`${key}:`, ''],
-    text: { open: QUOTE, close: QUOTE, without: [QUOTE], isEverywhere: true },
-  }),
-};
+function syntaxOf(marks: Marks): ToolSyntax {
+  const { open, close, quote } = marks;
+  return {
+    markers: [open, close, quote],
+    lastCharacters: '>',
+    find(text, ended) {
+      const start = text.indexOf(open);
+      if (start < 0) return undefined;
+      const bodyStart = start + open.length;
+      const bodyEnd = endOf(text, bodyStart, marks);
+      if (bodyEnd >= 0)
+        return { start, end: bodyEnd + close.length, call: readCall(text.slice(bodyStart, bodyEnd), quote) };
+      return ended ? { start, end: text.length, call: unended(close) } : undefined;
+    },
+    mayBegin: (text) => mayBeginWith(text, open),
+    render: (call) => `${open}call:${call.name}${written(writableArguments(call), quote)}${close}`,
+    parts: (name): CallParts => ({
+      before: `${open}call:${name}{`,
+      between: ',',
+      after: `}${close}`,
+      argument: (key) => [`${key}:`, ''],
+      text: { open: quote, close: quote, without: [quote], isEverywhere: true },
+    }),
+  };
+}
+
+export const gemma4 = syntaxOf({ open: '<|tool_call>', close: '<tool_call|>', quote: '<|"|>' });
+export const functionGemma = syntaxOf({
+  open: '<start_function_call>',
+  close: '<end_function_call>',
+  quote: '<escape>',
+});
 
 /** The index of the closing mark outside strings; below 0 if there is none. */
-function endOf(text: string, from: number): number {
+function endOf(text: string, from: number, { close, quote }: Marks): number {
   for (let at = from; ; ) {
-    const close = text.indexOf(CLOSE, at);
-    const quote = text.indexOf(QUOTE, at);
-    if (close < 0 || quote < 0 || close < quote) return close;
-    const end = text.indexOf(QUOTE, quote + QUOTE.length);
-    if (end < 0) return -1;
-    at = end + QUOTE.length;
+    const end = text.indexOf(close, at);
+    const string = text.indexOf(quote, at);
+    if (end < 0 || string < 0 || end < string) return end;
+    const stringEnd = text.indexOf(quote, string + quote.length);
+    if (stringEnd < 0) return -1;
+    at = stringEnd + quote.length;
   }
 }
 
-function readCall(body: string): NamedArguments | string {
+function readCall(body: string, quote: string): NamedArguments | string {
   const head = HEAD.exec(body);
   if (!head) return 'the call is not call:name{…}';
-  const json = jsonOf(body.slice(head[0].length));
+  const json = jsonOf(body.slice(head[0].length), quote);
   try {
     const args: ReadArguments | undefined = readArguments(json);
     return args ? { name: head[1]!, ...args } : `the arguments of ${head[1]} are not an object`;
@@ -54,8 +70,8 @@ function readCall(body: string): NamedArguments | string {
 }
 
 /** The notation converted to JSON, if it is valid. */
-function jsonOf(text: string): string {
-  const parts = text.split(QUOTE);
+function jsonOf(text: string, quote: string): string {
+  const parts = text.split(quote);
   const outside = (part: string) =>
     part
       .replaceAll(/\bNone\b/g, 'null')
@@ -67,11 +83,11 @@ function jsonOf(text: string): string {
 }
 
 /** A value in the notation; keys are sorted, as templates do. */
-function written(value: unknown): string {
-  if (typeof value === 'string') return QUOTE + value + QUOTE;
-  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+function written(value: unknown, quote: string): string {
+  if (typeof value === 'string') return quote + value + quote;
+  if (Array.isArray(value)) return `[${value.map((item) => written(item, quote)).join(',')}]`;
   const json = spacedJson(value);
   if (value === null || typeof value !== 'object' || !json.startsWith('{')) return json;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${key}:${written(item)}`).join(',')}}`;
+  return `{${entries.map(([key, item]) => `${key}:${written(item, quote)}`).join(',')}}`;
 }

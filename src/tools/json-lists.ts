@@ -1,4 +1,4 @@
-// Tool calls that are lists in JSON between two tags: of Nemotron Nano 2, Apriel and Command (Cohere); of Granite 3, whose lists have no second tag.
+// Tool calls that are lists in JSON between two tags: of Nemotron Nano 2, Apriel and Command (Cohere); of Granite 3 and Apertus, whose lists end with their bracket.
 import { writableArguments } from './call-arguments.ts';
 import { callsInList } from './call-list.ts';
 import { jsonExtent } from './json-extent.ts';
@@ -9,17 +9,22 @@ interface ListForm {
   readonly open: string;
   /** @default a list ends with its bracket */
   readonly close?: string;
-  readonly keys: CallKeys;
+  /** A mark that may follow the list. It can end the turn, and is then not part of the text. @default none */
+  readonly mark?: string;
+  /** @default a call has one key, its name, with its arguments */
+  readonly keys?: CallKeys;
   /** A call as an item of the list. */
   readonly item: (call: NamedArguments) => object;
 }
 
-function listSyntax({ open, close = '', keys, item }: ListForm): ToolSyntax {
+function listSyntax({ open, close = '', mark = '', keys, item }: ListForm): ToolSyntax {
   return {
-    markers: [open, ...(close ? [close] : [])],
-    lastCharacters: close ? '>' : '\\]',
+    markers: [open, close, mark].filter(Boolean),
+    lastCharacters: close ? '>' : mark ? '\\]>' : '\\]',
     find(text, ended) {
       const start = text.indexOf(open);
+      const marked = mark ? text.indexOf(mark) : -1;
+      if (marked >= 0 && (start < 0 || marked < start)) return { start: marked, end: marked + mark.length, call: [] };
       if (start < 0) return undefined;
       const list = start + open.length + /^\s*/.exec(text.slice(start + open.length))![0].length;
       const isUnended = ended ? { start, end: text.length, call: unended(close || ']') } : undefined;
@@ -32,8 +37,8 @@ function listSyntax({ open, close = '', keys, item }: ListForm): ToolSyntax {
       const end = close ? tag : 'end' in extent ? behind : text.length;
       return { start, end: end + close.length, call: callsInList(text.slice(list, end), keys) };
     },
-    mayBegin: (text) => mayBeginWith(text, open),
-    render: (call) => `${open}[${spacedJson(item(call))}]${close}`,
+    mayBegin: (text) => Math.min(mayBeginWith(text, open), mark ? mayBeginWith(text, mark) : text.length),
+    render: (call) => `${open}[${spacedJson(item(call))}]${close}${mark}`,
   };
 }
 
@@ -57,6 +62,12 @@ export const granite3 = listSyntax({
   open: '<|tool_call|>',
   keys: { name: 'name', arguments: 'arguments' },
   item: named,
+});
+
+export const apertus = listSyntax({
+  open: '<|tools_prefix|>',
+  mark: '<|tools_suffix|>',
+  item: (call) => ({ [call.name]: writableArguments(call) }),
 });
 
 export const command = listSyntax({

@@ -27,6 +27,16 @@ export function pythonCalls(text: string): NamedArguments[] {
   return calls;
 }
 
+/** A value of Python, such as a list, as JSON; `undefined` if it is none. */
+export function pythonValue(text: string): string | undefined {
+  try {
+    return new Reader(text).whole();
+  } catch (error) {
+    if (error instanceof NotPython) return undefined;
+    throw error;
+  }
+}
+
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -62,6 +72,13 @@ class Reader {
       if (!this.take(',') && !this.sees(')')) throw new NotPython(`the arguments of ${name} are separated by commas`);
     }
     return { name, ...(readArguments(`{${members.join(',')}}`) as ReadArguments) };
+  }
+
+  /** The text as one value. */
+  whole(): string {
+    const value = this.#value(0);
+    if (!this.isAtEnd()) throw new NotPython('text follows the value');
+    return value;
   }
 
   /** A value as JSON. */

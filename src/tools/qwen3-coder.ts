@@ -1,6 +1,8 @@
 // Tool calls of Qwen3-Coder, Qwen3.5 and Nemotron 3: <tool_call><function=name><parameter=key>value</parameter>…</function></tool_call>, on lines of their own.
+// Those of Seed-OSS have other outer tags, and values directly between theirs.
 import type { CallParts } from '../rendering.ts';
-import { mayBeginTagged, unended } from './tagged-calls.ts';
+import { mayBeginTagged, mayBeginWith, unended } from './tagged-calls.ts';
+import { findTexts, type TaggedTexts } from './tagged-texts.ts';
 import { callFromTexts, callInTexts } from './text-arguments.ts';
 import { textCursor } from './text-cursor.ts';
 import type { FoundCall, ToolSyntax } from './tool-syntax.ts';
@@ -57,4 +59,37 @@ function unreadable(text: string, start: number, at: number, ended: boolean): Fo
       call: 'the call is not <function=name>, <parameter=key> and their ends',
     };
   return ended ? { start, end: text.length, call: unended(CLOSE) } : undefined;
+}
+
+const [SEED_OPEN, SEED_CLOSE] = ['<seed:tool_call>', '</seed:tool_call>'];
+const SEED_VALUE_END = /<\/parameter>(?=\s*(?:<parameter=|<\/function>))/g;
+
+const seedTexts: TaggedTexts = {
+  open: SEED_OPEN,
+  close: SEED_CLOSE,
+  name: /\s*<function=([^<>\n]+)>/y,
+  key: /\s*<parameter=([^<>\n]*)>/y,
+  argument: ([, key]) => [key!, SEED_VALUE_END],
+  tail: /\s*<\/function>\s*<\/seed:tool_call>/y,
+  fault: 'the call is not <function=name>, <parameter=key> and their ends',
+};
+
+export const seedOss: ToolSyntax = {
+  markers: [SEED_OPEN, SEED_CLOSE],
+  thoughts: ['<seed:think>', '</seed:think>'],
+  lastCharacters: '>',
+  find: (text, ended, tools) => findTexts(seedTexts, text, ended, tools),
+  mayBegin: (text) => mayBeginWith(text, SEED_OPEN),
+  render: (call) => callInTexts(call, partsOfSeed(call.name)),
+  parts: partsOfSeed,
+};
+
+function partsOfSeed(name: string): CallParts {
+  return {
+    before: `${SEED_OPEN}\n<function=${name}>\n`,
+    between: '',
+    after: `</function>\n${SEED_CLOSE}`,
+    argument: (key) => [`<parameter=${key}>`, '</parameter>\n'],
+    text: { open: '', close: '', without: ['</parameter>'] },
+  };
 }

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { processorTime } from '../../test/processor-time.ts';
+import { thinkingTags } from '../common/opening.ts';
 import { randomStream } from '../common/random.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';
 import { type ToolSyntaxName, toolSyntaxes } from './syntaxes.ts';
-import { type ParsedTurn, readTurn, spacedJson } from './tool-syntax.ts';
+import { type ParsedTurn, readTurn, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 /** A turn that comes all at once. */
 function parse(name: ToolSyntaxName, text: string, tools: readonly ToolSpec[] = []): ParsedTurn {
@@ -29,16 +30,22 @@ const openings: Readonly<Record<ToolSyntaxName, string>> = {
   mistral_args: '[TOOL_CALLS]',
   glm4: '<tool_call>',
   gemma4: '<|tool_call>',
+  function_gemma: '<start_function_call>',
   deepseek_v3: '<｜tool▁call▁begin｜>',
   deepseek_v31: '<｜tool▁call▁begin｜>',
+  deepseek_v32: '<｜DSML｜function_calls>',
+  deepseek_v4: '<｜DSML｜tool_calls>',
   kimi_k2: '<|tool_call_begin|>',
   gpt_oss: ' to=functions.',
   olmo3: '<function_calls>',
   granite3: '<|tool_call|>',
   nemotron_nano: '<TOOLCALL>',
   apriel: '<tool_calls>',
+  apertus: '<|tools_prefix|>',
   minicpm5: '<function name="',
   command: '<|START_ACTION|>',
+  minimax_m2: '<minimax:tool_call>',
+  seed_oss: '<seed:tool_call>',
 };
 
 /** Marks behind a call that is complete without them. */
@@ -47,17 +54,20 @@ const tails: Partial<Record<ToolSyntaxName, string>> = {
   deepseek_v31: '<｜tool▁calls▁end｜>',
   kimi_k2: '<|tool_calls_section_end|>',
   gpt_oss: '<|call|>',
+  apertus: '<|tools_suffix|>',
 };
 
 /** Syntaxes with arguments whose types only a schema tells, and those in which a key must be a name. */
-const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4', 'minicpm5'];
-const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'olmo3'];
+const untyped: readonly ToolSyntaxName[] = ['qwen3_coder', 'glm4', 'minicpm5', 'minimax_m2', 'seed_oss'];
+const namedKeys: readonly ToolSyntaxName[] = ['lfm2', 'gemma4', 'function_gemma', 'olmo3'];
 
 const texts: ToolSpec = {
   name: 'f',
   description: '',
   parameters: { properties: { text: { type: 'string' }, z: { type: 'integer' } } },
 };
+
+const thoughtsOf = (name: ToolSyntaxName) => (toolSyntaxes[name] as ToolSyntax).thoughts ?? thinkingTags;
 
 /** Calls without the ids that some syntaxes write. */
 const withoutIds = (calls: readonly ToolCall[]) => calls.map(({ id: _, ...call }) => call);
@@ -257,6 +267,21 @@ const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
   ['command', '<|START_ACTION|>[]<|END_ACTION|>', /no call/],
   ['minicpm5', '<function name="a"><param name="x">1</function>', /does not end/],
   ['minicpm5', '<function name="a">{"x": 1}</function>', /is not a name/],
+  ['minimax_m2', '<minimax:tool_call></minimax:tool_call>', /the calls are not <invoke/],
+  ['minimax_m2', '<minimax:tool_call><invoke name="a"></invoke>', /does not end with <\/minimax:tool_call>/],
+  ['minimax_m2', '<minimax:tool_call><invoke name="a">{"x": 1}</invoke></minimax:tool_call>', /the calls are not/],
+  [
+    'deepseek_v32',
+    '<｜DSML｜function_calls><｜DSML｜invoke name="a"><｜DSML｜parameter name="x" string="true">1',
+    /does not end/,
+  ],
+  ['deepseek_v4', '<｜DSML｜tool_calls>{}</｜DSML｜tool_calls>', /the calls are not <｜DSML｜invoke/],
+  ['seed_oss', '<seed:tool_call>{"name": "a"}</seed:tool_call>', /is not <function=name>/],
+  ['seed_oss', '<seed:tool_call><function=a><parameter=x>1</parameter></function>', /does not end/],
+  ['apertus', '<|tools_prefix|>[{"a": {}, "b": {}}]<|tools_suffix|>', /one key, its name/],
+  ['apertus', '<|tools_prefix|>[{"a": 1}]<|tools_suffix|>', /no object of arguments/],
+  ['apertus', '<|tools_prefix|>[{"a": {"x": "y"}', /does not end with \]/],
+  ['function_gemma', '<start_function_call>call:a{x:<escape>}<end_function_call>', /does not end/],
 ];
 
 test('the fault of an unreadable call is reported, and nothing else is lost', () => {
@@ -374,17 +399,18 @@ test('a call with a missing or extra quote ends at its own tag, and the next one
 test('a call in thoughts is not a call, whether the turn or its prompt opens them', () => {
   for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
     const { render } = toolSyntaxes[name];
-    const thought = `I could write ${name === 'llama3' ? '<|python_tag|>' : ''}${render({ name: 'a', arguments: {} })}, but no.\n</think>`;
+    const [think, end] = thoughtsOf(name);
+    const thought = `I could write ${name === 'llama3' ? '<|python_tag|>' : ''}${render({ name: 'a', arguments: {} })}, but no.\n${end}`;
     for (const [text, isThinking] of [
       [thought, true],
-      [`<think>${thought}`, false],
-      [`\n <think>\n${thought}`, false],
-      [`<think>${thought}`, true],
+      [`${think}${thought}`, false],
+      [`\n ${think}\n${thought}`, false],
+      [`${think}${thought}`, true],
     ] as const) {
       const spoken = `${text}\n\nThe answer is 4.`;
       assert.deepEqual(inPieces(name, spoken, isThinking), { content: spoken, toolCalls: [], parseErrors: [] });
-      const called = inPieces(name, `${text}\n\n${render({ name: 'b', arguments: { q: '</think>' } })}`, isThinking);
-      assert.deepEqual([argument(called), called.content], [['</think>'], text.trim()]);
+      const called = inPieces(name, `${text}\n\n${render({ name: 'b', arguments: { q: end } })}`, isThinking);
+      assert.deepEqual([argument(called), called.content], [[end], text.trim()]);
     }
     const unended = render({ name: 'a', arguments: {} });
     assert.deepEqual(inPieces(name, unended, true), { content: unended, toolCalls: [], parseErrors: [] });
@@ -395,18 +421,19 @@ test('a call in thoughts is not a call, whether the turn or its prompt opens the
 test('thoughts that end without a beginning were opened by the prompt, even if that is not known', () => {
   for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
     const { render } = toolSyntaxes[name];
+    const [, end] = thoughtsOf(name);
     const tag = name === 'llama3' ? '<|python_tag|>' : '';
     const a = tag + render({ name: 'a', arguments: { q: 'x' } });
-    const b = render({ name: 'b', arguments: { q: '</think>' } });
+    const b = render({ name: 'b', arguments: { q: end } });
     for (const thoughts of [
-      `I could write ${a}, but no.\n</think>`,
-      `${a}</think>`,
-      `${tag || '<tool_call>'} opens it.</think>`,
+      `I could write ${a}, but no.\n${end}`,
+      `${a}${end}`,
+      `${tag || '<tool_call>'} opens it.${end}`,
     ]) {
       const spoken = `${thoughts}\n\nIt is 4.`;
       assert.deepEqual(inPieces(name, spoken), { content: spoken, toolCalls: [], parseErrors: [] });
       const called = inPieces(name, `${thoughts}\n\n${b}`);
-      assert.deepEqual([argument(called), called.content, called.parseErrors], [['</think>'], thoughts.trim(), []]);
+      assert.deepEqual([argument(called), called.content, called.parseErrors], [[end], thoughts.trim(), []]);
     }
   }
   const call = (name: string) => toolSyntaxes.hermes.render({ name, arguments: {} });
@@ -494,6 +521,101 @@ test('models’ own ways to write a call of Qwen3-Coder are read', () => {
   );
   assert.deepEqual(read('\n<function=f>\n<parameter=a>\n1\n<parameter=b>\n2\n</function>\n'), [['f', { a: 1, b: 2 }]]);
   assert.deepEqual(read('\n<function=f>\n<parameter=a>\n\n</parameter>\n</function>\n'), [['f', { a: '' }]]);
+});
+
+test('calls that parsers of other programs are tested with', () => {
+  const city = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } };
+  const maybe = { anyOf: [{ type: 'string' }, { type: 'null' }] };
+  const tools: ToolSpec[] = [
+    { name: 'get_weather', description: '', parameters: city },
+    {
+      name: 'update',
+      description: '',
+      parameters: { properties: { nick: maybe, tags: { type: 'array' }, meta: { type: 'object' } } },
+    },
+  ];
+  const weather = (city: string) => ['get_weather', { city }];
+  const dsml = (all: string, calls: string) => `<｜DSML｜${all}>\n${calls}\n</｜DSML｜${all}>`;
+  const cases: readonly [ToolSyntaxName, text: string, calls: unknown, content?: string][] = [
+    [
+      'minimax_m2',
+      'Let me check. <minimax:tool_call><invoke name="get_weather"><parameter name="city">Seattle</parameter><parameter name="days">5</parameter></invoke></minimax:tool_call>',
+      [['get_weather', { city: 'Seattle', days: 5 }]],
+      'Let me check.',
+    ],
+    [
+      'minimax_m2',
+      '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">NYC</parameter>\n</invoke>\n<invoke name="get_weather"><parameter name="city">SF</parameter></invoke>\n</minimax:tool_call>',
+      [weather('NYC'), weather('SF')],
+    ],
+    [
+      'minimax_m2',
+      '<minimax:tool_call><invoke name="update"><parameter name="nick">null</parameter></invoke></minimax:tool_call><minimax:tool_call><invoke name="update"><parameter name="nick">Alice</parameter></invoke></minimax:tool_call>',
+      [
+        ['update', { nick: null }],
+        ['update', { nick: 'Alice' }],
+      ],
+    ],
+    ['deepseek_v32', dsml('function_calls', '<｜DSML｜invoke name="get_time">\n</｜DSML｜invoke>'), [['get_time', {}]]],
+    [
+      'deepseek_v32',
+      dsml(
+        'function_calls',
+        '<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">42</｜DSML｜parameter>\n<｜DSML｜parameter name="days" string="true">42</｜DSML｜parameter>\n</｜DSML｜invoke>',
+      ),
+      [['get_weather', { city: '42', days: 42 }]],
+    ],
+    [
+      'deepseek_v32',
+      `Sure! ${dsml('function_calls', '<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="true">1</｜DSML｜parameter><｜DSML｜parameter name="b" string="false">1</｜DSML｜parameter></｜DSML｜invoke>')}`,
+      [['f', { a: '1', b: 1 }]],
+      'Sure!',
+    ],
+    [
+      'deepseek_v4',
+      dsml(
+        'tool_calls',
+        '<｜DSML｜invoke name="update">\n<｜DSML｜parameter name="tags" string="false">["a", "b"]</｜DSML｜parameter>\n<｜DSML｜parameter name="meta" string="false">{"k": 1}</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">SF</｜DSML｜parameter></｜DSML｜invoke>',
+      ),
+      [['update', { tags: ['a', 'b'], meta: { k: 1 } }], weather('SF')],
+    ],
+    [
+      'seed_oss',
+      '<seed:think>The format is <seed:tool_call>\n<function=get_weather>\n<parameter=city>Barcelona</parameter>\n</function>\n</seed:tool_call>.</seed:think><seed:tool_call>\n<function=get_weather>\n<parameter=city>Barcelona, Spain</parameter>\n</function>\n</seed:tool_call>',
+      [weather('Barcelona, Spain')],
+      '<seed:think>The format is <seed:tool_call>\n<function=get_weather>\n<parameter=city>Barcelona</parameter>\n</function>\n</seed:tool_call>.</seed:think>',
+    ],
+    [
+      'seed_oss',
+      "<seed:tool_call>\n<function=update>\n<parameter=tags>['a', 1, {'k': True}]</parameter>\n<parameter=meta>{'k': None}</parameter>\n</function>\n</seed:tool_call>",
+      [['update', { tags: ['a', 1, { k: true }], meta: { k: null } }]],
+    ],
+    [
+      'apertus',
+      'Let me check. <|tools_prefix|>[{"get_weather": {"city": "Paris"}}, {"update": {"meta": {"inner": "]"}, "tags": ["a"]}}]<|tools_suffix|>',
+      [weather('Paris'), ['update', { meta: { inner: ']' }, tags: ['a'] }]],
+      'Let me check.',
+    ],
+    ['apertus', '<|tools_prefix|>[{"get_weather": {"city": "San Francisco"}}]', [weather('San Francisco')]],
+    [
+      'function_gemma',
+      '<start_function_call>call:get_weather{city:<escape>Leeds, UK: north<escape>,days:3}<end_function_call><start_function_call>call:get_time{}<end_function_call>',
+      [
+        ['get_weather', { city: 'Leeds, UK: north', days: 3 }],
+        ['get_time', {}],
+      ],
+    ],
+    [
+      'function_gemma',
+      '<start_function_call>call:update{meta:{a:1,<escape>b c<escape>:[<escape>x<escape>]},tags:[<escape>}<escape>,true]}<end_function_call>',
+      [['update', { meta: { a: 1, 'b c': ['x'] }, tags: ['}', true] }]],
+    ],
+  ];
+  for (const [name, text, expected, said = ''] of cases) {
+    const { toolCalls, parseErrors, content } = parse(name, text, tools);
+    const found = toolCalls.map(({ name: called, arguments: given }) => [called, given]);
+    assert.deepEqual([found, parseErrors, content], [expected, [], said], text);
+  }
 });
 
 test('names and ids that models write', () => {

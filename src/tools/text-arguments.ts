@@ -3,6 +3,7 @@ import { isObject } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
 import type { CallParts } from '../rendering.ts';
 import { type ReadArguments, readArguments } from './call-arguments.ts';
+import { pythonValue } from './python-calls.ts';
 import { type NamedArguments, spacedJson, writtenCall } from './tool-syntax.ts';
 
 type JsonType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
@@ -14,17 +15,24 @@ const pythonConstants: ReadonlyMap<string, string> = new Map([
   ['None', 'null'],
 ]);
 
-/** A call of a tool with the texts of its arguments. An argument that the schema does not describe is read as JSON if it is valid JSON other than a string. */
+/** The text of an argument; some models write whether it is a string. */
+export type WrittenArgument = readonly [key: string, text: string, isString?: boolean | undefined];
+
+/**
+ * A call of a tool with the texts of its arguments. An argument that neither the schema nor its mark describes is read as JSON if it is valid JSON other than a
+ * string; one that cannot be a string may also be written as in Python.
+ */
 export function callFromTexts(
   name: string,
-  entries: readonly (readonly [key: string, text: string])[],
+  entries: readonly WrittenArgument[],
   tools: readonly ToolSpec[],
 ): NamedArguments {
   const schema = tools.find((tool) => tool.name === name)?.parameters.properties;
   const properties: Readonly<Record<string, unknown>> = isObject(schema) ? schema : {};
-  const members = entries.map(([key, text]) => {
+  const members = entries.map(([key, text, isString]) => {
     const allowed = Object.hasOwn(properties, key) ? typesOf(properties[key]) : undefined;
-    return `${JSON.stringify(key)}:${jsonOf(text, allowed)}`;
+    const isText = isString === true && (allowed?.has('string') ?? true);
+    return `${JSON.stringify(key)}:${isText ? JSON.stringify(text) : jsonOf(text, allowed)}`;
   });
   return { name, ...(readArguments(`{${members.join(',')}}`) as ReadArguments) };
 }
@@ -40,7 +48,9 @@ export function textOrJson(value: unknown): string {
 
 /** The JSON of an argument: itself, or a string of it. */
 function jsonOf(text: string, allowed: ReadonlySet<JsonType> | undefined): string {
-  const json = pythonConstants.get(text.trim()) ?? text.trim();
+  const given = pythonConstants.get(text.trim()) ?? text.trim();
+  const isJson = typeOfJson(given) !== undefined;
+  const json = isJson || allowed === undefined || allowed.has('string') ? given : (pythonValue(given) ?? given);
   const type = typeOfJson(json);
   const isValue = type !== undefined && type !== 'string' && (allowed === undefined || allowed.has(type));
   return isValue ? json : JSON.stringify(text);

@@ -11,6 +11,8 @@ import { readArguments, writableArguments } from './call-arguments.ts';
 export interface ToolSyntax {
   /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
+  /** The tags around thoughts, which contain no calls. @default `thinkingTags` */
+  readonly thoughts?: readonly [open: string, close: string];
   /** The characters that can end a call: text without any of them completes no call. */
   readonly lastCharacters: string;
   /**
@@ -86,8 +88,6 @@ export interface TurnReader {
   end(): ParsedTurn;
 }
 
-const [THINK, THOUGHT] = thinkingTags;
-
 /** A piece of a turn: text, or a call with its text. */
 interface Part {
   readonly text: string;
@@ -98,12 +98,13 @@ interface Part {
 }
 
 /**
- * Reads a turn of a syntax. Thoughts hold no calls: they end with `</think>`, and begin where the prompt opened them or with `<think>`. Where neither was
+ * Reads a turn of a syntax. Thoughts hold no calls: they end with `</think>`, or the syntax's own tag, and begin where the prompt opened them or with `<think>`. Where neither was
  * seen, and it is not known that the prompt opened none, calls before the first `</think>` are taken back. A turn that begins in thoughts has no calls unless they end.
  * @param isThinking whether the prompt has opened thoughts @default unknown
  * @param tools see `ToolSyntax.find`
  */
 export function readTurn(syntax: ToolSyntax, isThinking?: boolean, tools: readonly ToolSpec[] = []): TurnReader {
+  const [THINK, THOUGHT] = syntax.thoughts ?? thinkingTags;
   const endsCalls = new RegExp(`[${syntax.lastCharacters}]`);
   const parts: Part[] = [];
   let rest = '';

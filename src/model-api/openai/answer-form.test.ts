@@ -12,8 +12,8 @@ import { chatRequest } from './requests.ts';
 
 for (const [name, syntax] of Object.entries(toolSyntaxes)) {
   test(`a call of the syntax ${name} may be any of the tools, with arguments that conform`, () => {
-    // Lists and objects of Gemma 4 have texts in a notation of their own.
-    const b = name === 'gemma4' ? { type: 'array', items: { type: 'null' } } : { type: 'object' };
+    // Lists and objects of Gemma have texts in a notation of their own.
+    const b = isOfGemma(name) ? { type: 'array', items: { type: 'null' } } : { type: 'object' };
     const parameters = { properties: { a: { type: 'integer' }, b }, required: ['a'] };
     const tools = ['f', 'g{}'].map((name) => ({ type: 'function', function: { name, parameters } }));
     const messages = [{ role: 'user', content: 'x' }];
@@ -23,7 +23,7 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     const isAllowed = (choice: unknown, name: string, given: Record<string, unknown>) =>
       goOn(beginOf(form(choice).grammar), syntax.render({ name, arguments: given }))?.mayEnd ?? false;
     assert.ok(isAllowed('required', 'f', { a: 1 }));
-    const deep = name === 'gemma4' ? [null] : name === 'lfm2' ? { c: [] } : { c: ['{}'] };
+    const deep = isOfGemma(name) ? [null] : name === 'lfm2' ? { c: [] } : { c: ['{}'] };
     if (name !== 'lfm2') assert.ok(isAllowed('required', 'g{}', { a: 1, b: deep }));
     assert.ok(!isAllowed('required', 'h', { a: 1 }));
     assert.ok(!isAllowed('required', 'f', { a: 'x' }));
@@ -44,6 +44,24 @@ for (const [name, syntax] of Object.entries(toolSyntaxes)) {
     assert.equal(form('required').field, 'tool_choice');
     assert.equal(form('auto'), undefined);
   });
+}
+
+/** Syntaxes that write arguments one by one. */
+const written = [
+  'qwen3_coder',
+  'lfm2',
+  'glm4',
+  'gemma4',
+  'function_gemma',
+  'olmo3',
+  'minimax_m2',
+  'deepseek_v32',
+  'deepseek_v4',
+  'seed_oss',
+] as const;
+
+function isOfGemma(name: string): name is 'gemma4' | 'function_gemma' {
+  return name === 'gemma4' || name === 'function_gemma';
 }
 
 test('arguments that are written as texts end where the next begins', () => {
@@ -68,17 +86,17 @@ test('arguments that are written as texts end where the next begins', () => {
     '{"a": 1}',
     'true',
   ];
-  for (const name of ['qwen3_coder', 'lfm2', 'glm4', 'gemma4', 'olmo3'] as const) {
+  for (const name of written) {
     const syntax = toolSyntaxes[name];
     const tools = [{ name: 'f', description: '', parameters }];
     const grammar = callGrammar(tools[0]!, { renderCall: syntax.render, callParts: syntax.parts! }, grammarSize());
     const isAllowed = (text: string) => goOn(beginOf(grammar), text)?.mayEnd ?? false;
-    const written = (given: Record<string, unknown>) => syntax.render({ name: 'f', arguments: given });
+    const render = (given: Record<string, unknown>) => syntax.render({ name: 'f', arguments: given });
     for (const text of hostile) {
       for (const more of [{}, { count: 3 }, { count: 1, list: [1, 2] }]) {
         const given = { text, unit: 'F', ...more };
-        // Gemma 4 sorts its keys; the grammar has them in the schema's order.
-        const call = name === 'gemma4' ? joinedGemma(given) : written(given);
+        // Gemma sorts its keys; the grammar has them in the schema's order.
+        const call = isOfGemma(name) ? joinedGemma(name, given) : render(given);
         assert.ok(isAllowed(call), call);
         const found = syntax.find(call, true, tools);
         assert.ok(
@@ -122,12 +140,12 @@ test('arguments that are written as texts end where the next begins', () => {
         message: /the name "a b"/,
       },
     );
-    if (name === 'gemma4') refused({ type: 'array', items: { type: 'string' } });
+    if (isOfGemma(name)) refused({ type: 'array', items: { type: 'string' } });
   }
 });
 
-function joinedGemma(given: Record<string, unknown>): string {
-  const parts = toolSyntaxes.gemma4.parts!('f');
+function joinedGemma(name: 'gemma4' | 'function_gemma', given: Record<string, unknown>): string {
+  const parts = toolSyntaxes[name].parts!('f');
   const text = (value: string) => parts.text.open + value + parts.text.close;
   const values = Object.entries(given).map(
     ([key, value]) => [key, typeof value === 'string' ? text(value) : JSON.stringify(value)] as const,

@@ -73,7 +73,8 @@ function valueGrammar(key: string, schema: Schema, form: TextForm, shared: Schem
     throw new SchemaUnsupported(
       `${path}: this server cannot hold this model's calls to texts within lists and objects`,
     );
-  return schemaGrammar({ ...shared, ...schema }, size);
+  const value = schemaGrammar({ ...shared, ...schema }, size);
+  return form.otherwise === undefined ? value : oneOf([literal(form.otherwise), value]);
 }
 
 /** Whether a list or object may have texts within; true if the schema does not say. */
@@ -101,7 +102,7 @@ function textsGrammar(
       `${path}: this model writes texts unlike other values: it may be a text or ${others[0]}, not both`,
     );
   const values = 'const' in schema ? [schema.const] : Array.isArray(schema.enum) ? schema.enum : undefined;
-  const nothing = types?.has('null') ? [[literal('null')]] : [];
+  const nothing = types?.has('null') ? [[literal(`${form.otherwise ?? ''}null`)]] : [];
   if (!values) return oneOf([literal(form.open), textWithout(form), literal(form.close)], ...nothing);
   const listed = values
     .filter((value) => value !== null)

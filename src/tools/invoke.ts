@@ -1,0 +1,62 @@
+// Tool calls of MiniMax M2, and of DeepSeek from V3.2 on: <invoke name="f"><parameter name="key">value</parameter></invoke>, all of a turn between two tags.
+import type { CallParts, TextForm } from '../rendering.ts';
+import { mayBeginWith } from './tagged-calls.ts';
+import { findTexts, type TaggedTexts } from './tagged-texts.ts';
+import { textOrJson } from './text-arguments.ts';
+import { type ToolSyntax, writtenCall } from './tool-syntax.ts';
+
+interface InvokeForm {
+  /** The name of the tags around all calls of a turn. */
+  readonly all: string;
+  /** What stands before the names of all tags. @default nothing */
+  readonly prefix?: string;
+  /** Whether each parameter says whether it is a string. @default its tool's schema tells */
+  readonly typed?: boolean;
+}
+
+function invokeSyntax({ all, prefix = '', typed = false }: InvokeForm): ToolSyntax {
+  const [open, close] = [`<${prefix}${all}>`, `</${prefix}${all}>`];
+  const [invoke, invokeEnd] = [`<${prefix}invoke name="`, `</${prefix}invoke>`];
+  const [parameter, parameterEnd] = [`<${prefix}parameter name="`, `</${prefix}parameter>`];
+  const end = new RegExp(`${parameterEnd}(?=\\s*(?:${parameter}|${invokeEnd}))`, 'g');
+  const texts: TaggedTexts = {
+    open,
+    close,
+    name: new RegExp(`\\s*${invoke}([^"<>]+)">`, 'y'),
+    key: new RegExp(`\\s*${parameter}([^"<>]*)"(?: string="(true|false)")?>`, 'y'),
+    argument: ([, key, isString]) => [key!, end, isString === undefined ? undefined : isString === 'true'],
+    tail: new RegExp(`\\s*${invokeEnd}`, 'y'),
+    end: new RegExp(`\\s*${close}`, 'y'),
+    fault: `the calls are not ${invoke}…"> with ${parameter}…"> and their ends`,
+  };
+  const text: TextForm = {
+    open: typed ? ' string="true">' : '>',
+    close: '',
+    without: [parameterEnd],
+    otherwise: typed ? ' string="false">' : '>',
+  };
+  const parts = (name: string): CallParts => ({
+    before: `${open}\n${invoke}${name}">\n`,
+    between: '',
+    after: `${invokeEnd}\n${close}`,
+    argument: (key) => [`${parameter}${key}"`, `${parameterEnd}\n`],
+    text,
+  });
+  return {
+    markers: [open, close, ...(prefix && [prefix])],
+    lastCharacters: '>',
+    find: (turn, ended, tools) => findTexts(texts, turn, ended, tools),
+    mayBegin: (turn) => mayBeginWith(turn, open),
+    render: (call) =>
+      writtenCall(
+        call,
+        parts(call.name),
+        (value) => (typeof value === 'string' ? text.open : text.otherwise) + textOrJson(value),
+      ),
+    parts,
+  };
+}
+
+export const miniMaxM2 = invokeSyntax({ all: 'minimax:tool_call' });
+export const deepSeekV32 = invokeSyntax({ all: 'function_calls', prefix: '｜DSML｜', typed: true });
+export const deepSeekV4 = invokeSyntax({ all: 'tool_calls', prefix: '｜DSML｜', typed: true });
