@@ -131,7 +131,8 @@ const steps = (count: number) => [`max_steps=${count}`, 'sweep.over={learning_ra
 
 test('what training refuses of a trial is refused before anything is trained or started', async () => {
   const rows = place('rows.jsonl');
-  writeFileSync(rows, '{"prompt": "1+1", "answer": "2"}\n'.repeat(8));
+  const lines = Array.from({ length: 8 }, (_, i) => JSON.stringify({ prompt: `${i} + 1`, answer: i + 1 }));
+  writeFileSync(rows, lines.join('\n'));
   const missing = (key: string, ...values: string[]) => ['--over', `${key}=${values.map((value) => `"${value}"`)}`];
   const native = ['--set', 'backend=native', '--set', 'model=./none'];
   const data = [...native, '--set', 'taskset=null', '--set', `dataset=${rows}`];
