@@ -394,6 +394,12 @@ describe('a run', () => {
 
   test('a model alone can be sampled from with a prompt, and without one the error says what is missing', async () => {
     const asked = await run(['sample', model, '--prompt', '1+1=', '--n', '2', '--max-tokens', '2', '--json']);
+    for (const [prompt, refused] of [
+      ['', 'PROMPT_EMPTY'],
+      ['1'.repeat(3000), 'PROMPT_TOO_LONG'],
+    ] as const) {
+      assertFailure(await run(['sample', model, '--prompt', prompt, '--json']), 2, refused);
+    }
     assert.equal(onlyObject(asked.stdout).run, undefined);
     assert.equal((onlyObject(asked.stdout).samples as unknown[]).length, 2);
     for (const command of ['sample', 'eval']) {

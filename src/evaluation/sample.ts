@@ -1,7 +1,7 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 
 import { z } from 'zod';
-import type { TrainableModel } from '../backends/backend.ts';
+import type { OpenBackend, TrainableModel } from '../backends/backend.ts';
 import { streamSeed } from '../common/random.ts';
 import { assertValid } from '../common/schema-check.ts';
 import { checkpointName, completionCount, temperature } from '../config/call-options.ts';
@@ -74,7 +74,7 @@ const optionSchema = z.object({
 } satisfies Record<keyof SampleOptions, z.ZodType>);
 
 /**
- * Throws `OPTION_INVALID`.
+ * Throws `OPTION_INVALID`, and `PROMPT_EMPTY` and `PROMPT_TOO_LONG` for a prompt of your own after which nothing can be sampled.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or, with a prompt of your own, a model's
  *   folder or .gguf file
  */
@@ -159,20 +159,44 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
   const found: FoundSubject =
     alone ?? findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
   const config = withStop(found.config, options);
-  const { model, renderer } = await openModel(config, alone !== undefined, signal);
-  const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
+  const { model, ...opened } = await openModel(config, alone !== undefined, signal);
+  const messages = conversation(prompt!, system ?? config.system_prompt);
+  const environment = singleTurn({ prompt: () => messages });
   return {
     ...found,
     config,
     model,
     dispose: () => model.dispose(),
-    sampleOptions: (sampling, { n }) => ({
-      rows: [{}],
-      generator: new RolloutGenerator(environment, renderer, sampling),
-      rewardModel: noRewards,
-      samplesPerProblem: n,
-    }),
+    sampleOptions: (sampling, { n }) => {
+      assertPrompt(messages, opened);
+      return {
+        rows: [{}],
+        generator: new RolloutGenerator(environment, opened.renderer, sampling),
+        rewardModel: noRewards,
+        samplesPerProblem: n,
+      };
+    },
   };
+}
+
+/** Throws `PROMPT_EMPTY` and `PROMPT_TOO_LONG` for a prompt after which nothing can be sampled. */
+function assertPrompt(messages: readonly Message[], { renderer, contextLength }: Omit<OpenBackend, 'model'>): void {
+  const { length } = renderer.render({ messages }).ids;
+  if (length === 0 && messages.every(({ content }) => content === '')) {
+    throw new GradusError('PROMPT_EMPTY', 'prompt: it has no text, and the model needs some to begin with', {
+      hint: 'give at least one word',
+      path: 'prompt',
+    });
+  }
+  if (length < contextLength) return;
+  throw new GradusError(
+    'PROMPT_TOO_LONG',
+    `prompt: its ${length} tokens leave no room in a context of ${contextLength}`,
+    {
+      hint: 'shorten it',
+      path: 'prompt',
+    },
+  );
 }
 
 function withStop(config: Config, { stop = config.stop }: SampleOptions): Config {
