@@ -126,6 +126,32 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     code: 'RUN_DAMAGED',
     spares: ['runs wait', 'eval', 'sample', 'export'],
   },
+  'an empty metrics.jsonl': {
+    harm: (run) => truncateSync(join(run, 'metrics.jsonl'), 0),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'a metrics.jsonl cut within its third line': {
+    harm: (run) => {
+      const [first, second] = readFileSync(join(run, 'metrics.jsonl'), 'utf8').split('\n');
+      truncateSync(join(run, 'metrics.jsonl'), first!.length + second!.length + 20);
+    },
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'no evals.jsonl': {
+    harm: (run) => rmSync(join(run, 'evals.jsonl')),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'an evals.jsonl without its last line': {
+    harm: (run) => {
+      const lines = readFileSync(join(run, 'evals.jsonl'), 'utf8').trimEnd().split('\n');
+      truncateSync(join(run, 'evals.jsonl'), lines.slice(0, -1).join('\n').length + 1);
+    },
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
   'run.json of another kind of run': {
     harm: (run) => writeFileSync(join(run, 'run.json'), '{"status":"done","started":"2026-01-01T00:00:00Z"}'),
     code: 'RUN_DAMAGED',

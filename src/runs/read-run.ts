@@ -7,6 +7,7 @@ import { GradusError, isObject } from '../errors.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import type { RolloutRecord, SampleRecord } from './completion-records.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
+import { assertAllEvaluations, assertAllSteps } from './lost-lines.ts';
 import { relocated } from './moved.ts';
 import { isAlive } from './processes.ts';
 import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './read-lines.ts';
@@ -48,6 +49,12 @@ function notFound(directory: string): GradusError {
 /** Throws `RUN_NOT_FOUND` if the folder does not exist. If it exists, a run may be about to begin there, without lines yet. */
 export function assertPlace(directory: string): void {
   if (!existsSync(directory)) throw notFound(directory);
+}
+
+/** Read before the lines, of which more may be written meanwhile. Undefined if the run is about to begin. */
+function recordIn(directory: string): RunRecord | undefined {
+  assertPlace(directory);
+  return isRun(directory) ? readRun(directory) : undefined;
 }
 
 /** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
@@ -96,8 +103,10 @@ const sampleFields: Fields = { step: 'a number', prompt: 'an array', completion:
 
 /** The metrics of every step, in order: metrics.jsonl of a run’s directory, which `findRun` knows by its name. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readMetrics(directory: string): MetricsRecord[] {
-  assertPlace(directory);
-  return readLines(join(directory, runFiles.metrics), metricsFields);
+  const record = recordIn(directory);
+  const lines = readLines<MetricsRecord>(join(directory, runFiles.metrics), metricsFields);
+  if (record) assertAllSteps(directory, record, lines);
+  return lines;
 }
 
 /** The metrics of one step after the other, so that a long run needs little memory. */
@@ -111,8 +120,10 @@ export function readTimings(directory: string): MetricsRecord[] {
 
 /** The evaluations on held-out problems, in order; that of step 0 is of the untrained model. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readEvaluations(directory: string): EvaluationRecord[] {
-  assertPlace(directory);
-  return readLines(join(directory, runFiles.evals), evaluationFields);
+  const record = recordIn(directory);
+  const lines = readLines<EvaluationRecord>(join(directory, runFiles.evals), evaluationFields);
+  if (record) assertAllEvaluations(directory, record, lines);
+  return lines;
 }
 
 export function readAlerts(directory: string): Alert[] {

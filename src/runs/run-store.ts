@@ -29,7 +29,7 @@ import {
 } from './layout.ts';
 import { bytesUpTo, cutOff, type KeptBytes, LineFiles } from './line-files.ts';
 import { makeFolder } from './make-folder.ts';
-import { readRun } from './read-run.ts';
+import { readEvaluations, readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord } from './records.ts';
 import { isTemporaryOf, recordLine, replaceFile, replaceJson } from './replace-file.ts';
 import {
@@ -109,7 +109,7 @@ export class RunStore {
 
   /**
    * Resumes a run from the checkpoint of `step`, or from its beginning, and removes everything after it, which will be made again. Throws
-   * `RUN_ACTIVE` if another process still writes the run, `RUN_DAMAGED` for a file that cannot be read; nothing has been changed then.
+   * `RUN_ACTIVE` if another process still writes the run, `RUN_DAMAGED` for a file that cannot be read or has lost lines; nothing has been changed then.
    */
   static reopen(
     directory: string,
@@ -123,6 +123,7 @@ export class RunStore {
       const record = readRun(directory);
       assertInactive(directory, record);
       const kept = bytesUpTo(directory, last);
+      readEvaluations(directory);
       const resumed = {
         ...withoutOutcome(record),
         ...rest,

@@ -46,7 +46,7 @@ async function snapshot({ output }: Cli, name: string, { around, window, groups:
       .toArray();
   const metrics = within(reader.eachMetrics(directory));
   if (!metrics.some(({ step }) => step === around)) {
-    const last = reader.lastStep(directory, 'metrics');
+    const last = reader.readMetrics(directory).at(-1)?.step;
     throw new GradusError('STEP_NOT_FOUND', `${directory} has no step ${around}`, {
       hint: last === undefined ? 'it has none yet' : `it has steps 1 to ${last}`,
     });
