@@ -7,7 +7,8 @@ const MOST_BOXES = 50;
 const NEAR = 10;
 const WITHIN_REACH = 70;
 
-const boxCommand = /\\(?:boxed|fbox)\s*/g;
+const boxCommand = /\\(?:boxed|fbox|framebox)\s*/g;
+const boxNames = ['\\boxed', '\\fbox', '\\framebox'];
 const separator = /\b(?:and|or)\b|[,;]/;
 // The later box corrects the earlier one.
 const correction = /\b(?:no|not|nope|wait|wrong|oops|actually|instead|rather|but|sorry|hmm)\b/i;
@@ -43,7 +44,7 @@ function belongs(between: string, content: string, next: string): boolean {
 function* lastFew(text: string): Generator<FoundText> {
   let before = text.length;
   for (let count = 0; count < MOST_BOXES; count++) {
-    const start = Math.max(text.lastIndexOf('\\boxed', before - 1), text.lastIndexOf('\\fbox', before - 1));
+    const start = Math.max(...boxNames.map((name) => text.lastIndexOf(name, before - 1)));
     if (start < 0 || before <= 0) return;
     before = start;
     const box = boxAt(text, start);

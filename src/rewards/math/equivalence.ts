@@ -36,7 +36,7 @@ class Comparison {
     if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
     if (gold.kind === 'relation' && answer.kind === 'relation') return this.#areSameRelations(gold, answer);
     // An inequality answers an interval only if it may, an interval always answers an inequality.
-    if (hasRelation(answer) && !hasRelation(gold) && !isUnordered(gold) && this.#mode === 'strict') return false;
+    if (hasRelation(answer) && !isConditional(gold) && !isUnordered(gold) && this.#mode === 'strict') return false;
     if (isRegion(gold) || isRegion(answer)) return this.#areSameRegions(gold, answer);
     if (isCollection(gold) || isCollection(answer)) return this.#areSameCollections(gold, answer);
     const [goldRows, answerRows] = [matrixOf(gold), matrixOf(answer)];
@@ -192,6 +192,11 @@ function hasRelation(node: MathNode): boolean {
   return (node.kind === 'list' || node.kind === 'set') && node.items.some(hasRelation);
 }
 
+/** Inequalities, and sets of what satisfies them. */
+function isConditional(node: MathNode): boolean {
+  return hasRelation(node) || ((node.kind === 'union' || node.kind === 'intersection') && node.parts.some(hasRelation));
+}
+
 function isRegion(node: MathNode): boolean {
   return /^(?:interval|union|intersection|without)$/.test(node.kind) || hasRelation(node);
 }
@@ -208,6 +213,7 @@ function itemsOf(node: MathNode): readonly MathNode[] {
 /** A pair in parentheses, read as an open interval. */
 function asInterval(node: MathNode): MathNode {
   if (node.kind === 'relation') return intervalOf(node) ?? node;
+  if (node.kind === 'union' && node.parts.length === 1) return asInterval(node.parts[0]!);
   if (node.kind !== 'tuple' || node.items.length !== 2) return node;
   return { kind: 'interval', start: node.items[0]!, end: node.items[1]!, isStartOpen: true, isEndOpen: true };
 }

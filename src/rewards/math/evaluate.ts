@@ -24,6 +24,14 @@ export function withinBudget<T>(compute: () => T): T {
   return compute();
 }
 
+// Fractions of numbers with thousands of digits take milliseconds.
+const LARGE = 10n ** 400n;
+const STEPS_OF_LARGE = 4000;
+
+function isLarge(value: bigint): boolean {
+  return value > LARGE || value < -LARGE;
+}
+
 /** The value as a fraction; `undefined` if there are variables or the value is not a fraction. */
 export function exactValue(node: MathNode): Rational | undefined {
   if (node.kind === 'number') return node.value;
@@ -36,7 +44,9 @@ export function exactValue(node: MathNode): Rational | undefined {
     if (value === undefined) return undefined;
     operands.push(value);
   }
-  return exact(...operands);
+  const value = exact(...operands);
+  if (value && (isLarge(value.numerator) || isLarge(value.denominator))) stepsLeft -= STEPS_OF_LARGE;
+  return value;
 }
 
 /** The value at a point, that is, for given values of the variables; NaN if it has no value, as text has none. */

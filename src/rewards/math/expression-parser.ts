@@ -3,7 +3,7 @@ import { applied, inverseOf, numberNode } from './functions.ts';
 import type { OperationName } from './operations.ts';
 import { eitherSign } from './signs.ts';
 import { type MathNode, operation, type Relation, realLine } from './syntax.ts';
-import { NotMathematics, type TokenStream } from './token-stream.ts';
+import { assertFew, NotMathematics, type TokenStream } from './token-stream.ts';
 import { functionNames } from './units.ts';
 
 /** What the grammar of lists, sets and matrices adds; see `parser.ts`. */
@@ -31,7 +31,8 @@ export class ExpressionParser {
 
   parseSum(): MathNode {
     let sum = this.#stream.take('±') ? eitherSign(this.#parseProduct()) : this.#parseProduct();
-    for (;;) {
+    for (let count = 0; ; count++) {
+      assertFew(count);
       if (this.#stream.take('+')) sum = operation('add', sum, this.#parseProduct());
       else if (this.#stream.take('-')) sum = operation('add', sum, operation('negate', this.#parseProduct()));
       else if (this.#stream.take('±')) sum = eitherSign(this.#parseProduct(), sum);
@@ -40,11 +41,19 @@ export class ExpressionParser {
   }
 
   #parseProduct(): MathNode {
+    const terms = [this.#parseTerm()];
+    while (this.#stream.take(':')) terms.push(this.#parseTerm());
+    // The ratio 3:4 is read as a quotient, 2:3:5 as the quotients 2:3 and 3:5.
+    const quotients = terms.slice(1).map((term, i) => operation('divide', terms[i]!, term));
+    return quotients.length > 1 ? { kind: 'tuple', items: quotients } : (quotients[0] ?? terms[0]!);
+  }
+
+  #parseTerm(): MathNode {
     let product = this.#parseUnary();
-    for (;;) {
+    for (let count = 0; ; count++) {
+      assertFew(count);
       if (this.#stream.take('*')) product = operation('multiply', product, this.#parseUnary());
-      // The ratio 3:4 is read as a quotient.
-      else if (this.#stream.take('/', ':')) product = operation('divide', product, this.#parseUnary());
+      else if (this.#stream.take('/')) product = operation('divide', product, this.#parseUnary());
       else if (this.#startsFactor()) product = this.#parseImplicitFactor(product);
       else return product;
     }
@@ -57,17 +66,12 @@ export class ExpressionParser {
     if (isWhole && next.kind === 'number') {
       const part = this.#parsePower();
       if (part.kind !== 'number' || !this.#stream.take('/')) throw new NotMathematics();
-      return operation('add', before, operation('divide', part, this.#parsePower()));
+      const divisor = this.#parsePower();
+      return mixedNumber(before, operation('divide', part, divisor)) ?? fail();
     }
     const isFraction = next.text === '\\frac';
     const factor = this.#parsePower();
-    const isMixed =
-      isWhole &&
-      isFraction &&
-      factor.kind === 'operation' &&
-      factor.name === 'divide' &&
-      factor.operands.every(({ kind }) => kind === 'number');
-    return operation(isMixed ? 'add' : 'multiply', before, factor);
+    return (isWhole && isFraction && mixedNumber(before, factor)) || operation('multiply', before, factor);
   }
 
   #parseUnary(): MathNode {
@@ -80,14 +84,17 @@ export class ExpressionParser {
   /** Parses a factor with its sign. In −1\frac{1}{2} the minus applies to the whole mixed number. */
   #parseUnaryFactor(): MathNode {
     const factor = this.#parseUnary();
-    const isMixed = factor.kind === 'number' && !factor.isDecimal && this.#stream.peek()?.text === '\\frac';
+    const next = this.#stream.peek();
+    const isFraction = next?.text === '\\frac' || (next?.kind === 'number' && this.#stream.isMark('/', 1));
+    const isMixed = factor.kind === 'number' && !factor.isDecimal && isFraction;
     return isMixed ? this.#parseImplicitFactor(factor) : factor;
   }
 
   #parsePower(): MathNode {
     const stream = this.#stream;
     let base = this.#parsePrimary();
-    for (;;) {
+    for (let count = 0; ; count++) {
+      assertFew(count);
       if (stream.take('^')) {
         if (stream.take('°')) base = operation('degrees', base);
         else if (stream.isMark('{') && stream.isMark('°', 1) && stream.isMark('}', 2)) {
@@ -245,6 +252,25 @@ export class ExpressionParser {
     if (token.kind !== 'mark') return true;
     return /^(?:[({⌊⌈]|\\(?:frac|binom|sum|prod|begin .*))$/.test(token.text);
   }
+}
+
+/** A whole and a fraction of numbers; the sign behind the fraction, of percent or degrees, is that of both. */
+function mixedNumber(whole: MathNode, fraction: MathNode): MathNode | undefined {
+  if (fraction.kind !== 'operation') return undefined;
+  const { name, operands } = fraction;
+  if (name === 'percent' || name === 'degrees') {
+    const mixed = mixedNumber(whole, operands[0]!);
+    return mixed && operation(name, mixed);
+  }
+  if (name !== 'divide') return undefined;
+  const [above, below] = operands as readonly [MathNode, MathNode];
+  if (below.kind === 'operation' && (below.name === 'percent' || below.name === 'degrees'))
+    return mixedNumber(whole, operation(below.name, operation('divide', above, below.operands[0]!)));
+  return operands.every(({ kind }) => kind === 'number') ? operation('add', whole, fraction) : undefined;
+}
+
+function fail(): never {
+  throw new NotMathematics();
 }
 
 function isMinusOne(node: MathNode): boolean {

@@ -24,6 +24,9 @@ const beforeAnswer =
   /^(?:\\"|["*_\s:']|(?:therefore|thus|simply|just|exactly|approximately|about|given by|equal to|found to be)\b,?)+/i;
 // "60 minutes (1 hour)": the parentheses at the end only explain the number before them, unless they hold nothing but numbers.
 const remark = /(\d[^()\n]*[^\s(),])\s+\((?![-\d.,\s/]+\))[^()\n]*\)[\s.!*]*$/;
+// "It is 8, not 7" and "8, because 7 is too small": what follows the comma is no answer, if there is a number before it.
+const afterthought =
+  /(\d[^.\n]{0,80}),\s+(?:not|because|since|rather than|instead of)\s[^.\n]*(?:\.\d[^.\n]*)*[.!\s*]*$/;
 const LONGEST_REMARK = 300;
 const denied = /^not\s[^,.;\n]{1,60}?[\s,]+but\s+(?:rather\s+)?/i;
 const scope =
@@ -124,7 +127,7 @@ function* candidatesAtEnd(text: string, which: 'first' | 'last' = 'last'): Gener
 }
 
 function withoutRemark(text: string): string {
-  return text.slice(0, -LONGEST_REMARK) + text.slice(-LONGEST_REMARK).replace(remark, '$1');
+  return text.slice(0, -LONGEST_REMARK) + text.slice(-LONGEST_REMARK).replace(remark, '$1').replace(afterthought, '$1');
 }
 
 /** A last sentence that is a formula without signs around it, `x = -5`, or a text that is nothing but one, `Tuesday`. */

@@ -42,6 +42,10 @@ export function applied(name: string, operands: readonly MathNode[], base?: Math
     if (operands.length !== 1) throw new NotMathematics();
     return operation('log', base ?? numberNode('10'), operands[0]!);
   }
+  if (name === 'cis' && operands.length === 1) {
+    const i: MathNode = { kind: 'symbol', name: 'i' };
+    return operation('add', operation('cos', operands[0]!), operation('multiply', i, operation('sin', operands[0]!)));
+  }
   if (name === 'det') return determinantOf(operands);
   if (ofSeveral.has(name) ? operands.length < 2 : operands.length !== 1) throw new NotMathematics();
   const operationName = operationOfName[name] ?? (name as OperationName);

@@ -20,7 +20,7 @@ export function matrixOf(node: MathNode, factors = MOST_FACTORS): Rows | undefin
     case 'negate':
       return a && mapped(a, (entry) => operation('negate', entry));
     case 'transpose':
-      return a && a[0]!.map((_, column) => a.map((row) => row[column]!));
+      return a && transposed(a);
     case 'add': {
       const b = a && matrixOf(right!, factors - 1);
       if (!a || !b || !haveSameShape(a, b)) return undefined;
@@ -35,6 +35,8 @@ export function matrixOf(node: MathNode, factors = MOST_FACTORS): Rows | undefin
     case 'divide':
       return a && mapped(a, (entry) => operation('divide', entry, right!));
     case 'power':
+      // The T of a matrix is no power.
+      if (a && right!.kind === 'symbol' && right!.name === 'T') return transposed(a);
       return a && powerOf(a, right!);
     default:
       return undefined;
@@ -58,6 +60,10 @@ function rectangle(rows: Rows): Rows | undefined {
   const width = rows[0]?.length ?? 0;
   if (width === 0 || width > LARGEST || rows.length > LARGEST) return undefined;
   return rows.every((row) => row.length === width) ? rows : undefined;
+}
+
+function transposed(a: Rows): Rows {
+  return a[0]!.map((_, column) => a.map((row) => row[column]!));
 }
 
 function product(a: Rows, b: Rows): Rows | undefined {

@@ -1,12 +1,16 @@
 // Reduces the many notations of answers, LaTeX, plain and Unicode, to one that the lexer reads: decoration and units are dropped.
-import { dropUnits, textOf } from './units.ts';
+import { withoutDomain } from './domains.ts';
+import { withPlainNumerals } from './numerals.ts';
+import { dropUnitNotations, dropUnits, textOf } from './units.ts';
 
-const unicode: readonly (readonly [RegExp, string])[] = [
-  [/[−–—]/g, '-'],
+const unicode: readonly (readonly [RegExp, string | ((sign: string) => string)])[] = [
+  // Full-width letters and digits, letters of mathematical fonts, digits in circles.
+  [/[\uff01-\uff5e\u2460-\u2468\ufe63]|[\u{1d400}-\u{1d7ff}]/gu, (sign) => sign.normalize('NFKC')],
+  [/[−–—‒]/g, '-'],
   [/[×·⋅∙∗]/g, '*'],
-  [/÷/g, '/'],
-  [/≤|⩽/g, '<='],
-  [/≥|⩾/g, '>='],
+  [/[÷∕⁄]/g, '/'],
+  [/[≤⩽≦]/g, '<='],
+  [/[≥⩾≧]/g, '>='],
   [/≠/g, '!='],
   [/≈/g, '\\approx '],
   [/∞/g, ' infinity '],
@@ -18,9 +22,11 @@ const unicode: readonly (readonly [RegExp, string])[] = [
   [/∩/g, '\\cap '],
   [/∈/g, '\\in '],
   [/ℝ/g, '\\reals '],
+  [/ℤ/g, '\\mathbb{Z}'],
+  [/[✓✔✅∎]/gu, ''],
   [/√\s*(\d+(?:\.\d+)?|[a-z])/g, 'sqrt($1)'],
   [/√/g, ' sqrt'],
-  [/°|º/g, '^\\circ '],
+  [/[°º˚]/g, '^\\circ '],
   [/[⟨〈]/g, '('],
   [/[⟩〉]/g, ')'],
   [/[\u00a0\u2009\u202f]/g, ' '],
@@ -32,15 +38,20 @@ const SUPERSCRIPTS = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻';
 
 /** LaTeX commands that only affect appearance, or nothing at all. */
 const decoration =
-  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\*\*/g;
+  /\\(?:left|right)\.|\\(?:left|right|middle|m?left|m?right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|limits|mathopen|mathclose|mathstrut|hfill|nonumber|notag|angle|triangle|therefore|because|checkmark|blacksquare|qed|rm|bf|it|sf|tt)(?![a-zA-Z])|\\(?:text)?color\s*\{[^{}]*\}|\\(?:h|v)space\*?\{[^{}]*\}|\\[hv]?phantom\s*\{[^{}]*\}|\\hline(?![a-z])|(?<![\w)\]])\*\*|\*\*(?![\w(\\])/g;
 /** Accents and styles: their content is what counts. */
 const styles =
-  /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|phantom|mathring|ensuremath)\s*(?=[{a-zA-Z\\])/g;
+  /\\(?:vec|mathbf|mathcal|mathbb|mathsf|boldsymbol|bm|pmb|hat|widehat|tilde|bar|overline|overrightarrow|underline|overset\{[^{}]*\}|underset\{[^{}]*\}|mathring|ensuremath)\s*(?=[{a-zA-Z\\])/g;
 const textCommand =
-  /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|operatorname\*?)\s*\{([^{}]*)\}/g;
+  /\\(?:text(?:normal|bf|it|rm|sf|tt|up)?|math(?:rm|it|bf|sf|tt)|mbox|hbox|operatorname\*?)\s*\{((?:[^{}]|\{[^{}]*\})*)\}/g;
+
+/** Currencies that are written as letters before an amount. */
+const currencyName =
+  /^(\s*[-−+]?)\s*(?:\\(?:text|mathrm)\s*\{\s*)?(?:US|USD|EUR|GBP|JPY|CNY|RMB|INR|KRW|AUD|CAD|CHF|Rs)\b\.?\s*\}?[\s~]*(?=\d)/;
 
 /** What a value is called in words: `\text{Area} = 12`, `\text{Answer: } 12`. */
-const nameInWords = /^\s*"[^"=]*(?::"|"\s*[:=])\s*(?=[^"]*[\d\\])/;
+const nameInWords =
+  /^\s*"[^"=]*(?::"|\b(?:is|are|equals|about|around|approximately|roughly|nearly|exactly|only|just)"|"\s*[:=])\s*(?=[^"]*[\d\\])/;
 
 /** A number with nothing to reduce. */
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
@@ -50,10 +61,9 @@ export function normalise(given: string): string {
   if (plainNumber.test(given)) return given;
   let text = withoutDoubledBackslashes(repairEscapes(given.replaceAll('"', '')));
   // Most answers have none of these signs, and looking for each takes a third of the time.
-  if (beyondAscii.test(text)) for (const [pattern, replacement] of unicode) text = text.replace(pattern, replacement);
+  if (beyondAscii.test(text)) for (const [pattern, written] of unicode) text = text.replace(pattern, written as string);
   text = text
     .replace(vulgarFraction, (sign) => sign.normalize('NFKD').replace(/(\d+)⁄(\d+)/, '\\frac{$1}{$2}'))
-    .replace(/\^\s*\{?(\d+)\}?\s*\/\s*_\s*\{?(\d+)\}?/g, '\\frac{$1}{$2}')
     .replace(/\\(?:nice|s|x)frac(?![a-zA-Z])/g, '\\frac')
     .replace(
       superscript,
@@ -61,9 +71,8 @@ export function normalise(given: string): string {
     )
     .replace(/\\(?:mathbb|mathbf|Bbb)\s*\{?\s*R\s*\}?|\\R(?![a-zA-Z])/g, '\\reals ')
     .replace(/\\reals\s*-\s*(?=\\\{)/g, '\\reals \\setminus ')
-    .replace(/(\d*)\.(\d*)\\(?:overline|dot|bar)\s*\{(\d+)\}/g, repeatingDecimal)
     .replace(/\{\\rm\s+([^{}]*)\}/g, '\\text{$1}');
-  text = joinDigits(text)
+  text = dropUnitNotations(withPlainNumerals(withoutDomain(text)))
     .replace(/\{\s*([,:])\s*\}/g, '$1')
     // \frac12 is one half, but the lexer would read 12 as one number.
     .replace(
@@ -74,10 +83,14 @@ export function normalise(given: string): string {
     .replace(/\\sqrt\s*(\d)/g, '\\sqrt{$1}')
     .replace(/(\\[dt]?binom)\s*(\d)\s*(\d)/g, '$1{$2}{$3}')
     .replace(/\^\s*\{?\s*\\(?:text|mathrm)\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?/g, '')
-    .replace(/\\\$|\$|[€£¥]/g, '')
+    .replace(/(?<=\d)\s*\{\s*(\\[dtc]?frac\s*\{[^{}]*\}\s*\{[^{}]*\})\s*\}/g, '$1')
+    .replace(/\\\$|\$|[€£¥₹₩₽₺]|\\(?:math|text)dollar(?![a-z])|\\(?:euro|pounds|yen)(?![a-z])/g, '')
+    .replace(currencyName, '$1')
     .replace(decoration, '')
     .replace(/\\\{\s*(?=\\begin\s*\{(?:array|cases|aligned|matrix|gathered)\})/g, '')
     .replace(/&\s*(?=[=<>]|\\[lg]eq?(?![a-z]))/g, '')
+    .replace(/,?\s*&\s*(?:\\(?:text|mathrm)\s*\{\s*(?:if|for|when|where)\s*\}|(?:if|for|when)\b)?/g, '&')
+    .replace(/[,.;]\s*(?=\\\\|\\end\s*\{)/g, '')
     .replace(/(?<!\\)\\!/g, '')
     .replace(/(?<!\\)\\[,:;> ]|~/g, ' ')
     .replace(styles, '');
@@ -90,7 +103,7 @@ export function normalise(given: string): string {
     .replace(/(?:\\quad )+/g, ', ')
     .replace(/,(?:\s*,)+/g, ',');
   return dropUnits(text)
-    .replace(/^[\s.,;:]+(?!\d)|[\s.,;:]+$/g, '')
+    .replace(/^[\s.,;:]+(?!\d)|(?:[\s.,;:]|\\(?=\s*$))+$/g, '')
     .replace(nameInWords, '')
     .replace(/^\s*(?:\\approx|=)\s*/, '')
     .trim();
@@ -108,21 +121,4 @@ function withoutDoubledBackslashes(text: string): string {
   if (text.includes('\\begin'))
     return text.replace(/(?<!\\)\\\\(?=(?:[dtc]?frac|sqrt|pi|text|boxed|cdot|times)\b)/g, '\\');
   return text.replace(/\\\\(?=[a-zA-Z{}[\](),;:!|%$])/g, '\\');
-}
-
-/** Spaces, thin spaces and braced commas group digits: `1\,234`, `1{,}234`, `1,\!234`. */
-function joinDigits(text: string): string {
-  return text.replace(
-    /(?<![\d.])(\d{1,3})((?:(?:\s*\{\s*,\s*\}\s*|,\s*\\!\s*|\s*\\[,;:! ]\s*|~)\d{3})+)(?!\d)/g,
-    (_, head: string, rest: string) => head + rest.replace(/[^\d]/g, ''),
-  );
-}
-
-/** `0.1\overline{6}` is 1/6. */
-function repeatingDecimal(_: string, whole: string, fixed: string, period: string): string {
-  if (whole.length + fixed.length + period.length > 30) return '';
-  const scale = 10n ** BigInt(fixed.length);
-  const rest = 10n ** BigInt(period.length) - 1n;
-  const numerator = BigInt(`${whole}${fixed}` || '0') * rest + BigInt(period);
-  return `(${numerator}/${scale * rest})`;
 }

@@ -1,11 +1,10 @@
 // Parses an answer in LaTeX or plain notation: expressions, sets, tuples, intervals, matrices, equations, inequalities, text.
 import { variablesOf } from './evaluate.ts';
 import { ExpressionParser } from './expression-parser.ts';
-import { numberNode } from './functions.ts';
 import { determinant } from './matrices.ts';
 import { normalise } from './notation.ts';
 import { withSpreadSigns } from './signs.ts';
-import { type MathNode, operation, type RelationSign } from './syntax.ts';
+import { type MathNode, operation, type RelationSign, realLine } from './syntax.ts';
 import { NotMathematics, TokenStream } from './token-stream.ts';
 import { type Token, tokenize } from './tokens.ts';
 
@@ -24,17 +23,15 @@ export function parseAnswer(text: string): MathNode | undefined {
   if (text.length > LONGEST_ANSWER) return undefined;
   const tokens = tokenize(normalise(text));
   if (tokens.length === 0) return undefined;
-  if (isText(tokens)) return { kind: 'word', text: tokens.map((token) => token.text.toLowerCase()).join(' ') };
+  if (isText(tokens)) return textNode(tokens.map((token) => token.text.toLowerCase()).join(' '));
   return attempt(() => withSpreadSigns(new AnswerParser(new TokenStream(tokens)).parseAll()));
 }
 
-/** What a number with a decimal comma may mean besides the list that `parseAnswer` reads: 2,74 is 2.74. */
-export function readDecimalComma(text: string): MathNode | undefined {
-  const found = /^[\s$€£¥]*([-−+]?)\s*(\d+)(?:,|\{,\})(\d+)(?![\d,])[^\d,]*$/.exec(text);
-  if (!found || /[1-9]\d{0,2}\{?,\}?\d{3}(?!\d)/.test(found[0])) return undefined;
-  const [, sign, whole, fraction] = found;
-  const number = attempt(() => numberNode(`${whole}.${fraction}`));
-  return number && sign !== '' && sign !== '+' ? operation('negate', number) : number;
+function textNode(text: string): MathNode {
+  if (/^(?:all|any) real(?: number)?s?$/.test(text)) return realLine;
+  return /^(?:there (?:is|are) )?no (?:real )?solutions?$|^(?:the )?empty set$/.test(text)
+    ? { kind: 'set', items: [] }
+    : { kind: 'word', text };
 }
 
 function attempt(parse: () => MathNode): MathNode | undefined {
@@ -155,14 +152,15 @@ class AnswerParser {
     return { kind: 'interval', start: start!, end: end!, isStartOpen, isEndOpen };
   }
 
-  /** `\{1, 2\}`, and `\{x \mid x > 0\}` or `\{x \in \mathbb{R} : x > 0\}`, which mean their condition. */
+  /** `\{1, 2\}`, and `\{x \mid x > 0\}` or `\{x \in \mathbb{R} : x > 0\}`, which have the members that their condition allows. */
   #parseSet(): MathNode {
     if (this.#stream.take('\\}')) return { kind: 'set', items: [] };
     const condition = this.#conditionStart();
     this.#stream.skip(condition);
     const items = this.#parseItems();
     this.#stream.expect('\\}');
-    return condition > 0 && items.length === 1 ? items[0]! : { kind: 'set', items };
+    if (condition === 0) return { kind: 'set', items };
+    return { kind: items.length === 1 ? 'union' : 'intersection', parts: items };
   }
 
   /** How many tokens there are up to the bar of a set that is given by a condition; 0 if it is not. */
@@ -170,6 +168,8 @@ class AnswerParser {
     if (this.#stream.peek()?.kind !== 'name') return 0;
     if (this.#stream.isMark('|', 1) || this.#stream.isMark(':', 1)) return 2;
     if (!this.#stream.isMark('∈', 1)) return 0;
+    // Whole numbers are no interval.
+    if ([2, 3].some((ahead) => /^[ZNQ]$/.test(this.#stream.peek(ahead)?.text ?? ''))) throw new NotMathematics();
     for (let ahead = 2; ahead < 7; ahead++) {
       if (this.#stream.isMark('|', ahead) || this.#stream.isMark(':', ahead)) return ahead + 1;
     }

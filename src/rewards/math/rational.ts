@@ -12,7 +12,8 @@ const LONGEST_POWER = 4096;
 /** `undefined` if the denominator is 0. */
 export function rational(numerator: bigint, denominator = 1n): Rational | undefined {
   if (denominator === 0n) return undefined;
-  const divisor = greatestDivisor(numerator, denominator) * (denominator < 0n ? -1n : 1n);
+  const size = denominator < 0n ? -denominator : denominator;
+  const divisor = (numerator % size === 0n ? size : greatestDivisor(numerator, size)) * (denominator < 0n ? -1n : 1n);
   return { numerator: numerator / divisor, denominator: denominator / divisor };
 }
 

@@ -9,6 +9,7 @@ import { type MathNode, operation } from './syntax.ts';
 const DECIMAL_PLACES = 6;
 // Rounding alone would make all small numbers equal, 1.6e-19 and 1.7e-19.
 const DECIMAL_TOLERANCE = 1e-3;
+const INVERSE_TOLERANCE = 1000n;
 const SAMPLED_POINTS = 8;
 const LEAST_COMPARED_POINTS = 3;
 const RELATIVE_TOLERANCE = 1e-9;
@@ -41,7 +42,15 @@ export function areSameNumbers(gold: MathNode, answer: MathNode, percentIsCount:
 
 function areSameDecimals(a: Rational, b: Rational): boolean {
   if (isEqual(a, b)) return true;
-  return roundTo(a, DECIMAL_PLACES) === roundTo(b, DECIMAL_PLACES) && areRoundedEqual(toNumber(a), toNumber(b));
+  if (roundTo(a, DECIMAL_PLACES) !== roundTo(b, DECIMAL_PLACES)) return false;
+  // Exactly, for numbers that are too small for a double.
+  const [left, right] = [a.numerator * b.denominator, b.numerator * a.denominator];
+  const least = size(left - right) * INVERSE_TOLERANCE;
+  return least <= size(left) || least <= size(right);
+}
+
+function size(value: bigint): bigint {
+  return value < 0n ? -value : value;
 }
 
 /** Whether two expressions have equal values wherever both have a value. */

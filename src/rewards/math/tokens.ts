@@ -86,6 +86,7 @@ const nameOfCommand: Readonly<Record<string, string>> = {
   varepsilon: 'epsilon',
   vartheta: 'theta',
   ell: 'l',
+  surd: 'sqrt',
 };
 
 // Words that occur in sentences but not in answers, if they stand beside another word or a number.
@@ -111,8 +112,11 @@ const patterns: readonly (readonly [RegExp, (match: RegExpExecArray) => Token | 
   [/\\(?:begin|end)\s*\{\s*([a-zA-Z]+)\*?\s*\}(?:\s*\{[lcr|\s]*\}|\s*\[[tbc]\])?/y, environment],
   [/\\([a-zA-Z]+)/y, ([, name]) => command(name!)],
   [/\\[{}|%]/y, ([text]) => ({ kind: 'mark', text: text === '\\|' ? '|' : text === '\\%' ? '%' : text })],
-  [/\\\\/y, () => ({ kind: 'mark', text: '\\\\' })],
-  [/<=|>=|!=|==|\*\*/y, ([text]) => ({ kind: 'mark', text: text === '==' ? '=' : text === '**' ? '^' : text })],
+  [/\\\\(?:\s*\[-?[\d.]+\s*[a-z]{2}\])?/y, () => ({ kind: 'mark', text: '\\\\' })],
+  [
+    /<=|>=|!=|==|:=|\*\*/y,
+    ([text]) => ({ kind: 'mark', text: text === '**' ? '^' : /^[=:]=$/.test(text) ? '=' : text }),
+  ],
   [/[a-zA-Z]+/y, ([text]) => ({ kind: 'word', text })],
   [/[^\s]/uy, ([text]) => ({ kind: 'mark', text })],
 ];

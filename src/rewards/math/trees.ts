@@ -6,10 +6,18 @@ import type { MathNode } from './syntax.ts';
 export function textOf(node: MathNode): string {
   if (node.kind === 'word') {
     const isFormula = /[\\+=<>^|/]|-\d/.test(node.text);
-    return isFormula ? node.text.replace(/\s/g, '') : node.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+    return isFormula ? withoutDecoration(node.text) : node.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
   }
   if (node.kind === 'symbol') return node.name.toLowerCase();
   return node.kind === 'operation' && node.name === 'multiply' ? node.operands.map(textOf).join('') : '';
+}
+
+/** A formula that is not read: its blanks, the style of its letters and braces around one sign say nothing. */
+function withoutDecoration(formula: string): string {
+  return formula
+    .replace(/\s|\\(?:[,;:! ]|(?:left|right|displaystyle|limits)(?![a-zA-Z]))|~/g, '')
+    .replace(/\\(?:mathrm|text)\{([a-zA-Z])\}/g, '$1')
+    .replace(/\{(\w)\}/g, '$1');
 }
 
 export function structureOf(node: MathNode): string {

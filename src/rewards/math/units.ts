@@ -36,13 +36,14 @@ export const functionNames: ReadonlySet<string> = new Set([
   'asin',
   'acos',
   'atan',
+  'cis',
 ]);
 
 export const constantNames: ReadonlySet<string> = new Set(['pi', 'infinity', 'inf']);
 
 const UNITS =
-  'mm|cm|dm|km|ft|in|mg|kg|ml|mL|mph|kmh|kph|min|sec|hr|hrs|lb|lbs|oz|yd|mi|ms|kB|MB|GB|Hz|kHz|kW|rad|m|g|s|h|l|L';
-const power = String.raw`(?:\s*\^\s*\{?[23]\}?)?`;
+  'mm|cm|dm|km|ft|in|sq|cu|mg|kg|ml|mL|mph|kmh|kph|min|sec|hr|hrs|lb|lbs|oz|yd|mi|ms|kB|MB|GB|Hz|kHz|kW|rad|m|g|s|h|l|L';
+const power = String.raw`(?:\s*\^\s*(?:\{[23]\}|[23]))?`;
 // A unit is a longer word after a space, or one in the list: the ab in 2ab is a product.
 const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${UNITS})(?![a-zA-Z]))${power}`;
 const per = String.raw`\s*(?:\/|\bper\b)\s*[a-zA-Z]+${power}`;
@@ -58,21 +59,39 @@ const singleLetterUnit = new RegExp(`(?<=\\d)${notAfterPower}[mgshlL]$`);
 
 /** A placeholder for a unit that is still to be removed together with its exponent. */
 const UNIT_MARK = '\uE000';
-const markedUnits = new RegExp(
-  String.raw`${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?(?:\s*\/\s*${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?)?`,
-  'g',
-);
+const markedUnit = String.raw`${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?`;
+const markedUnits = new RegExp(String.raw`${markedUnit}(?:\s*(?:\/|\*|\\cdot(?![a-z]))?\s*${markedUnit})*`, 'g');
 
-/** A unit and the stroke of "per" after it. */
-const perUnit = /\\(?:text|math|mbox|hbox)[a-z]*\s*\{[^{}]*\}(?:\^\{?\d\}?)?\s*\/\s*$/;
+/** A unit and what joins it to the next: the stroke of "per", the dot of a product. */
+const joinedUnit = /\\(?:text|math|mbox|hbox)[a-z]*\s*\{[^{}]*\}(?:\s*\^\s*\{?-?\d\}?)?\s*(?:\/|\*|\\cdot)\s*$/;
+/** A degree of temperature, the quotient of two units, an ohm, and the μ of a micrometre. */
+const unitNotations: readonly (readonly [RegExp, string])[] = [
+  [
+    /(\d(?:\s|~|\\[,;: ])*\^\s*\{?\s*\\circ\s*\}?)(?:\s|~|\\[,;: ])*(?:\\(?:text|mathrm)\s*\{\s*~?[CF]\s*\}|[CF](?![a-zA-Z]))/g,
+    '$1',
+  ],
+  [
+    /(?<=\d(?:\s|~|\\[,;: ]){0,4})\\[dt]?frac\s*\{\s*\\(?:text|mathrm)\s*\{\s*(?![ei]\s*\})[a-z]+\s*\}(?:\^\{?\d\}?)?\s*\}\s*\{\s*\\(?:text|mathrm)\s*\{\s*(?![ei]\s*\})[a-z]+\s*\}(?:\^\{?\d\}?)?\s*\}/g,
+    '',
+  ],
+  [/(?<=\d)(?:\s|~|\\[,;: ])+(?:\\mu\s*(?=\\(?:text|mathrm)\s*\{)|\\Omega\s*$)/g, ''],
+];
 
 /** What `\text{content}` means after `before`: a separator, a unit to drop, or text. */
 export function textOf(content: string, before: string): string {
   const trimmed = content.replace(/[~\s]+/g, ' ').trim();
   if (/^,?\s*(?:and|or)\b|\b(?:and|or),?$/.test(trimmed)) return ',';
-  if (/^(?:%|percent|pct|pi|[eiA-Z])$/.test(trimmed) || functionNames.has(trimmed)) return ` ${trimmed} `;
-  if (/[\d)}%a-zA-Z]\s*$/.test(before) || perUnit.test(before)) return ` ${UNIT_MARK} `;
+  // 5\text{ N} has a unit, 2\text{A} a digit.
+  const isUnit = /\d\s+$/.test(before) || (/\d$/.test(before) && /^[~\s]/.test(content));
+  if (/^(?:%|percent|pct|pi|[eiA-Z])$/.test(trimmed) && !(isUnit && /^[A-Z]$/.test(trimmed))) return ` ${trimmed} `;
+  if (functionNames.has(trimmed)) return ` ${trimmed} `;
+  if (/[\d)}%a-zA-Z]\s*$/.test(before) || joinedUnit.test(before)) return ` ${UNIT_MARK} `;
   return /\p{L}{2}/u.test(trimmed) ? `"${trimmed}"` : ` ${trimmed} `;
+}
+
+/** Units that are written with more than letters. */
+export function dropUnitNotations(text: string): string {
+  return unitNotations.reduce((rest, [pattern, written]) => rest.replace(pattern, written), text);
 }
 
 export function dropUnits(text: string): string {

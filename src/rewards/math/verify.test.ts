@@ -63,6 +63,13 @@ test('hostile texts of a million characters take little time', async () => {
     'x',
     '1 - ',
     '\\overline{',
+    '1.111',
+    '0.1\\dot',
+    '１',
+    '1, because ',
+    'k\\in\\mathbb{Z},',
+    '_{10}C',
+    "1°1'",
   ]) {
     const text = part.repeat(Math.ceil(1e6 / part.length));
     const milliseconds = await processorTime(() => {
@@ -86,6 +93,11 @@ test('hostile formulas take little time', async () => {
     '(x+1)^{1000000}',
     '\\binom{10^9}{5\\cdot10^8}',
     '(10^{4000})!',
+    `x${'!'.repeat(1900)}`,
+    `x${'%'.repeat(1900)}`,
+    `${'1/'.repeat(990)}x`,
+    '2099!/2100!+'.repeat(160),
+    `1${Array.from({ length: 190 }, (_, i) => `+1/${1900 + i}!`).join('')}`,
   ]) {
     const milliseconds = await processorTime(() => {
       verify(`\\{${Array.from({ length: 400 }, (_, i) => `x-${i}`).join(',')}\\}`, `\\boxed{${answer}}`);
@@ -94,6 +106,33 @@ test('hostile formulas take little time', async () => {
       verify(answer, `\\boxed{1+${answer}}`);
     });
     assert.ok(milliseconds < 2000, `${answer.slice(0, 40)}: ${milliseconds} ms`);
+  }
+});
+
+test('numbers that no double holds are compared exactly, or not at all', () => {
+  for (const [gold, answer, isRight] of [
+    ['10^{10^{10}}', '10^{10^{10}}', true],
+    ['10^{10^{10}}', '10^{10^{11}}', false],
+    ['5', '10^{10^{10}}', false],
+    ['\\infty', '10^{10^{10}}', false],
+    ['\\infty', '1e400', false],
+    ['1e400', '\\infty', false],
+    ['1e400', '2e400', false],
+    ['1.5e309', '1.5 \\times 10^{309}', true],
+    ['0', '10^{-10^{10}}', false],
+    ['0', '1e-400', false],
+    ['1e-401', '2e-401', false],
+    ['1', '1+10^{-400}', false],
+    ['1000000!', '1000001!', false],
+    ['2024', '\\frac{2024!}{2023!}', true],
+    ['2025', '\\frac{2024!}{2023!}', false],
+    ['1000!', '1000 \\cdot 999!', true],
+    ['1000!', '1000 \\cdot 998!', false],
+    ['\\binom{10^9}{2}', '499999999500000000', true],
+    ['\\binom{10^9}{2}', '499999999500000001', false],
+    ['\\infty', '\\frac{1}{0}', false],
+  ] as const) {
+    assert.equal(verify(gold, `\\boxed{${answer}}`), isRight, `${gold} and ${answer}`);
   }
 });
 

@@ -1,12 +1,11 @@
 // Decides whether the answer in a text is the gold answer: what the package exports as `gradus/math-verify`.
 import { type EquivalenceMode, isEquivalent } from './equivalence.ts';
 import { answerCandidates } from './find-answer.ts';
-import { parseAnswer, readDecimalComma } from './parser.ts';
+import { parseAnswer } from './parser.ts';
+import { withOtherReadings } from './readings.ts';
 import type { MathNode } from './syntax.ts';
 import { hasProse } from './tokens.ts';
 
-const choice =
-  /^[\s$]*(?:\\(?:text(?:bf)?|math(?:rm|bf))\s*\{\s*\(?([A-J])[).:]\s*\}|\(?([A-J])[).:](?=[\s\\~]))(?:\\[ ,;:]|\\q?quad|[\s~:.])*(.+)$/;
 const onlyFormula = /^(?:\$\$?([^$]+)\$\$?|\\\(([^$]+)\\\)|\\\[([^$]+)\\\])$/;
 
 export type { EquivalenceMode } from './equivalence.ts';
@@ -31,12 +30,21 @@ export function areEquivalent(
 
 /** What the answer of a completion may mean; empty if nothing in it can be read as one. */
 export function readAnswer(completion: string): readonly MathNode[] {
+  return readingsOf(completion, 'answer');
+}
+
+function readingsOf(completion: string, place: 'gold' | 'answer'): readonly MathNode[] {
   // A formula that cannot be parsed may still be the answer, if the gold answer is the same text.
   const unread: MathNode[] = [];
   for (const { text, source } of answerCandidates(completion)) {
     const answer = parseAnswer(text);
     if (source === 'prose' && answer && isSentence(answer, text)) continue;
-    const found = withOtherReadings(answer, text);
+    // The mark at the end of a sentence may be no factorial.
+    const calm = source === 'prose' && /\d!\s*$/.test(text) ? parseAnswer(text.replace(/!\s*$/, '')) : undefined;
+    const found = [
+      ...withOtherReadings(answer, text, source === 'prose' ? 'sentence' : place),
+      ...(calm ? [calm] : []),
+    ];
     if (found.length > 0) return [...found, ...unread];
     if (source === 'box') return [{ kind: 'word', text }];
     if (source === 'formula' && unread.length === 0) unread.push({ kind: 'word', text });
@@ -59,20 +67,10 @@ export function readGold(gold: string): readonly MathNode[] {
   if (text === '') return [];
   const isMarked = /\\(?:boxed|fbox)|####|<answer>/.test(text);
   const whole = isMarked || hasProse(text) ? undefined : parseAnswer(text);
-  if (whole) return withOtherReadings(whole, text);
+  if (whole) return withOtherReadings(whole, text, 'gold');
   const isBare = text.includes('\\') && !isMarked && !/[$#]|\\[([]|answer/i.test(text);
-  const found = isBare ? [] : readAnswer(text);
+  const found = isBare ? [] : readingsOf(text, 'gold');
   return found.length > 0 ? found : [{ kind: 'word', text }];
-}
-
-/** Besides what it says as it stands, 2,74 may be 2.74, and `\textbf{(B) } 12` either B or 12. */
-function withOtherReadings(answer: MathNode | undefined, text: string): readonly MathNode[] {
-  const [, marked, bare, content] = choice.exec(text) ?? [];
-  const letter = marked ?? bare;
-  const others: (MathNode | undefined)[] = letter
-    ? [{ kind: 'symbol', name: letter }, parseAnswer(content!)]
-    : [readDecimalComma(text)];
-  return [answer, ...others].filter((reading) => reading !== undefined);
 }
 
 /** Text of one or two words may be an answer. */

@@ -1,0 +1,53 @@
+// The readings of an answer besides the one that the grammar finds: a choice or its content, 2,74 or 2.74, millions, a number among words.
+
+import { readByCustom } from './customs.ts';
+import { numberNode } from './functions.ts';
+import { parseAnswer } from './parser.ts';
+import { type MathNode, operation } from './syntax.ts';
+
+const choice =
+  /^[\s$]*(?:\\(?:text(?:bf)?|math(?:rm|bf))\s*\{\s*\(?([A-J])[).:]\s*\}|\(?([A-J])[).:](?=[\s\\~]))(?:\\[ ,;:]|\\q?quad|[\s~:.])*(.+)$/;
+const scaled =
+  /^(.*\d)(?:\s|~|\\[,;: ])*(?:\\(?:text|mathrm|mbox)\s*\{[\s~]*)?(thousand|million|billion|trillion)s?\b[^\d]*$/i;
+const zerosOf: Readonly<Record<string, number>> = { thousand: 3, million: 6, billion: 9, trillion: 12 };
+const onlyText = /^\s*\$?\s*\\(?:text(?:normal|bf|it|rm)?|mathrm|mbox)\s*\{([^{}]*)\}\s*\$?\s*[.]?$/;
+/** The one number of a text, behind words that announce it and before the names of things: `the answer is 7`, `3 apples`. */
+const numberAmongWords =
+  /^(?:[a-z ]{0,60}\b(?:is|are|was|about|approximately|around|roughly|nearly|exactly|only|just|equals):?\s+)?((?:[$€£¥]\s*)?[-−]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?\s*%?)(?:\s+[a-z]+)*[\s.!]*$/i;
+
+/** Where a text stands that may be an answer: alone, as the gold answer or a completion's, or in a sentence. */
+export type Place = 'gold' | 'answer' | 'sentence';
+
+/** What `text` may mean besides `answer`, which is what it says as it stands. */
+export function withOtherReadings(answer: MathNode | undefined, text: string, place: Place): readonly MathNode[] {
+  const isAlone = place !== 'sentence';
+  const inFull = isAlone ? readScaled(text) : undefined;
+  // Who asks for millions has a gold answer without the word.
+  if (inFull && place === 'gold') return [inFull];
+  const [, marked, bare, content] = choice.exec(text) ?? [];
+  const letter = marked ?? bare;
+  const others: (MathNode | undefined)[] = letter
+    ? [{ kind: 'symbol', name: letter }, parseAnswer(content!)]
+    : [readByCustom(text), inFull, ...(isAlone ? [readAmongWords(text), readAsWords(text)] : [])];
+  return [answer, ...others].filter((reading) => reading !== undefined);
+}
+
+/** `2.5 million` as 2500000. */
+function readScaled(text: string): MathNode | undefined {
+  const [, count, scale] = scaled.exec(text) ?? [];
+  const number = count === undefined ? undefined : parseAnswer(count);
+  return number && operation('multiply', number, numberNode(`1${'0'.repeat(zerosOf[scale!.toLowerCase()]!)}`));
+}
+
+function readAmongWords(text: string): MathNode | undefined {
+  const inner = onlyText.exec(text)?.[1]?.trim();
+  const number = inner === undefined ? undefined : numberAmongWords.exec(inner)?.[1];
+  return number === undefined ? undefined : parseAnswer(number);
+}
+
+/** `March 15, 2024` and `3:30 \text{ PM}` as the texts that they are. */
+function readAsWords(text: string): MathNode | undefined {
+  const plain = text.replace(/\\(?:text|mathrm|mbox)\s*\{([^{}]*)\}/g, ' $1 ').replace(/\\[,;:! ]|[${}~]/g, ' ');
+  const isWords = /\d/.test(plain) && /[a-z]{2}/i.test(plain) && !/[\\=<>^|/]/.test(plain);
+  return isWords ? { kind: 'word', text: plain } : undefined;
+}
