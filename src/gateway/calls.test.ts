@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
 import { playAgent } from '../../test/play-agent.ts';
 import { scriptedModel } from '../../test/scripted-model.ts';
 import type { AgentConnection, AgentTask } from '../agent.ts';
@@ -218,15 +219,19 @@ test('an agent whose calls name no rollout is told so', async () => {
   assert.match(trajectory.error!.message, /1 request came that could be any rollout's/);
 });
 
-test('addresses with doubled slashes, and the description of the model, are answered', async () => {
+test('addresses with slashes too many, compressed requests, and the description of the model, are answered', async () => {
   const run = async (task: AgentTask) => {
     const headers = { authorization: `Bearer ${task.apiKey}` };
     const described = await fetch(`${task.baseURL}/models/${task.model}`, { headers });
     const { id } = (await described.json()) as { readonly id: string };
-    return { status: (await ask({ ...task, baseURL: `${task.baseURL}/` }, 'hello')).status, id };
+    const { status } = await ask({ ...task, baseURL: `${task.baseURL}/` }, 'hello');
+    const body = gzipSync(JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'hello' }] }));
+    const post = { method: 'POST', headers: { ...headers, 'content-encoding': 'gzip' } };
+    const compressed = await fetch(`${task.baseURL}/chat/completions/`, { ...post, body });
+    return { status, compressed: compressed.status, id };
   };
   const { trajectory } = await playAgent({ run }, seeded);
-  assert.deepEqual(trajectory.result, { status: 200, id: 'policy' });
+  assert.deepEqual(trajectory.result, { status: 200, compressed: 200, id: 'policy' });
 });
 
 test('a conversation that has no room left is refused, and another may go on', async () => {

@@ -4,11 +4,11 @@ import type { ServerResponse } from 'node:http';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type AgentConnection, POLICY_MODEL } from '../agent.ts';
-import { messageOf } from '../errors.ts';
 import { keysOf } from '../http/api-key.ts';
 import { listen } from '../http/listen.ts';
 import { plainPath } from '../http/plain-path.ts';
-import { answer, faultAnswer, MOST_BYTES } from '../model-api/answer-request.ts';
+import { bytesOf, jsonOf, textOf } from '../http/request-body.ts';
+import { answer, bodyOf, faultAnswer, MOST_BYTES } from '../model-api/answer-request.ts';
 import { countRequest } from '../model-api/anthropic/message-requests.ts';
 import { countTokens } from '../model-api/anthropic/messages.ts';
 import { ApiError, parsed } from '../model-api/openai/api-error.ts';
@@ -110,7 +110,12 @@ export class Gateway {
     resolve: (body: unknown) => unknown = (body) => body,
   ): Promise<Response> {
     const rollout = this.#rolloutOf(c);
-    const text = await c.req.text();
+    const text = await bytesOf(c.req.raw, MOST_BYTES)
+      .then(textOf)
+      .catch((error) => {
+        rollout.fault = error;
+        throw error;
+      });
     const isRetry = Number(c.req.header('x-stainless-retry-count') ?? 0) > 0;
     const { call, isNew } = rollout.callOf(`${api} ${text}`, api, isRetry);
     const leave = call.attach();
@@ -121,7 +126,7 @@ export class Gateway {
       () => rollout.goesOn(),
     );
     try {
-      const body = resolve(withoutWishes(bodyIn(text)));
+      const body = resolve(withoutWishes(jsonOf(text)));
       const model = callModel({ served: servedModel(rollout), call, isNew, settings: rollout.settings });
       return await answer(c, model, route, body, report);
     } catch (error) {
@@ -166,7 +171,7 @@ export class Gateway {
   /** Counts the tokens of a request in its place, without a call. */
   async #count(c: Context): Promise<Response> {
     const rollout = this.#rolloutOf(c);
-    const request = parsed(countRequest, bodyIn(await c.req.text()));
+    const request = parsed(countRequest, await bodyOf(c));
     const call = new OpenCall(rollout, 'messages');
     const { settings } = rollout;
     return c.json(countTokens(callModel({ served: servedModel(rollout), call, isNew: true, settings }), request));
@@ -230,14 +235,6 @@ function onceClosed(c: Context, leave: (couldRead: boolean) => void): void {
   // It may have gone while its request was read.
   if (outgoing.closed) close();
   else outgoing.once('close', close);
-}
-
-function bodyIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new ApiError(400, 'invalid_json', `The request is not JSON: ${messageOf(error)}`);
-  }
 }
 
 /** Failures of sampling end the step. The agent is told of others, and its rollout shows their effect. */

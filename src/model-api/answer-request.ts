@@ -4,6 +4,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { streamSSE, stream as streamText } from 'hono/streaming';
 import { GradusError, messageOf } from '../errors.ts';
+import { BodyFault, bytesOf, jsonOf, textOf } from '../http/request-body.ts';
 import { errorBody } from './anthropic/error-body.ts';
 import { ApiError, parsed } from './openai/api-error.ts';
 import { Buffered } from './openai/buffered.ts';
@@ -14,14 +15,9 @@ import type { Chunk, Route, Streamable } from './routes.ts';
 /** The most bytes of a request. */
 export const MOST_BYTES = 16 * 2 ** 20;
 
-/** The body of a request, read as JSON. Throws an `ApiError`. */
+/** The body of a request, read as JSON. Throws a `BodyFault`. */
 export async function bodyOf(c: Context): Promise<unknown> {
-  try {
-    return JSON.parse(await c.req.text());
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    throw new ApiError(400, 'invalid_json', `The request is not JSON: ${messageOf(error)}`);
-  }
+  return jsonOf(textOf(await bytesOf(c.req.raw, MOST_BYTES)));
 }
 
 /** After so many milliseconds without a word an answer begins with nothing: clients give up on servers that stay silent for minutes. */
@@ -120,6 +116,7 @@ export function faultAnswer(c: Context, error: unknown, onError: (error: unknown
 /** What is wrong with a request; undefined if the failure is not the client's. */
 function refusalOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
+  if (error instanceof BodyFault) return new ApiError(error.status, error.code, error.message);
   if (error instanceof GradusError && error.kind === 'invalid')
     return new ApiError(400, error.code.toLowerCase(), error.message);
   // The request is nested so deeply that no function can walk it.

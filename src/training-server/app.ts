@@ -5,6 +5,8 @@ import { GradusError, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { carriesKey } from '../http/api-key.ts';
 import { ownHost } from '../http/own-host.ts';
+import { plainPath } from '../http/plain-path.ts';
+import { BodyFault } from '../http/request-body.ts';
 import { bodyOf, bytesOf, jsonBody, MOST_BYTES } from './body.ts';
 import { clientConfig, dynamicConfig } from './client-config.ts';
 import { downloadRoutes } from './download-routes.ts';
@@ -51,7 +53,7 @@ const work: Readonly<Record<string, (server: TrainingServer, body: Body) => Subm
 
 export function trainingApp(server: TrainingServer, { host, apiKey, onError }: TrainingAppOptions): Hono {
   const futures = new Futures<Result>(bytesOfResult);
-  const app = new Hono().basePath('/api/v1');
+  const app = new Hono({ getPath: plainPath }).basePath('/api/v1');
   const { addresses, files } = downloadRoutes(server);
   if (apiKey === undefined) app.use(ownHost(host));
   // Signatures are checked in place of the key.
@@ -139,6 +141,7 @@ function answer(c: Context, outcome: Outcome<Result>, onError: (error: unknown) 
 /** What is wrong with a request; undefined if the failure is the server's. */
 function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
+  if (error instanceof BodyFault) return new Refusal(error.message, error.status);
   const isTheirs =
     error instanceof FormatError ||
     (error instanceof GradusError && (error.kind === 'invalid' || error.code.endsWith('_NOT_FINITE')));

@@ -13,7 +13,18 @@ export function parse<T>(schema: z.ZodType<T>, content: unknown): T {
 const id = z.string().min(1).max(200);
 /** The name of saved weights: a part of an address, and of a path. */
 const weightsName = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._=@+-]{0,127}$/, 'use letters, digits and ._=@+-');
-const metadata = z.record(z.string().max(200), z.unknown()).nullish();
+const MOST_METADATA = 2 ** 16;
+/** Lists show what clients say about their models, so it must be possible to write it. */
+const metadata = z
+  .record(z.string().max(200), z.unknown())
+  .refine((value) => isShallow(value, 32) && JSON.stringify(value).length <= MOST_METADATA, {
+    error: `expected at most ${MOST_METADATA} characters of JSON, nested 32 deep`,
+  })
+  .nullish();
+function isShallow(value: unknown, levels: number): boolean {
+  if (!(value instanceof Object)) return true;
+  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
+}
 /** Clients of one sampler in several processes count from random numbers that JavaScript rounds; the bytes of a request tell them apart. */
 const sequence = z
   .number()

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { writeServedModel } from '../../test/served-model.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { datum, input, type Json, normOf, pass, step, tensor, trainingClient } from '../../test/training-client.ts';
@@ -67,6 +68,7 @@ test('a faulty request gets status 400, and the server continues', async () => {
     sampling_params: { max_tokens: 2 },
     ...changes,
   });
+  const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const wrong: [route: string, body: unknown, said: RegExp][] = [
     ['forward_backward', '', /not JSON/],
@@ -99,6 +101,9 @@ test('a faulty request gets status 400, and the server continues', async () => {
     ['optim_step', { model_id, adam_params: { beta1: 1 } }, /beta1/],
     ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served', lora_config: { rank: 0 } }, /rank/],
     ['create_model', { session_id: session, model_seq_id: 50, base_model: 'served' }, /LoRA models only/],
+    ['create_session', `{"user_metadata": ${nested(50_000)}}`, /user_metadata: .*32 deep/],
+    ['create_session', `{"user_metadata": ${nested(33)}}`, /user_metadata: .*32 deep/],
+    ['create_session', { user_metadata: { a: 'x'.repeat(70_000) } }, /user_metadata: expected at most 65536/],
     ['save_weights', { model_id, path: '../../etc' }, /path/],
     ['save_weights', { model_id, path: '.hidden' }, /path/],
     ['load_weights', { model_id, path: 'tinker://a/../b', optimizer: true }, /not an address/],
@@ -205,6 +210,13 @@ test('a step that would leave anything that is not finite changes nothing, and l
   for (let i = 0; i < 2; i++) assert.deepEqual(await learn(model_id), await learn(control));
   assert.notDeepEqual(await loss(model_id), before);
   for (const id of [model_id, control]) await result('unload_model', { model_id: id });
+});
+
+test('bodies may be compressed, and addresses may end in a slash', async () => {
+  const zipped = await send('create_session/', gzipSync('{"user_metadata": null}'), { 'content-encoding': 'gzip' });
+  assert.equal(zipped.status, 200);
+  const bomb = gzipSync('x'.repeat(65 * 2 ** 20));
+  assert.equal((await send('create_session', bomb, { 'content-encoding': 'gzip' })).status, 413);
 });
 
 test('bodies that are too large, cut off or slow do no harm', async () => {

@@ -62,6 +62,8 @@ const toolChoice = z.discriminatedUnion('type', [
 
 const PREFILLED = 'the last message is the assistant’s: this server does not continue the beginning of an answer';
 
+const format = z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) });
+
 /** What both addresses take. */
 const asked = {
   model: z.string(),
@@ -76,13 +78,20 @@ const asked = {
   output_config: z
     .strictObject({
       effort: z.enum([...reasoningEffort.options, 'max']).nullish(),
-      format: z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) }).nullish(),
+      format: format.nullish(),
     })
     .nullish(),
+  // Earlier clients ask for the same here.
+  output_format: format.nullish(),
   // The service trims long conversations itself. Here the client decides what to leave out.
   context_management: z.looseObject({}).nullish(),
-  mcp_servers: unset,
+  mcp_servers: z.array(z.unknown()).max(0, { error: 'this server runs no tools of its own' }).nullish(),
   container: unset,
+  ...cached,
+  // Where and how fast an answer is computed, and for whom, changes nothing about it.
+  inference_geo: z.string().nullish(),
+  speed: z.string().nullish(),
+  user_profile_id: z.string().nullish(),
 };
 
 export const messageRequest = z.strictObject({
@@ -106,7 +115,7 @@ export type CountRequest = z.output<typeof countRequest>;
 /** The request of a chat completion that asks for the same. */
 export function chatRequestOf(request: CountRequest & Partial<MessageRequest>): ChatRequest {
   const { model, system, messages, tools, tool_choice: choice, thinking: thoughts, output_config } = request;
-  const { effort, format } = output_config ?? {};
+  const { effort, format = request.output_format } = output_config ?? {};
   const withoutThoughts = thoughts?.type === 'disabled' ? ('none' as const) : undefined;
   return {
     model,

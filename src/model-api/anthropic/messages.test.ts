@@ -124,6 +124,24 @@ test('tokens are counted as the prompt of a message has them', async () => {
   assert.equal(input_tokens, usage.input_tokens);
 });
 
+test('settings of Anthropic’s own service that change nothing here are taken', async () => {
+  const { anthropic, prompts } = scriptedClient('It is 5.');
+  const plain = await anthropic.messages.create(asked);
+  for (const fields of [
+    { metadata: { user_id: 'u' }, service_tier: 'auto' },
+    { mcp_servers: [], container: null, context_management: { edits: [] } },
+    { cache_control: { type: 'ephemeral' }, inference_geo: 'eu', speed: 'fast', user_profile_id: 'u' },
+    { thinking: { type: 'adaptive', display: 'omitted' } },
+  ]) {
+    const answer = await anthropic.messages.create({
+      ...asked,
+      ...fields,
+    } as Anthropic.MessageCreateParamsNonStreaming);
+    assert.deepEqual(answer.content, plain.content, JSON.stringify(fields));
+    assert.equal(prompts.at(-1), prompts[0]);
+  }
+});
+
 test('what cannot be done is refused in the interface’s own form', async () => {
   const { anthropic } = scriptedClient('x');
   const refusals: [object, RegExp][] = [
@@ -133,6 +151,11 @@ test('what cannot be done is refused in the interface’s own form', async () =>
       { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
       /blocks of type text, tool_use, tool_result and thinking/,
     ],
+    [
+      { mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }] },
+      /mcp_servers: this server runs no tools/,
+    ],
+    [{ output_format: { type: 'json_schema', schema: { type: 'object' } } }, /backend of this model cannot do that/],
     [{ colour: 'red' }, /Unrecognized request argument: colour/],
     [{ max_tokens: 0 }, /max_tokens/],
   ];

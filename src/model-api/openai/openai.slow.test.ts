@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import OpenAI from 'openai';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { alphabet, writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
@@ -225,7 +226,15 @@ describe('chat completions', () => {
       'function_call',
     ];
     const unset = Object.fromEntries(names.map((name) => [name, null]));
-    const neutral = { top_k: -1, repetition_penalty: 1, ...unset };
+    const service = {
+      store: true,
+      service_tier: 'flex' as const,
+      metadata: { run: '1' },
+      safety_identifier: 'u',
+      prompt_cache_key: 'k',
+    };
+    const prediction = { type: 'content', content: 'It is 5.' } as const;
+    const neutral = { top_k: -1, repetition_penalty: 1, ...unset, ...service, prediction };
     const { choices } = await ask({ messages, seed: 1, ...neutral });
     assert.deepEqual(choices, (await ask({ messages, seed: 1 })).choices);
     const marked = { type: 'text', text: '5', cache_control: { type: 'ephemeral' } };
@@ -400,6 +409,19 @@ describe('what cannot be answered is refused, and says why', () => {
       [bad.status, ((await bad.json()) as { error: { code: string } }).error.code],
       [400, 'invalid_json'],
     );
+    const ask = { model: 'tiny', messages: question, max_tokens: 1 };
+    const zipped = await fetch(`${serving.url}/v1/chat/completions/`, {
+      method: 'POST',
+      headers: { ...headers, 'content-encoding': 'gzip' },
+      body: gzipSync(JSON.stringify(ask)),
+    });
+    assert.equal(zipped.status, 200);
+    const bomb = { headers: { ...headers, 'content-encoding': 'gzip' }, body: gzipSync(' '.repeat(17 * 2 ** 20)) };
+    const unfolded = await fetch(`${serving.url}/v1/completions`, { method: 'POST', ...bomb });
+    assert.equal(unfolded.status, 413);
+    const latin = { headers, body: Buffer.from(JSON.stringify({ ...ask, user: 'é' }), 'latin1') };
+    const letters = await fetch(`${serving.url}/v1/chat/completions`, { method: 'POST', ...latin });
+    assert.equal(letters.status, 400);
     const nowhere = await fetch(`${serving.url}/v1/embeddings`, { method: 'POST', headers, body: '{}' });
     assert.equal(nowhere.status, 404);
     const large = await fetch(`${serving.url}/v1/completions`, {

@@ -145,7 +145,8 @@ const chatFields = z.strictObject({
   ...chatExtensions,
   reasoning_effort: reasoningEffort.nullish(),
   verbosity,
-  prediction: unset,
+  // It would make a part of the answer come sooner, and changes nothing about it.
+  prediction: z.looseObject({}).nullish(),
   audio: unset,
   web_search_options: unset,
   functions: unset,

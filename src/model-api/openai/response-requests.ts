@@ -10,7 +10,6 @@ import {
   shared,
   textOf,
   toolArguments,
-  unset,
   verbosity,
   WAYS,
   without,
@@ -39,7 +38,12 @@ const reference = z.object({ type: z.literal('item_reference') }).transform((_, 
   });
   return z.NEVER;
 });
-const item = z.discriminatedUnion('type', [message, call, callOutput, reference], {
+// Of another server: this one does not separate thoughts from the answer. What is encrypted cannot be read.
+const thoughts = z.object({
+  type: z.literal('reasoning'),
+  content: z.array(z.object({ text: z.string() })).nullish(),
+});
+const item = z.discriminatedUnion('type', [message, call, callOutput, thoughts, reference], {
   error: 'expected a message, a function_call or a function_call_output',
 });
 
@@ -58,6 +62,17 @@ const textFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('json_schema'), ...schemaFormat }),
 ]);
 
+const summaries = z.enum(['auto', 'concise', 'detailed']);
+/** What clients ask to be told about reasoning that is apart, pictures, and the server's own tools: none of these is here. */
+const includedOfOthers = [
+  'reasoning.encrypted_content',
+  'message.input_image.image_url',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'code_interpreter_call.outputs',
+  'computer_call_output.output.image_url',
+] as const;
 const LOGPROBS = 'message.output_text.logprobs';
 const KEPT = 'this server keeps no responses: send the whole conversation as input';
 
@@ -74,14 +89,24 @@ export const responsesRequest = z
     tool_choice: z.union([chosenWays, chosenTool], { error: WAYS }).nullish(),
     parallel_tool_calls: z.boolean().nullish(),
     text: z.strictObject({ format: textFormat.nullish(), verbosity }).nullish(),
-    reasoning: z.strictObject({ effort: reasoningEffort.nullish(), summary: unset }).nullish(),
+    // A summary is told of thoughts that stand apart from the answer, and there are none.
+    reasoning: z
+      .strictObject({
+        effort: reasoningEffort.nullish(),
+        summary: summaries.nullish(),
+        generate_summary: summaries.nullish(),
+      })
+      .nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
-    // Reasoning is not separated from the answer, so there is none to include.
-    include: z.array(z.enum([LOGPROBS, 'reasoning.encrypted_content'])).nullish(),
+    include: z.array(z.enum([LOGPROBS, ...includedOfOthers])).nullish(),
     stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
-    truncation: without('disabled'),
+    // Nothing is left out of a conversation: one that is too long is an error with either value, and with compaction, too.
+    truncation: z.enum(['auto', 'disabled']).nullish(),
+    context_management: z.array(z.looseObject({})).nullish(),
     background: without(false),
-    max_tool_calls: unset,
+    // It bounds calls of a server's own tools, of which there are none.
+    max_tool_calls: z.int().min(1).nullish(),
+    prompt: z.null({ error: 'this server keeps no prompts: send instructions and input' }).optional(),
     previous_response_id: z.null({ error: KEPT }).optional(),
     conversation: z.null({ error: KEPT }).optional(),
   })
@@ -119,18 +144,27 @@ function formatOf({ text }: ResponsesRequest): ChatRequest['response_format'] {
 
 type ChatMessage = ChatRequest['messages'][number];
 
-/** Calls belong to the assistant's message before them. */
+/** Calls belong to the assistant's message before them, thoughts to the one after them. */
 function messagesOf({ input, instructions }: ResponsesRequest): ChatMessage[] {
   const messages: ChatMessage[] = instructions ? [{ role: 'system', content: instructions }] : [];
+  let thoughts: string[] = [];
+  const thought = () => {
+    const reasoning_content = thoughts.join('\n');
+    thoughts = [];
+    return reasoning_content === '' ? {} : { reasoning_content };
+  };
   for (const each of input) {
-    if ('role' in each) messages.push({ role: each.role, content: each.content });
-    else if ('output' in each) messages.push({ role: 'tool', content: each.output, tool_call_id: each.call_id });
+    if ('role' in each) {
+      const { role, content } = each;
+      messages.push(role === 'assistant' ? { role, content, ...thought() } : { role, content });
+    } else if ('output' in each) messages.push({ role: 'tool', content: each.output, tool_call_id: each.call_id });
+    else if (each.type === 'reasoning') thoughts.push(...(each.content ?? []).map(({ text }) => text));
     else {
       const { call_id: id, name, arguments: given } = each;
       const last = messages.at(-1);
-      const { content, tool_calls = [] } = last?.role === 'assistant' ? (messages.pop() as typeof last) : {};
+      const { tool_calls = [], ...said } = last?.role === 'assistant' ? (messages.pop() as typeof last) : {};
       const calls = [...(tool_calls ?? []), { id, type: 'function' as const, function: { name, arguments: given } }];
-      messages.push({ role: 'assistant', content, tool_calls: calls });
+      messages.push({ content: undefined, ...said, ...thought(), role: 'assistant', tool_calls: calls });
     }
   }
   return messages;

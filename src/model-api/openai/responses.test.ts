@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { scriptedClient } from '../../../test/scripted-client.ts';
 import { toolSyntaxes } from '../../tools/syntaxes.ts';
+import { chatRequestOf, responsesRequest } from './response-requests.ts';
 
 type Input = OpenAI.Responses.ResponseInput;
 
@@ -138,12 +139,59 @@ test('one that was cut says so', async () => {
   assert.equal((output[0] as OpenAI.Responses.ResponseOutputMessage).status, 'incomplete');
 });
 
+test('settings of OpenAI’s own service that change nothing here are taken', async () => {
+  const { client, prompts } = scriptedClient('It is 5.');
+  const plain = await client.responses.create({ model, input: 'x' });
+  const settings: Partial<Record<keyof OpenAI.Responses.ResponseCreateParams, unknown>>[] = [
+    { truncation: 'auto' },
+    { store: true, background: false, service_tier: 'flex', safety_identifier: 'u', prompt_cache_key: 'k' },
+    { metadata: { run: '1' }, prompt_cache_retention: '24h', user: 'u' },
+    { reasoning: { effort: 'low', summary: 'auto' } },
+    { reasoning: { generate_summary: 'concise', summary: null } },
+    { max_tool_calls: 3, parallel_tool_calls: true, conversation: null, prompt: null },
+    { include: ['reasoning.encrypted_content', 'web_search_call.action.sources', 'file_search_call.results'] },
+    { context_management: [{ type: 'compaction', compact_threshold: 1000 }] },
+  ];
+  for (const fields of settings) {
+    const request = { model, input: 'x', ...fields } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+    const answer = await client.responses.create(request);
+    assert.equal(answer.output_text, plain.output_text, JSON.stringify(fields));
+    assert.equal(answer.truncation, fields.truncation ?? 'disabled');
+    assert.equal(prompts.at(-1), prompts[0]);
+  }
+});
+
+test('reasoning of another server comes back as thoughts of the turn that follows, if it can be read', () => {
+  const input = [
+    { role: 'user', content: 'Add.' },
+    { type: 'reasoning', id: 'r1', summary: [], content: [{ type: 'reasoning_text', text: 'Two and three.' }] },
+    { type: 'function_call', call_id: 'c', name: 'add', arguments: '{}' },
+    { type: 'function_call_output', call_id: 'c', output: '5' },
+    { type: 'reasoning', id: 'r2', summary: [{ type: 'summary_text', text: 'Done.' }], encrypted_content: 'x' },
+    { role: 'assistant', content: 'It is 5.' },
+    { role: 'user', content: 'Thanks.' },
+  ];
+  const { messages } = chatRequestOf(responsesRequest.parse({ model, input }));
+  assert.deepEqual(
+    messages.map((message) => [message.role, 'reasoning_content' in message ? message.reasoning_content : null]),
+    [
+      ['user', null],
+      ['assistant', 'Two and three.'],
+      ['tool', null],
+      ['assistant', null],
+      ['user', null],
+    ],
+  );
+});
+
 test('what this server cannot do is refused, and said', async () => {
   const { client } = scriptedClient('x');
   const refusals: [Partial<Record<keyof OpenAI.Responses.ResponseCreateParams, unknown>>, RegExp][] = [
     [{ previous_response_id: 'resp_1' }, /previous_response_id: this server keeps no responses/],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, /input\.0: this server keeps no items.*store: false/],
-    [{ input: [{ type: 'reasoning', id: 'r', summary: [] }] }, /input\.0\.type: expected a message/],
+    [{ input: [{ type: 'web_search_call', id: 'w' }] }, /input\.0\.type: expected a message/],
+    [{ background: true }, /background: this server cannot do that/],
+    [{ prompt: { id: 'pmpt_1' } }, /prompt: this server keeps no prompts/],
     [
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
       /input\.0\.content: expected a text/,
@@ -159,7 +207,9 @@ test('what this server cannot do is refused, and said', async () => {
     [{ text: { format: { type: 'xml' } } }, /text\.format\.type: Invalid/],
     [{ text: { format: { type: 'json_object' } } }, /backend of this model cannot do that/],
     [{ top_logprobs: 2 }, /top_logprobs: it needs include/],
-    [{ reasoning: { summary: 'auto' } }, /reasoning\.summary: this server cannot do that/],
+    [{ reasoning: { summary: 'none' } }, /reasoning\.summary: Invalid option/],
+    [{ truncation: 'middle' }, /truncation: Invalid option/],
+    [{ input: 'x'.repeat(5000), truncation: 'auto' }, /context/],
   ];
   for (const [fields, message] of refusals) {
     const request = { model, input: 'x', ...fields } as OpenAI.Responses.ResponseCreateParamsNonStreaming;

@@ -105,7 +105,7 @@ function headOf({ id }: AnsweringModel, request: ResponsesRequest): object {
     tool_choice: request.tool_choice ?? 'auto',
     tools: request.tools ?? [],
     top_p: request.top_p ?? 1,
-    truncation: 'disabled',
+    truncation: request.truncation ?? 'disabled',
     usage: null,
   };
 }
