@@ -17,7 +17,7 @@ from .typed_values import dumps, loads
 
 PROTOCOL = 1
 
-# Packages that only some settings need → what installs them. The other side knows what installs all others.
+# Packages that only some settings need → how to install them. The other side knows how to install the rest.
 OPTIONAL = {
     "vllm": {"package": "vllm"},  # in which version, the other side knows
     "bitsandbytes": {"hint": f"uv pip install --python {sys.executable} bitsandbytes"},
@@ -27,7 +27,7 @@ FAILURE = {"code": str, "message": str, "hint?": str, "kind?": str}
 
 
 class WorkerError(Exception):
-    """An error that is shown to the user. `kind` is what src/errors.ts knows: failed, invalid, not_ready, credentials."""
+    """An error that is shown to the user. `kind` is one of those in src/errors.ts: failed, invalid, not_ready, credentials."""
 
     def __init__(self, code, message, hint=None, kind="failed"):
         super().__init__(message)
@@ -35,7 +35,7 @@ class WorkerError(Exception):
 
 
 class Call:
-    """A call from the other side while it is answered."""
+    """A call from the other side that is being answered."""
 
     def __init__(self, id, name, params):
         self.id, self.name, self.params = id, name, params
@@ -43,7 +43,7 @@ class Call:
 
 
 class Channel:
-    """Takes stdin and stdout for itself: whatever else prints goes to stderr, whatever else reads finds nothing.
+    """Takes stdin and stdout for itself: other code that prints writes to stderr, and other code that reads finds nothing.
 
     When the other side goes away the process ends at once, whatever it is doing, with all that it has started in its group.
     """
@@ -69,7 +69,7 @@ class Channel:
         self._send({"fatal": failure(error)})
 
     def call(self, name, params):
-        """Asks the other side and waits; from any thread. Raises WorkerError with what the other side says went wrong."""
+        """Asks the other side and waits, from any thread. Raises WorkerError with the other side's error."""
         answer = Future()
         with self._sending:
             id, self._count = self._count, self._count + 1
@@ -78,12 +78,12 @@ class Channel:
         return answer.result()
 
     def serve(self, handlers):
-        """Answers calls one after the other, for good. `handlers`: name → (schema of its parameters, function of them and the Call)."""
+        """Answers calls one after the other, forever. `handlers`: name → (schema of the parameters, function of them and the Call)."""
         while True:
             self._answer(self._calls.get(), handlers)
 
     def serve_at_once(self, handlers):
-        """Like `serve`, but answers calls side by side, each in a thread of its own: for handlers that wait."""
+        """Like `serve`, but answers each call in its own thread, for handlers that wait."""
         while True:
             threading.Thread(target=self._answer, args=(self._calls.get(), handlers), daemon=True).start()
 
@@ -137,8 +137,8 @@ class Channel:
 
 
 def _watch(lines):
-    """Lets a process of the worker's group end it, should the worker be unable to: no thread of Python runs while one computes 9**9**9, for example.
-    It is no child of the worker, so that user code that waits for its children does not wait for it."""
+    """Starts a process that ends the worker's group if the worker cannot: while Python computes 9**9**9, for example, no other thread runs.
+    It is not a child of the worker, so user code that waits for its children does not wait for it."""
     if not (hasattr(os, "fork") and hasattr(select, "poll")):  # on Windows
         return
     with contextlib.suppress(OSError):  # the limit on processes is reached
@@ -167,14 +167,14 @@ def _end_with(lines):
 
 
 def _end():
-    # The worker has a process group of its own; the other side cannot end what the worker has forked once that is gone itself.
+    # The worker has its own process group; once the worker is gone, the other side cannot end what it forked.
     if hasattr(os, "killpg"):  # not on Windows
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 def failure(error):
-    """What the other side is told of an exception."""
+    """How an exception is described to the other side."""
     if isinstance(error, WorkerError):
         told = {"code": error.code, "message": str(error), "kind": error.kind}
         return told | ({"hint": error.hint} if error.hint else {})
@@ -190,5 +190,5 @@ def failure(error):
 
 
 def one_line(error):
-    # The other process shortens it further, once secrets that it may hold are removed.
+    # The other process removes secrets from it, and then shortens it further.
     return " ".join(str(error).split())[:10_000]

@@ -1,6 +1,6 @@
 # Starts a launcher of several workers, such as torchrun or accelerate's: python -m gradus_worker.launch MODULE [ARGUMENT ...]
 #
-# What the launcher prints itself, as DeepSpeed does when it is imported, goes to stderr: its stdout is that of the first worker, which speaks with Gradus.
+# What the launcher itself prints, as DeepSpeed does on import, goes to stderr: stdout belongs to the first worker, which talks to Gradus.
 import runpy
 import sys
 

@@ -1,4 +1,4 @@
-# A small checker of JSON values, so that what the other side says wrongly is an error with its place and not a surprise later on.
+# A small checker of JSON values, so that a wrong message from the other side is an error with its place, not a surprise later.
 
 
 def check(value, schema, place):

@@ -1,4 +1,4 @@
-# Values of Python's types that JSON lacks, as the other side writes and reads them: src/common/exact-values.ts.
+# Values of Python types that JSON lacks, in the format of src/common/exact-values.ts.
 import datetime
 import decimal
 import json

@@ -19,7 +19,7 @@ CONFIG = Path(__file__).resolve().with_name("gradus.json")
 
 
 class RewardsEnded(Exception):
-    """`gradus rewards serve` could not be started, or has ended, for a reason that the message tells."""
+    """`gradus rewards serve` could not be started, or has ended; the message says why."""
 
 
 class Rewards:
@@ -38,7 +38,7 @@ class Rewards:
         threading.Thread(target=self.read, daemon=True).start()
 
     def ask(self, row: str, completion: str, completion_ids: list[int], opening: str = "") -> Future:
-        """The answer (rewards.score/1) to come; `row` is all of its columns as JSON."""
+        """A future of the answer (rewards.score/1). `row` is all of its columns as JSON."""
         question = {"row": json.loads(row), "completion": completion, "completion_ids": [int(id) for id in completion_ids], "opening": opening}
         answer: Future = Future()
         with self.lock:
@@ -76,7 +76,7 @@ _starting = threading.Lock()
 
 
 def rewards() -> Rewards:
-    """Started by the first question of each process; started anew if it has ended."""
+    """Started by the first question of each process, and again if it has ended."""
     global _rewards
     with _starting:
         if _rewards is None or _rewards.ended:
@@ -86,7 +86,7 @@ def rewards() -> Rewards:
 
 
 def opening(prompt: str) -> str:
-    """What a rendered prompt has already written of the completion: the tag that it ends in, such as <think>; empty if there is none."""
+    """The tag that ends a rendered prompt, such as <think>, which belongs to the completion; empty if there is none."""
     tag = re.search(r"<[a-zA-Z][\w-]*>\s*$", prompt, re.ASCII)
     return tag.group() if tag else ""
 

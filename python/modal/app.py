@@ -1,4 +1,4 @@
-# Trains with Gradus on a GPU at Modal, and keeps a copy of the run here. Gradus writes a copy of this file with a SPEC of its own.
+# Trains with Gradus on a GPU at Modal, and keeps a copy of the run here. Gradus writes a copy of this file with its own SPEC.
 #
 # usage: modal run --detach app.py --directory RUN [--mode new|resume|overwrite] [--pid PID]
 import json
@@ -16,7 +16,7 @@ SPEC = {}  # what differs from run to run
 RUN = f"runs/{SPEC['run']}"  # on the volume
 MOUNTED = f"/volume/{RUN}"  # the same, where it is trained
 CHECKPOINTS = "checkpoints"
-# Of these the local run has its own.
+# The local run has its own files of these names.
 KEPT = ("config.yaml", "config.resolved.json")
 MADE = ["**/__pycache__", "**/node_modules"]  # in the package's own folders
 INTERVAL = 5  # seconds between looks at what there is to copy
@@ -27,7 +27,7 @@ volume = modal.Volume.from_name(SPEC["volume"], create_if_missing=True)
 
 
 def make_image():
-    """Node and Gradus for the loop and the rewards, the packages of the lock for TRL; last the project, whose changes build nothing anew."""
+    """Node and Gradus for the loop and the rewards, the locked packages for TRL; last the project, so that its changes rebuild nothing."""
     node = SPEC["node"]
     image = (
         modal.Image.debian_slim(python_version="3.11")
@@ -53,7 +53,7 @@ def add(image, here, there, copy=False, files=None):
 
 
 def all_but(here, files):
-    """What Modal is to ignore in a folder: all but these files, and the folders around them."""
+    """What Modal ignores in a folder: all but these files and the folders around them."""
     kept = {PurePath(".")}
     for file in files:
         kept |= {PurePath(file), *PurePath(file).parents}
@@ -73,7 +73,7 @@ def all_but(here, files):
     secrets=[modal.Secret.from_name(name) for name in SPEC["secrets"]],
 )
 def train() -> dict:
-    """Trains into the volume, and goes on with what is there: Modal may move it to another machine. `{"exit_code", "result"}`."""
+    """Trains into the volume, and continues what is there: Modal may move it to another machine. Returns `{"exit_code", "result"}`."""
     going_on = ["--resume"] if os.path.exists(f"{MOUNTED}/run.json") else []
     command = [*SPEC["command"], "--out", MOUNTED, *going_on, "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -95,8 +95,8 @@ def train() -> dict:
 
 @app.local_entrypoint()
 def main(directory: str, mode: str = "new", pid: int = 0):
-    """Starts training, or finds it still running, and copies its run into a directory here until it is over."""
-    # A shell that starts something in the background lets it ignore this signal, which is how training is stopped.
+    """Starts training, or finds it running, and copies its run into a local directory until it is over."""
+    # Programs that a shell starts in the background ignore this signal, which stops training.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     follow(Copy(volume, Path(directory), pid or os.getpid()), mode)
 
@@ -131,7 +131,7 @@ def follow(copy, mode):
 
 
 def report(**said):
-    """A line for the process that started this one, among what Modal prints."""
+    """Prints a line for the process that started this one, between Modal's own lines."""
     print("gradus: " + json.dumps(said), flush=True)
 
 
@@ -140,7 +140,7 @@ def call_file():
 
 
 def running_call():
-    """What was started before and is not over; a connection may have been lost."""
+    """A training that was started before and is not over, because a connection may have been lost."""
     if not call_file().exists():
         return None
     call = modal.FunctionCall.from_id(call_file().read_text())
@@ -154,7 +154,7 @@ def running_call():
 
 
 def outcome_of(call):
-    """What `train` returned; None while it goes on."""
+    """The result of `train`; None while it runs."""
     try:
         return call.get(timeout=0)
     except TimeoutError:
@@ -162,7 +162,7 @@ def outcome_of(call):
 
 
 class Copy:
-    """A copy of the run on the volume, as if a process here wrote it."""
+    """A copy of the run on the volume, as if a local process wrote it."""
 
     def __init__(self, volume, directory, pid):
         self._volume, self._directory, self._pid = volume, directory, pid
@@ -178,7 +178,7 @@ class Copy:
         return {entry.path.lstrip("/").removeprefix(f"{RUN}/"): (entry.size, entry.mtime) for entry in files}
 
     def update(self, checkpoints):
-        """Copies what has changed: run.json last, for it says that the rest is there."""
+        """Copies what has changed: run.json last, because it says that the rest is there."""
         found = self.listing()
         wanted = [path for path in found if path not in KEPT and (checkpoints or not path.startswith(CHECKPOINTS))]
         for path in sorted(wanted, key=lambda path: path == "run.json"):

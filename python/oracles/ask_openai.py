@@ -1,4 +1,4 @@
-# What OpenAI's own client for Python gets from a server.
+# Prints what OpenAI's own Python client gets from a server.
 #
 # usage: python ask_openai.py BASE_URL MODEL
 # stdout: {"models", "whole", "streamed", "response", "response_streamed", "completion", "error"}

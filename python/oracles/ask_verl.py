@@ -1,4 +1,4 @@
-# What verl's own code makes of a hand-off, without its cluster: ../verl-setup.sh makes the environment.
+# Runs verl's own code on a hand-off, without its cluster. ../verl-setup.sh makes the environment.
 #
 # usage: python ask_verl.py      stdin: {"configs": {name: [override, …]}, "prompts": {name of a config: a tokenizer's folder},
 #   "scores": {"config", "rows": [{"index", "completion_ids"}]}, "losses": [{"actor": overrides below actor_rollout_ref.actor, "correction":
@@ -20,7 +20,7 @@ import torch
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Stands in for every module of Ray: verl asks for its cluster when it is imported, and what is asked here does not use it."""
+    """Replaces every module of Ray: importing verl asks for its cluster, which nothing here uses."""
 
     def find_spec(self, name, path, target=None):
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] == "ray" else None
@@ -79,7 +79,7 @@ def tokenizer_of(config, folder):
 
 
 def prompt_ids(config, folder):
-    """Each row of both files through verl's data set, as its agent loop makes ids of it."""
+    """The ids of each row of both files, by verl's data set and agent loop."""
     tokenizer = tokenizer_of(config, folder)
     builder = create_continuous_token_builder(tokenizer=tokenizer, chat_template_kwargs=config.data.apply_chat_template_kwargs)
     ids = {}
@@ -90,7 +90,7 @@ def prompt_ids(config, folder):
 
 
 async def score(config, rows):
-    """Each completion through verl's own loader of reward managers, and that through its own loader of reward functions."""
+    """Scores each completion with verl's own loaders of reward managers and reward functions."""
     tokenizer = tokenizer_of(config, config.actor_rollout_ref.model.path)
     data = create_rl_dataset(config.data.train_files, config.data, tokenizer, None)
     assert callable(get_custom_reward_fn(config))
@@ -118,7 +118,7 @@ def padded(rows, filler=0.0):
 
 
 def loss(config, actor, correction, batch, on_policy):
-    """verl's ppo_loss, from log-probabilities that are padded already."""
+    """verl's ppo_loss of padded log-probabilities."""
     section = deepcopy(config.actor_rollout_ref.actor)
     for key, value in actor.items():
         OmegaConf.update(section, key, value)

@@ -1,4 +1,4 @@
-# What the package gguf makes of every tensor of a GGUF file.
+# Decodes every tensor of a GGUF file with the package gguf.
 #
 # usage: python dequantize_gguf.py FILE      stdout: {tensor: SHA-256 of its float32 values, little-endian}
 import hashlib

@@ -1,7 +1,7 @@
-# What the package `jsonschema` says of values: whether each conforms to its schema.
+# Says whether values conform to their schemas, by the package `jsonschema`.
 #
 # usage: python json_schema_validity.py      stdin: [{"schema": …, "values": [JSON text, …]}, …]
-# stdout: [[true, false, …], …]; null for a schema that is none, and for a value on which the package itself fails
+# stdout: [[true, false, …], …]; null for an invalid schema, and for a value on which the package itself fails
 import json
 import sys
 

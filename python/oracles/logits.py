@@ -16,7 +16,7 @@ def load(folder):
 
 @torch.no_grad()
 def answer(model):
-    """Each sequence is run by itself, so nothing is padded."""
+    """Each sequence is run alone, so nothing is padded."""
     model.eval()
     sequences = json.load(sys.stdin)["ids"]
     json.dump({"logits": [model(torch.tensor([ids])).logits[0].tolist() for ids in sequences]}, sys.stdout)

@@ -1,4 +1,4 @@
-# Makes an adapter with PEFT, random throughout, and writes it as PEFT does.
+# Makes a random adapter with PEFT, and writes it as PEFT does.
 #
 # usage: python make_adapter.py MODEL_FOLDER OUT      stdin: what LoraConfig is given
 import json

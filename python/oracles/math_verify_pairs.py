@@ -1,4 +1,4 @@
-# What the package `math-verify` says of answers.
+# Judges answers with the package `math-verify`.
 #
 # usage: python math_verify_pairs.py      stdin: [{"gold": …, "completion": …}, …]      stdout: [true, false, …]
 import json

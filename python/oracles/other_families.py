@@ -1,4 +1,4 @@
-# Writes small random models of families that Gradus has no graphs for: partly rotated heads, a mixture of experts.
+# Writes small random models of families that Gradus does not support: partly rotated heads, a mixture of experts.
 # Their weights are large enough that every token and its place matter.
 #
 # Usage: other_families.py OUT VOCABULARY_SIZE. Each folder of OUT is a model without a tokenizer.

@@ -1,4 +1,4 @@
-# Writes random models of every family in every format that Gradus reads, and what transformers, PyTorch and PEFT make of them.
+# Writes random models of every family in every format that Gradus reads, and the results of transformers, PyTorch and PEFT.
 #
 # Usage: parity_models.py SEED OUT. Each folder of OUT, `<family>-<format>`, is a model with golden.json, adapter/ and gradients.json as
 # fixtures/tiny_models.py writes them. Sizes, biases, ties, windows, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
@@ -43,7 +43,7 @@ GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Ty
 
 
 def write_goldens(model, folder):
-    # Greedy text is another test's: here two tokens may well be as good as equal.
+    # Another test compares greedy text: here two tokens may be almost equally likely.
     tiny_models.greedy = lambda *_: []
     # More than one chunk of the delta rule.
     length = 79 if model.config.model_type == "qwen3_5_text" else 11
@@ -92,7 +92,7 @@ def write_ministral_with_vision(random):
 
 
 def write_gemma_with_vision(random):
-    """A Gemma 4 that also reads images, and hears."""
+    """A Gemma 4 that also reads images and sound."""
     folder, text = "gemma4-vision", random_config("gemma4_text", random, wide=True).to_dict()
     vision = {"num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 8}
     audio = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "output_proj_dims": 8, "subsampling_conv_channels": [2, 2]}

@@ -1,4 +1,4 @@
-"""Writes tables of random values of many types with pyarrow, and says what str() makes of each value; as a reward, compares what it is given with pyarrow's."""
+"""Writes tables of random values of many types with pyarrow, and the str() of each value; as a reward, compares its columns with pyarrow's."""
 
 import datetime
 import decimal

@@ -7,7 +7,7 @@ import warnings
 from logits import answer, load
 from peft import PeftModel
 
-# peft only warns about tensors that it expects and an adapter lacks: an oracle must not let that pass.
+# peft only warns about tensors that an adapter lacks; an oracle must fail.
 warnings.filterwarnings("error", message=".*missing adapter keys.*")
 
 if __name__ == "__main__":

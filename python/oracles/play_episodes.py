@@ -1,4 +1,4 @@
-# The client of `gradus episodes serve` in a hand-off to verl, with answers as a script has them.
+# The client of `gradus episodes serve` in a hand-off to verl, with scripted answers.
 #
 # usage: python play_episodes.py FOLDER of a hand-off      stdin: {"rows": [row, …], "said": [ids, …] of the turns of each episode}
 # stdout: {"ready", "episodes": one of each row, "fault": one whose sampler fails, "nan": one whose

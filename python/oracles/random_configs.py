@@ -2,7 +2,7 @@
 from transformers import AutoConfig
 
 FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite", "olmo3", "lfm2", "qwen3_5_text"]
-# Drawn after the others, so that those stay as they were.
+# Drawn last, so that the others stay the same.
 LATER = ["granitemoehybrid", "ministral3", "phi3", "gemma4_text"]
 HYBRIDS = ["lfm2", "qwen3_5_text"]
 

@@ -1,4 +1,4 @@
-# Random batches and settings of every loss, and what TRL's own trainer makes of them, in the form of conformance/vectors.
+# Random batches and settings for every loss, with the results of TRL's own trainer, in the form of conformance/vectors.
 #
 # usage: python random_losses.py SEED COUNT      stdout: {batches, losses}, as fixtures/losses.py describes both
 import json
@@ -29,7 +29,7 @@ def batch():
         sampler=losses.near(old, 0.15, rng),
         entropies=[[round(rng.expovariate(1.5), 3) for _ in row] for row in old],
     )
-    # A row without a token to learn is as good as absent here, while TRL counts it.
+    # Gradus ignores a row without a token to learn, while TRL counts it.
     masks = [[1] + [rng.choice([0, 1, 1]) for _ in row[1:]] for row in old]
     return made | some(0.5, mask=[masks]) | some(0.2, truncated=[[i % 3 == 1 for i in range(len(old))]])
 

@@ -1,4 +1,4 @@
-# What MLflow's own client finds of a run; MLFLOW_TRACKING_URI says where.
+# Reads a run with MLflow's own client, from MLFLOW_TRACKING_URI.
 #
 # usage: python read_mlflow.py RUN
 # stdout: {"name", "status", "params", "tags", "metrics": {key: [[step, value], …]}, "texts": {path: text}}

@@ -1,4 +1,4 @@
-# What TensorBoard's own reader finds in a folder of event files.
+# Reads a folder of event files with TensorBoard's own reader.
 #
 # usage: python read_tensorboard.py FOLDER
 # stdout: {"metrics": {tag: [[step, value], …]}, "texts": {tag: [[step, text], …]}, "hparams": {name: value}, "status": its end in the tab HParams}

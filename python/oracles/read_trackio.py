@@ -1,4 +1,4 @@
-# What Trackio's own storage has of a run, as JSON: read_trackio.py RUN_ID; TRACKIO_DIR and TRACKIO_PROJECT say where.
+# Prints what Trackio's own storage has of a run, as JSON: read_trackio.py RUN_ID, with TRACKIO_DIR and TRACKIO_PROJECT.
 import json
 import os
 import sys

@@ -1,4 +1,4 @@
-# What verl_cpu.py recorded of verl's trainer.
+# Prints what verl_cpu.py recorded of verl's trainer.
 #
 # usage: python read_verl_cpu.py FOLDER      stdout: [{"rows": [{"prompts", "responses", "response_mask", "old_log_probs", "rollout_log_probs",
 #   "advantages"}], "added": how many rows fill the batch up, "steps": [{"rows", "added", "loss"}], of its optimiser}], one for each update; rows are

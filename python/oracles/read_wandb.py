@@ -1,4 +1,4 @@
-# What Weights & Biases' own reader finds in the files of an offline run, which may have gone on once or more.
+# Reads the files of an offline run, which may have been resumed, with Weights & Biases' own reader.
 #
 # usage: python read_wandb.py FOLDER ID
 # stdout: {"metrics": {key: [[step, value], …]}, "texts": {name: {step: text}}, "config", "summary", "exit_codes", "files"}
@@ -16,7 +16,7 @@ folder, run = sys.argv[1:]
 
 
 def records(path):
-    """The file is a log of LevelDB (doc/log_format.md there) whose first block begins with seven bytes of Weights & Biases' own."""
+    """The file is a log of LevelDB (doc/log_format.md there); its first block begins with seven bytes of Weights & Biases."""
     with open(path, "rb") as file:
         data = file.read()
     assert data.startswith(b":W&B")

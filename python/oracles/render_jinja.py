@@ -1,4 +1,4 @@
-# What transformers' sandboxed Jinja makes of templates.
+# Renders templates with transformers' sandboxed Jinja.
 #
 # usage: python render_jinja.py      stdin: {"templates": […], "variables": […]}, whose variables each template is rendered with
 # stdout: for each template a list of [text, or null where it is refused, and why]

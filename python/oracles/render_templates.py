@@ -1,4 +1,4 @@
-# What transformers renders with the chat templates that TRL has, which are those of the models that it trains.
+# Renders conversations with transformers and TRL's chat templates, which are those of the models that it trains.
 #
 # usage: python render_templates.py      stdin: {"templates": {name: more templates}, "conversations": [{"messages": […], "tools": […] or null,
 #     "add_generation_prompt": …, "variables": {…}}]}

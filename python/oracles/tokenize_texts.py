@@ -1,4 +1,4 @@
-# What the package `tokenizers` makes of texts and of ids.
+# Encodes texts and decodes ids with the package `tokenizers`.
 #
 # usage: python tokenize_texts.py TOKENIZER_JSON      stdin: {"texts": […], "ids": [[…], …]}
 # stdout: {"encoded": [ids of each text], "decoded": [text of each ids], "vocab_size": …}

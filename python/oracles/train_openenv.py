@@ -19,7 +19,7 @@ from trl.chat_template_utils import qwen3_chat_template  # noqa: E402
 
 
 class Sums:
-    """Sums over OpenEnv: what is not a tool goes to the reward function."""
+    """Sums over OpenEnv. Whatever is not a tool goes to the reward function."""
 
     def __init__(self):
         self._env = GenericEnvClient(base_url=url).sync()

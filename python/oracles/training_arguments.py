@@ -1,4 +1,4 @@
-# The fields of a GRPOConfig: of one that a run of TRL has saved beside a checkpoint, or of one made with a hand-off's settings.
+# The fields of a GRPOConfig: one that TRL saved beside a checkpoint, or one made from a hand-off's settings.
 #
 # usage: python training_arguments.py training_args.bin | settings.json      stdout: {name: value}, and `trl`, its version
 import dataclasses

@@ -1,4 +1,4 @@
-# The names under which TRL takes settings: what a configuration that comes from there may have as keys.
+# The names of TRL's settings, which are keys of configurations from there.
 #
 # usage: python trl_names.py
 # stdout: {"version", "GRPOConfig": [names of fields], "ModelConfig": […], "GRPOTrainer": [names of parameters]}

@@ -1,4 +1,4 @@
-# What TRL's own reward functions give.
+# Scores texts with TRL's own reward functions.
 #
 # usage: python trl_rewards.py      stdin: {"texts": […], "lengths": […]}, one of each a completion
 # stdout: {"think": […], "overlong": […], "cosine_right": […], "cosine_wrong": […]}, for limits of 100 and a buffer of 20 tokens

@@ -1,4 +1,4 @@
-# Unsloth's own GRPO loss, which it puts in the place of TRL's: its functions are taken from its source, as it cannot be imported without a GPU, and get
+# Unsloth's own GRPO loss, which replaces TRL's. Its functions are taken from its source, because it cannot be imported without a GPU, and get
 # what its trainer (`grpo_accumulated_loss`) would give them for a batch that is one optimiser step.
 #
 # usage: python unsloth_losses.py FOLDER      FOLDER: where ../unsloth-setup.sh has unpacked it; the environment has the TRL that it takes
@@ -40,7 +40,7 @@ def loss(fields, batch, on_policy):
     mask, reference, sampler = (padded(batch[name]) for name in ("mask", "reference", "sampler"))
     logprobs, entropies = (padded(batch[name]).requires_grad_() for name in ("logprobs", "entropies"))
     corrects = fields["use_vllm"] and fields["vllm_importance_sampling_correction"]
-    # Nothing else needs them in the first update.
+    # Nothing else is needed in the first update.
     old = (logprobs.detach() if corrects else None) if on_policy else padded(batch["old"])
     quantile = fields["top_entropy_quantile"]
     trainer = SimpleNamespace(accelerator=SimpleNamespace(pad_across_processes=lambda each, **_: each, gather=lambda each: each))
@@ -76,7 +76,7 @@ def loss(fields, batch, on_policy):
     return {"loss": value.item(), "gradient": rows(gradient), "entropy_gradient": rows(entropy_gradient)}
 
 
-# What `grpo_accumulated_loss` passes on from the arguments of the trainer, under their names.
+# The trainer arguments that `grpo_accumulated_loss` passes on, under their names.
 GIVEN = [
     "loss_type",
     "importance_sampling_level",

@@ -1,4 +1,4 @@
-# What Unsloth's functions take and which TRL it allows, read from its files: it cannot be imported without a GPU.
+# The parameters of Unsloth's functions and the TRL versions it allows, read from its files: it cannot be imported without a GPU.
 #
 # usage: python unsloth_signatures.py FOLDER TRL_VERSION     FOLDER: where ../unsloth-setup.sh has unpacked it
 # stdout: {"version", "allows_trl": bool, "from_pretrained": [names of parameters], "get_peft_model": […]}
@@ -14,7 +14,7 @@ folder, trl_version = Path(sys.argv[1]), sys.argv[2]
 
 
 def parameters(file, owner, function):
-    """Those that the function names: what it would swallow as **kwargs is not among them."""
+    """The parameters that the function names, without those that **kwargs would take."""
     tree = ast.parse((folder / "unsloth" / "models" / file).read_text())
     (found,) = [
         each

@@ -23,7 +23,7 @@ RECORD = os.environ.get("VERL_CPU_RECORD")
 
 
 class Memory(SimpleNamespace):
-    """The parts of torch.cuda that verl asks about memory, of a device that has none of its own."""
+    """The parts of torch.cuda that verl asks about memory, for a device without its own memory."""
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -73,7 +73,7 @@ set_platform(Cpu())
 
 @ray.remote
 class Server:
-    """verl's servers answer with ids and log-probabilities after temperature."""
+    """Answers as verl's servers do, with ids and log-probabilities after temperature."""
 
     def __init__(self, path: str, seed: int):
         from transformers import AutoModelForCausalLM
@@ -122,7 +122,7 @@ class Replica(RolloutReplica):
 
 
 class Adapter(BaseRollout):
-    """The trainer's side: hands new weights to the server."""
+    """The trainer's side: gives new weights to the server."""
 
     async def resume(self, tags):
         pass
@@ -150,7 +150,7 @@ def patch_engine():
     from verl.workers.engine_workers import TrainingWorker
 
     engine_workers.initialize_global_process_group_ray = partial(engine_workers.initialize_global_process_group_ray, backend="gloo")
-    # The pinned TRL has no models with a value head any more, which verl would patch.
+    # verl would patch models with a value head, which the pinned TRL no longer has.
     monkey_patch.is_trl_available = lambda: False
     taken: list[dict] = []
 
@@ -200,7 +200,7 @@ def rows_of(data):
 
 
 def start_patiently():
-    """Ray gives the processes of its node seconds to start, which a busy machine exceeds."""
+    """Gives Ray's processes longer to start: its limit of seconds is too short on a busy machine."""
     start = ray.init
 
     def init(*arguments, **settings):

@@ -36,7 +36,7 @@ def some(rng, chance, **settings):
     return {name: rng.choice(values) for name, values in settings.items() if rng.random() < chance}
 
 
-# Left out: top_entropy_quantile, for tokens of equal entropy are not selected alike, and masked completions, which are absent here.
+# Left out: top_entropy_quantile, because tokens of equal entropy are selected differently, and masked completions, which do not occur here.
 def loss_settings(rng):
     loss_type = rng.choice(losses.LOSS_TYPES)
     chosen = {"loss_type": loss_type} | some(rng, 0.5, beta=[0.04, 0.5, 1.0])
@@ -63,10 +63,10 @@ def settings(rng):
     if rng.random() < 0.3:
         chosen = {name: value for name, value in chosen.items() if name != "scale_rewards"} | {"multi_objective_aggregation": "normalize_then_sum"}
     chosen |= some(rng, 0.5, weight_decay=[0.1, 0.5], adam_beta1=[0.5, 0.8], adam_beta2=[0.9, 0.99], max_grad_norm=[0.05, 0.3])
-    # With a smaller epsilon AdamW takes gradients that are rounding errors for as large as any.
+    # With a smaller epsilon, AdamW scales gradients that are rounding errors to full size.
     chosen |= {"adam_epsilon": rng.choice([1e-4, 1e-3, 1e-2]), "learning_rate": rng.choice([1e-4, 1e-3, 3e-3])}
     chosen["num_iterations"] = rng.choice([1, 1, 2, 3])
-    # TRL's schedules count updates, and ours steps.
+    # TRL's schedules count updates, ours count steps.
     if chosen["num_iterations"] == 1:
         chosen |= some(rng, 0.6, lr_scheduler_type=["linear", "cosine", "cosine_with_min_lr"], warmup_ratio=[0.3, 0.5])
     if chosen.get("lr_scheduler_type") == "cosine_with_min_lr":
@@ -82,7 +82,7 @@ TARGETS["qwen3_5_text"] = ["all-linear", ["in_proj_qkv", "out_proj"], r".*layers
 
 
 def adapters(rng, config):
-    """Settings of LoraConfig, or None where the whole model is trained."""
+    """Settings of LoraConfig, or None if the whole model is trained."""
     if rng.random() < 0.35:
         return None
     targets = TARGETS.get(config.model_type, LLAMA_TARGETS)
@@ -92,7 +92,7 @@ def adapters(rng, config):
     last = "embedding_norm" if config.model_type == "lfm2" else "norm"
     saved = [["embed_tokens"], [last], ["embed_tokens", last], *([] if config.tie_word_embeddings else [["lm_head"]])]
     chosen |= some(rng, 0.35, modules_to_save=saved)
-    # Embeddings that are also the output layer stay so, as in our runs.
+    # Tied embeddings stay tied, as in our runs.
     return chosen | {"ensure_weight_tying": config.tie_word_embeddings and "modules_to_save" in chosen}
 
 
@@ -127,13 +127,13 @@ def group(rng, model, sizes, temperature, has_equal_rewards):
     for made in completions:
         made["logprobs"] = [min(value + rng.gauss(0, 0.15), -1e-3) for value in logprobs(model, prompt, made["ids"], temperature)]
         known = [0.0, 1.0, 0.5, -0.25, rng.gauss(0, 1)]
-        # Where nothing can be compared, TRL's advantages of several objectives are rounding errors, which clip_ratio counts by their sign.
+        # In groups with equal rewards, TRL's advantages of several objectives are rounding errors, which clip_ratio counts by their sign.
         made["rewards"] = [1.0 if has_equal_rewards else rng.choice([None, *known] if sizes.may_lack else known[-1:]) for _ in range(sizes.rewards)]
     return {"prompt": prompt, "completions": completions}
 
 
 class Given:
-    """Hands out the completions and rewards of each step."""
+    """Returns the completions and rewards of each step."""
 
     def __init__(self, steps, has_tools):
         self.steps, self.has_tools, self.step = steps, has_tools, -1
@@ -161,7 +161,7 @@ def correct_as_for_vllm(trainer, correction):
 
 
 def lengthen(config):
-    """Texts are within the original context, behind which these families compute otherwise."""
+    """Keeps texts within the original context, beyond which these families compute differently."""
     config.max_position_embeddings = 64
     for settings in [config.rope_parameters, vars(config)]:
         if "original_max_position_embeddings" in settings:
@@ -171,7 +171,7 @@ def lengthen(config):
 def train(folder, seed, number):
     rng = random.Random(f"{seed} {number}")
     torch.manual_seed(rng.randrange(2**31))
-    # Every sixth is a hybrid of attention and other layers, and every sixth of a family that was added later, of which each has its turn.
+    # Every sixth is a hybrid of attention and other layers, and every sixth is of a family that was added later, in turn.
     family = rng.choice(HYBRIDS) if number % 6 == 5 else rng.choice([name for name in FAMILIES if name not in HYBRIDS])
     if number % 6 == 2:
         family = LATER[number // 6 % len(LATER)]
@@ -188,7 +188,7 @@ def train(folder, seed, number):
 
     chosen, lora = settings(rng), adapters(rng, config)
     if family == "gemma4_text" and not lora:
-        # Trained in full, its embeddings of layers would move, too, which ours never do.
+        # Full training would also change its embeddings of layers, which Gradus never trains.
         lora = {"r": 2, "lora_alpha": 4, "target_modules": "all-linear", "ensure_weight_tying": False}
     corrects = correction(rng, chosen["loss_type"])
     groups, group_size, count = rng.choice([1, 2, 3]), rng.choice([2, 3, 4]), rng.choice([2, 3])

@@ -73,7 +73,7 @@ def logprobs_of(model, tokens, targets):
     return torch.log_softmax(logits, -1)[torch.arange(len(tokens)), torch.tensor(targets)]
 
 
-# The losses as Tinker documents them, of log-probabilities and of what comes with each token.
+# The losses as Tinker documents them, from log-probabilities and the other values of each token.
 def ratio(new, data):
     return torch.exp(new - data["logprobs"])
 
@@ -106,7 +106,7 @@ LOSSES = {
 
 
 def examples(loss, model):
-    """Prompts with completions, some of which begin alike for longer than is computed once; targets at the prompt are 0, as in the cookbook's loops."""
+    """Prompts with completions, some of which share a long beginning; targets at the prompt are 0, as in the cookbook's loops."""
     common = ids(70)
     made = []
     for number, (prompt, length) in enumerate([(common, 9), (common, 9), (common + ids(5), 4), (ids(3), 12), (ids(1), 1)]):
@@ -228,7 +228,7 @@ def samples_end_where_they_are_told_to():
     for sequence in sample(max_tokens=40, stop=["0", "1", "2", "3", "4", "5"]):
         assert not any(3 <= token <= 8 for token in sequence.tokens[:-1])
         assert sequence.stop_reason == "length" or sequence.tokens[-1] in (2, *range(3, 9))
-    # An empty list turns off the end of the model's turn, too.
+    # An empty list also turns off the end of the model's turn.
     ends = [sequence.tokens for sequence in sample(max_tokens=60, stop=[]) if 2 in sequence.tokens[:-1]]
     assert ends and all(len(tokens) == 60 for tokens in ends)
     for sequence in sample(max_tokens=60):
@@ -312,7 +312,7 @@ def lists_tell_what_there_is_and_the_command_line_too():
     assert [c.checkpoint_type for c in listed] == ["training", "sampler", "external"]
     assert listed[0].user_metadata == {"step": "1"} and listed[1].user_metadata == {"purpose": "lists"}
     assert listed[1].expires_at is None and 7100 < (listed[0].expires_at - listed[0].time).total_seconds() < 7300
-    # Only what training goes on from has the optimiser's state.
+    # Only states that training continues from have the optimiser's state.
     assert listed[0].size_bytes > 2 * listed[1].size_bytes and listed[1].size_bytes == listed[2].size_bytes
     raises(tinker.RequestFailedError, "no state of an optimiser", lambda: service.create_training_client_from_state_with_optimizer(second).result())
     service.create_training_client_from_state(second).result()
@@ -379,7 +379,7 @@ def several_targets_for_a_token_are_as_many_losses():
         tokens = ids(length)
         shape = (length, width) if width else (length,)
         targets, weights = torch.randint(3, vocabulary, shape), torch.rand(shape)
-        # What is 0 is left out of a sparse matrix.
+        # A sparse matrix omits zeros.
         if width == 3:
             targets[: length - 3], weights[: length - 3] = 0, 0.0
         logprobs = torch.log_softmax(model(torch.tensor([tokens])).logits[0], -1)
@@ -429,7 +429,7 @@ def logprobs_of_chosen_tokens_are_the_models():
     drawn, tokens = draw(), draw().tokens.to_torch()
     assert tokens.shape == (8, 256) and torch.equal(drawn.tokens.to_torch(), tokens)
     close(drawn.logprobs.to_torch(), plain[:8].gather(1, tokens))
-    # The mean of a function of what is drawn is near its expectation: four standard errors.
+    # The mean over samples is within four standard errors of the expectation.
     probabilities = torch.softmax(base(torch.tensor([prompt])).logits[0, :8].detach() / 0.7, -1)
     for row in range(8):
         values = plain[row]

@@ -76,7 +76,7 @@ def fault_of(request, route, body):
 
 async def handle(request):
     route = request.path.removeprefix("/api/v1/")
-    # As aiohttp reads it, a body is decompressed already, unless it is told not to.
+    # aiohttp decompresses a body unless told not to.
     body = await request.read()
     key = request.headers.get("x-api-key", "")
     if route in ("client/config", "auth/token"):

@@ -1,6 +1,6 @@
-# Makes the Python environment of the TRL worker from the lock beside it: the complete one, or that for Linux without a GPU.
+# Makes the Python environment of the TRL worker from one of its locks: the complete one, or the one for Linux without a GPU.
 #
-# usage: python3 install.py ENVIRONMENT      (uv is fetched where it is missing; without a GPU it needs cc and readelf)
+# usage: python3 install.py ENVIRONMENT      (fetches uv if it is missing; without a GPU it needs cc and readelf)
 import os
 import shutil
 import subprocess
@@ -12,7 +12,7 @@ UV = "uv==0.13.8"
 
 
 def find_uv(folder):
-    """The path of uv: that of the machine, or one that is installed into a folder."""
+    """The path of uv: the machine's, or one that is installed into a folder."""
     if found := shutil.which("uv"):
         return found
     if not (folder / "bin" / "uv").exists():

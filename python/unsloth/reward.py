@@ -13,7 +13,7 @@ logger = logging.getLogger("gradus")
 
 
 def scorer(tokenizer):
-    """The function, for the tokenizer whose ids it gets: TRL parses the texts that it passes, and takes thoughts out of some."""
+    """The function, for the tokenizer of its ids: TRL parses the texts that it passes, and removes thoughts from some."""
 
     def gradus(prompts, completions, completion_ids, row, log_metric=None, **_):
         texts = tokenizer.batch_decode(completion_ids, skip_special_tokens=True)
@@ -38,7 +38,7 @@ def rendered(prompt, tokenizer):
 
 
 def log_means(answers, log_metric):
-    """The mean of each reward over the completions that it applies to; the one of no completion is absent."""
+    """The mean of each reward over the completions that it applies to; absent if it applies to none."""
     for name in answers[0]["rewards"]:
         values = [answer["rewards"][name] for answer in answers]
         applied = [value for value in values if value is not None]

@@ -52,7 +52,7 @@ def main():
 
 
 def field(word):
-    """The name and the value of FIELD=VALUE; what is no JSON is a text."""
+    """The name and the value of FIELD=VALUE; a value that is not JSON is a text."""
     name, equals, value = word.partition("=")
     if not equals:
         sys.exit(f"{word} is not FIELD=VALUE, such as max_steps=2")

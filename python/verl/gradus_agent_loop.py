@@ -1,4 +1,4 @@
-"""verl's agent loop: Gradus plays the episodes, verl's servers answer its requests with token ids and log-probabilities.
+"""verl's agent loop: Gradus plays the episodes, and verl's servers answer its requests with token ids and log-probabilities.
 
 `run` returns one row for each branch of an episode, all with its score. An episode that failed, or that has no score, returns no row: verl then
 trains on the other episodes of its group, while an error would fail the whole group.
@@ -18,24 +18,24 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 logger = logging.getLogger(__name__)
 
 REPORTS = "gradus"
-"""The partition of verl's queue in which each training episode is reported, also one that has no row: gradus_sampler.py logs them."""
+"""The partition of verl's queue that reports each training episode, even without a row: gradus_sampler.py logs them."""
 
 PLAYED = ("completed", "max_turns", "max_tokens", "max_tool_calls", "parse_error", "context_overflow")
 """The stop reasons of episodes that have a score."""
 
 
 class Unanswered(Exception):
-    """verl's server gave a request up."""
+    """verl's server gave up a request."""
 
 
 @dataclass
 class Sampling:
-    """Answers the requests of one episode, and counts what verl wants to know of it."""
+    """Answers the requests of one episode, and counts what verl reports of it."""
 
     generate: Callable
     """That of verl's client."""
     request_id: str = field(default_factory=lambda: uuid4().hex)
-    """Requests with the same id go to the same server, which still has the keys and values of what they have in common."""
+    """Requests with the same id go to the same server, which still has the keys and values of their common tokens."""
     seconds: float = 0.0
     preempted: int = -1
     versions: list[int] = field(default_factory=list)
@@ -88,7 +88,7 @@ class GradusAgentLoop:
 
 
 def rows_of(episode: dict, sampling: Sampling) -> list[AgentLoopOutput]:
-    """Branches that train on something; of a rollout that trains on nothing one row, since its score counts in its group."""
+    """The branches with trained tokens; one row of a rollout without any, because its score counts in its group."""
     if episode["score"] is None:
         return []
     written = [sequence for sequence in episode["sequences"] if sequence["completion_ids"]]
@@ -114,7 +114,7 @@ def rows_of(episode: dict, sampling: Sampling) -> list[AgentLoopOutput]:
 
 
 def extra_info_of(episode: dict) -> dict:
-    """What verl averages in validations: values of None are left out there."""
+    """The values that verl averages in validations, which leave out None."""
     return {
         "acc": episode["correct"],
         **{f"rewards/{name}": value for name, value in episode["rewards"].items()},

@@ -1,4 +1,4 @@
-"""Plays episodes with Gradus: one `gradus episodes serve`, which this process keeps alive, asks for completions and tells what came of each episode.
+"""Plays episodes with Gradus: one `gradus episodes serve`, which this process keeps alive, asks for completions and reports each episode.
 
 The environment variable GRADUS names the command, `gradus` if it is not set.
 """
@@ -21,7 +21,7 @@ LONGEST_LINE = 2**28
 
 
 class EpisodesEnded(Exception):
-    """`gradus episodes serve` could not be started, or has ended, for a reason that the message tells."""
+    """`gradus episodes serve` could not be started, or has ended; the message says why."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Episodes:
             self.playing.pop(id, None)
 
     async def write(self, line: dict) -> None:
-        # A log-probability that is no number is no JSON, which would end all episodes instead of one.
+        # JSON has no NaN: such a log-probability would end all episodes instead of one.
         text = json.dumps(line, allow_nan=False)
         try:
             self.process.stdin.write(text.encode() + b"\n")
@@ -114,7 +114,7 @@ class Episodes:
                     episode.set_exception(EpisodesEnded(self.ended))
 
     async def answer(self, request: dict) -> None:
-        """Answers a request. One of no episode, which an environment makes on its own, is answered as those of the latest are."""
+        """Answers a request. An environment's own request, which has no episode, is answered like those of the latest one."""
         number = request["request"]
         _, complete = self.playing.get(request["id"]) or next(reversed(self.playing.values()), (None, None))
         try:
@@ -143,7 +143,7 @@ _starting: asyncio.Lock | None = None
 
 
 async def episodes() -> Episodes:
-    """Started by the first episode of each process; started anew if it has ended."""
+    """Started by the first episode of each process, and again if it has ended."""
     global _episodes, _starting
     _starting = _starting or asyncio.Lock()
     async with _starting:

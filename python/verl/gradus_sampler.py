@@ -13,7 +13,7 @@ STOP_REASONS = ("completed", "max_turns", "max_tokens", "max_tool_calls", "parse
 
 
 class GradusReplayBuffer(ReplayBuffer):
-    """run.sh names it as verl's custom sampler. Such a sampler is not told how verl filters groups, so run.sh repeats that in `sampler_kwargs`."""
+    """run.sh names it as verl's custom sampler. verl does not tell such a sampler how it filters groups, so run.sh repeats that in `sampler_kwargs`."""
 
     def __init__(self, **given):
         settings = dict(given["sampler_kwargs"])
@@ -24,7 +24,7 @@ class GradusReplayBuffer(ReplayBuffer):
 
     def _sync_metadata_from_transfer_queue(self):
         super()._sync_metadata_from_transfer_queue()
-        # A group without any played episode has nothing to filter by, which the filter takes for an error.
+        # A group without a played episode has nothing to filter by, which the filter would report as an error.
         for partition_id, finished in self.finished_keys.items():
             played = {key.split("_")[0] for key in self.partitions[partition_id]}
             for uid in finished - played:
@@ -47,7 +47,7 @@ class GradusReplayBuffer(ReplayBuffer):
         return batch
 
     def _few(self, partition_snapshot) -> list[str]:
-        """The rows of groups that failures left with too few episodes to compare; verl would take the score of a single one for its advantage."""
+        """The rows of groups with too few episodes left to compare after failures; verl would use a single one's score as its advantage."""
         rows, sessions = defaultdict(list), defaultdict(set)
         for key in partition_snapshot:
             uid, session, _ = key.rsplit("_", 2)
@@ -77,7 +77,7 @@ def clear_reports(uids) -> None:
 
 
 def rollout_metrics(reports: list[dict]) -> dict[str, float]:
-    """The metrics of docs/agent/metrics.md that need no tokens; `rows/mean` is the rows of a rollout that verl trains on."""
+    """The metrics of docs/agent/metrics.md that need no tokens; `rows/mean` is the mean number of rows of a rollout that verl trains on."""
     if not reports:
         return {}
     acted = [report for report in reports if report["turns"] > 0]
@@ -113,7 +113,7 @@ def means(records: list[dict]) -> dict[str, float]:
 
 
 def by_name(records: list[dict]) -> dict[str, list[float]]:
-    """The values of each name, without those that are missing."""
+    """The values of each name, without missing ones."""
     values = defaultdict(list)
     for record in records:
         for name, value in record.items():

@@ -12,7 +12,7 @@ from gradus_rewards import missing, opening, rewards  # noqa: E402
 
 
 class RewardFailed(Exception):
-    """No score, for a reason that the message tells."""
+    """There is no score; the message says why."""
 
 
 def compute_score(data_source, solution_str, ground_truth, extra_info=None, **_):

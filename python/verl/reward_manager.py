@@ -1,4 +1,4 @@
-"""verl's naive reward manager, which also tells reward.py the ids of the completion, which some rewards count, and the end of the prompt, which may open a tag."""
+"""verl's naive reward manager, which also gives reward.py the ids of the completion, which some rewards count, and the end of the prompt, which may open a tag."""
 
 from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
 

@@ -42,7 +42,7 @@ def text(step, seconds, name, text):
 
 
 def end(exit_code, note, files):
-    """It has no place for files, nor for how a run ended but an alert."""
+    """Trackio stores no files; how a run ended is an alert."""
     if note is not None:
         run.alert("verdict", note, trackio.AlertLevel.INFO if exit_code == 0 else trackio.AlertLevel.ERROR)
     run.finish()

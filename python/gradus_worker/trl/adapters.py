@@ -1,4 +1,4 @@
-# Adapters on disk: checks that one fits before PEFT loads it, since another would load in part or be scaled wrongly; and the copy of the adapter that
+# Adapters on disk: checks that one fits before PEFT loads it, because a wrong one loads in part or is scaled wrongly; and the copy of the adapter that
 # training started from, which is the reference.
 import json
 import os
@@ -50,7 +50,7 @@ def is_reference(parameter):
 
 
 def as_at_the_start(model):
-    """The model, for a while, with the adapter that training started from, or without any if it started from none."""
+    """The model, for a while, with the adapter that training started from, or without one."""
     return use_adapter(model, adapter_name=REFERENCE if REFERENCE in model.peft_config else None)
 
 

@@ -1,4 +1,4 @@
-# A model under TRL's trainer: sampled from while the trainer waits, trained one step at a time, saved and loaded as TRL does.
+# A model in TRL's trainer: sampled while the trainer waits, trained one step at a time, saved and loaded as TRL does.
 import contextlib
 import errno
 import json
@@ -42,7 +42,7 @@ class Engine:
             hint = "use a machine with an NVIDIA GPU, or compute: modal"
             raise WorkerError("GPU_MISSING", "trl.bf16, trl.use_vllm and trl.load_in_4bit need a GPU, and PyTorch finds none", hint, "not_ready")
         grpo = resolved(grpo, bf16=on_gpu and torch.cuda.is_bf16_supported(), gradient_checkpointing=on_gpu)
-        # JSON has 0 for 0.0, and PyTorch takes no integer for one of two betas.
+        # JSON writes 0.0 as 0, and PyTorch refuses an integer beside a float.
         grpo |= {name: float(grpo[name]) for name in ("adam_beta1", "adam_beta2")}
         # Weights that are trained are float32: bfloat16 would lose small updates.
         self.path, self.model_kwargs = model, {"dtype": "bfloat16" if lora and grpo["bf16"] else "float32"}
@@ -52,7 +52,7 @@ class Engine:
             model=model,
             args=config,
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
-            # Embeddings that are also the output layer stay so when a copy of them is trained.
+            # Tied embeddings stay tied when a copy of them is trained.
             peft_config=LoraConfig(task_type="CAUSAL_LM", ensure_weight_tying=bool(lora["modules_to_save"]), **lora) if lora else None,
             quantization_config=BitsAndBytesConfig(**quantization) if quantization else None,
             trainable=trainable,
@@ -66,19 +66,19 @@ class Engine:
         ranks.assert_split(self.trainer.accelerator)
         plugin = None if self.replicated else getattr(self.trainer.accelerator.state, "fsdp_plugin", None)
         if plugin:
-            # Accelerate's own choice, a file for each process, leaves no weights that one process reads. It keeps configurations that are there.
+            # Accelerate's default, a file for each process, leaves no weights that one process can read. It keeps existing configurations.
             plugin.state_dict_config = plugin.optim_state_dict_config = None
             plugin.set_state_dict_type("FULL_STATE_DICT")
         deepspeed = None if self.replicated else getattr(self.trainer.accelerator.state, "deepspeed_plugin", None)
         if deepspeed:
-            # Without this, ZeRO 3 saves no weights that one process reads.
+            # Without this, ZeRO 3 saves no weights that one process can read.
             deepspeed.deepspeed_config["zero_optimization"]["stage3_gather_16bit_weights_on_model_save"] = True
         if trainable is not None and not self.replicated:
             hint = "leave one of them out"
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
         if adapter is not None:
             self._start_from(adapter)
-        # Those of a model that was open before are not this one's.
+        # Those of a model that was open before do not belong to this one.
         self.reference = self.thread = None
         # PEFT keeps the original of each of modules_to_save; only the trained copy is counted.
         parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name and not adapters.is_reference(name)]
@@ -93,7 +93,7 @@ class Engine:
 
     def sample(self, options, call):
         with self._resting() as model:
-            # Where models are split among processes, all must do the same steps: nothing is cut short.
+            # Processes that share a split model must do the same steps: nothing is cut short.
             is_cancelled = (lambda: call.cancelled) if call and self.replicated else (lambda: False)
             if self.trainer.use_vllm:
                 work = lambda requests: self._sample_with_vllm(requests, options)
@@ -103,7 +103,7 @@ class Engine:
             return ranks.shared(options["requests"], work, self.replicated)
 
     def _sample_with_vllm(self, requests, options):
-        """Samples through TRL's own vLLM client, with the current weights. vLLM draws with its own random numbers, and tells log-probabilities
+        """Samples through TRL's own vLLM client, with the current weights. vLLM uses its own random numbers, and reports log-probabilities
         only after temperature and filters."""
         trainer, vllm = self.trainer, self.trainer.vllm_generation
         if trainer._last_loaded_step != trainer.state.global_step:
@@ -192,7 +192,7 @@ class Engine:
             self.trainer._load_from_checkpoint(directory)
 
     def _parts(self):
-        """Parameters of which ZeRO 3 has given this process a part."""
+        """Parameters of which ZeRO 3 gave this process a part."""
         return [parameter for parameter in self.trainer.model.parameters() if hasattr(parameter, "ds_numel")]
 
     def _start_from(self, adapter):
@@ -205,7 +205,7 @@ class Engine:
 
     @contextlib.contextmanager
     def _resting(self):
-        """The model between two steps: without dropout and gradients, in the precision in which it is trained."""
+        """The model between two steps: without dropout and gradients, in the precision of training."""
         if self._parts():
             self._start()  # only then does DeepSpeed put a layer together when it is needed
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
@@ -246,7 +246,7 @@ class Engine:
         return self.reference
 
     def _start(self, checkpoint=None):
-        """Lets the trainer run up to where it waits for its first step."""
+        """Runs the trainer until it waits for its first step."""
         if self.thread is None:
             self.thread = threading.Thread(target=self.trainer.run, args=[checkpoint], daemon=True)
             self.thread.start()
@@ -261,7 +261,7 @@ def resolved(grpo, **automatic):
 
 
 def tidy(path, name):
-    """Rewrites adapter_config.json: the base model by its name in the configuration, and sets in an order that is the same in every run."""
+    """Rewrites adapter_config.json: the base model by its name in the configuration, and sets in the same order in every run."""
     with open(path) as file:
         config = json.load(file)
     if isinstance(config["target_modules"], list):

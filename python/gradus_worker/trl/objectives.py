@@ -6,7 +6,7 @@ KL_ESTIMATORS = {
     "k2": lambda log_ratio: log_ratio**2 / 2,
 }
 
-# Losses that TRL divides by the tokens of the whole step. It divides the others by tokens or sequences of a micro-batch.
+# Losses that TRL divides by the tokens of the whole step. It divides others by the tokens or sequences of a micro-batch.
 BY_TOKENS_OF_STEP = ("cispo", "dapo", "vespo")
 
 # Losses that TRL divides by the rows of a micro-batch.
@@ -14,7 +14,7 @@ BY_ROWS = ("grpo", "sapo", "dr_grpo", "luspo")
 
 
 def kl_penalty(trainer, inputs, logprobs):
-    """This micro-batch's share of beta · KL, each token weighed as TRL weighs it. Adds to TRL's metrics as TRL does for its own estimator."""
+    """This micro-batch's share of beta · KL, with TRL's weight for each token. Adds to TRL's metrics as its own estimator does."""
     mask = learnt(inputs)
     divergence = KL_ESTIMATORS[trainer.kl_estimator](inputs["ref_per_token_logps"] - logprobs)
     if trainer.args.use_bias_correction_kl:
@@ -62,7 +62,7 @@ def token_weights(trainer, inputs, mask):
 
 
 def tokens_of_step(trainer, inputs):
-    """The divisor of a micro-batch's loss: the gradients of micro-batches, averaged over processes and added up, are then those of the step."""
+    """The divisor of a micro-batch's loss: micro-batch gradients, averaged over processes and summed, are then the gradient of the step."""
     steps = trainer.current_gradient_accumulation_steps / trainer.args.steps_per_generation
     return inputs["num_items_in_batch"].clamp(min=1.0) / trainer.accelerator.num_processes * steps
 

@@ -1,4 +1,4 @@
-# Some of a model's own parameters, trained and kept without the others: the files of src/backends/native/checkpoint.ts.
+# Trains and saves only some of a model's own parameters, in the files of src/backends/native/checkpoint.ts.
 import os
 
 import torch

@@ -1,4 +1,4 @@
-# Several processes that train together. The first speaks with Gradus and hands each call on, so that all of them answer it; data-parallel ones
+# Several processes that train together. The first talks to Gradus and passes each call on, so that all answer it; data-parallel ones
 # share the work of sampling and scoring.
 import datetime
 import os
@@ -19,7 +19,7 @@ _calls = None  # the group through which calls and results go between processes,
 
 
 def join():
-    """Joins this process with the others. Must be called before anything else of torch.distributed."""
+    """Joins this process with the others. Must be the first call of torch.distributed."""
     global _calls
     if COUNT > 1:
         PartialState(cpu=not torch.cuda.is_available())
@@ -27,7 +27,7 @@ def join():
 
 
 def assert_split(accelerator):
-    """Raises CONFIG_CONFLICT where accelerate was told to split the model among processes and gives each a whole one without a word, as on a CPU."""
+    """Raises CONFIG_CONFLICT if accelerate should split the model but silently gives each process a whole one, as on a CPU."""
     told = {"FSDP": "ACCELERATE_USE_FSDP", "DEEPSPEED": "ACCELERATE_USE_DEEPSPEED"}
     for name, variable in told.items():
         if os.environ.get(variable, "false").lower() == "true" and accelerator.distributed_type != name:
@@ -39,12 +39,12 @@ def tell_share(model):
     """Writes into the log how much of the model this process holds."""
     parts = [parameter.to_local() if isinstance(parameter, DTensor) else getattr(parameter, "ds_tensor", parameter) for parameter in model.parameters()]
     whole = sum(getattr(parameter, "ds_numel", parameter.numel()) for parameter in model.parameters())
-    # One write, which those of other processes do not get into.
+    # A single write, so that lines of other processes do not mix with it.
     os.write(2, f"process {RANK} holds {sum(part.numel() for part in parts)} of {whole} parameters\n".encode())
 
 
 def handing_on(handlers):
-    """Handlers for the first process which hand each call on to all others, so that they answer it too."""
+    """Handlers for the first process that pass each call on to the others, so that they answer it too."""
     if COUNT == 1:
         return handlers
     return {name: (schema, _handing_on(name, handler)) for name, (schema, handler) in handlers.items()}
@@ -59,7 +59,7 @@ def _handing_on(name, handler):
 
 
 def follow(handlers):
-    """Runs in every process but the first: answers the calls that the first one hands on, until that ends."""
+    """Runs in every process but the first: answers the calls that the first passes on, until it ends."""
     while True:
         call = [None, None]
         try:
@@ -70,12 +70,12 @@ def follow(handlers):
         try:
             handlers[name][1](params, None)
         except Exception as error:
-            # To the log: the first process tells of its own.
+            # To the log: the first process reports its own error.
             print(f"process {RANK}: {error}", file=sys.stderr, flush=True)
 
 
 def shared(items, work, split=True):
-    """The results of work on a list. Each process does a part; where `split` is false, as for models split among processes, each does all of it."""
+    """The results of work on a list. Each process does a part, or all of it if `split` is false, as for models split among processes."""
     if COUNT == 1 or not split:
         return work(items)
     size = -(-len(items) // COUNT)

@@ -1,4 +1,4 @@
-# Samples from a transformers model, each completion with random numbers of its own, so that what else is in the batch changes nothing.
+# Samples from a transformers model. Each completion has its own random numbers, so the rest of the batch does not affect it.
 from dataclasses import dataclass, field
 
 import torch
@@ -32,7 +32,7 @@ class Row:
 
 
 class Ends:
-    """What ends a completion: tokens, and texts wherever they begin and end, by the rule of stopAtText in src/policy.ts."""
+    """What ends a completion: tokens, and texts by the rule of stopAtText in src/policy.ts."""
 
     def __init__(self, tokenizer, ids, texts):
         self.tokenizer, self.ids, self.texts = tokenizer, set(ids), texts
@@ -107,7 +107,7 @@ def sample_together(model, rows, options, ends, is_cancelled):
 
 
 def read_prompts(model, prompts):
-    """Reads each different prompt once. Logits after the last token [B, V], the cache and the mask of what it holds [B, T]."""
+    """Reads each distinct prompt once. Returns the logits after the last token [B, V], the cache, and its mask [B, T]."""
     unique = {tuple(prompt): None for prompt in prompts}
     place = {prompt: i for i, prompt in enumerate(unique)}
     width = max(map(len, unique))
@@ -141,7 +141,7 @@ def pick(logits, point, options):
 
 
 def filtered(probabilities, options):
-    """A distribution after min-p, top-k and top-p, the tokens left out at 0, by the rules of src/models/sampler.ts."""
+    """A distribution after min-p, top-k and top-p, with 0 for excluded tokens, by the rules of src/models/sampler.ts."""
     if not (options["top_k"] or options["top_p"] < 1 or options["min_p"]):
         return probabilities
     likeliest, order = probabilities.sort(dim=-1, descending=True, stable=True)

@@ -1,4 +1,4 @@
-# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from, with their advantages. Loss, clipping and
+# TRL's GRPO trainer, which waits before each optimiser step for the sequences to learn from, with their advantages. Loss, clipping and
 # optimiser are TRL's own; objectives.py adds what TRL lacks.
 import contextlib
 import math
@@ -12,7 +12,7 @@ from trl import GRPOTrainer
 from ..channel import WorkerError
 from . import objectives, own_parameters
 
-# Prefixes of TRL's metrics that are left out: Gradus measures rollouts itself, and clock times never go into metrics.
+# Prefixes of TRL's metrics that are left out: Gradus measures rollouts itself, and metrics never hold clock times.
 NOT_OF_THE_UPDATE = ("reward", "frac_reward", "completions/", "num_tokens", "step_time", "epoch", "learning_rate", "total_flos")
 
 
@@ -27,13 +27,13 @@ class StepwiseTrainer(GRPOTrainer):
     def __init__(self, kl_estimator, trainable, **arguments):
         self.kl_estimator = kl_estimator
         self._trainable = trainable
-        # Between the thread of `train` and the one that calls `request`.
+        # Shared by the thread of `train` and the one that calls `request`.
         self._requests = queue.SimpleQueue()
         self._results = queue.SimpleQueue()
-        # The rows of the step, of all processes, and this process's share of them.
+        # The rows of the step for all processes, and this process's share.
         self._rows = []
         self._share = []
-        # How many times the rows of a step there are.
+        # The number of rows as a multiple of the rows of a step.
         self._times = 1
         # Whether the step is supervised.
         self._supervised = False
@@ -83,14 +83,14 @@ class StepwiseTrainer(GRPOTrainer):
         self._requests.put(None)
 
     def _load_optimizer_and_scheduler(self, checkpoint):
-        """Loads the optimiser's state, but not decay, betas and epsilon, which PyTorch loads too: this stage has its own."""
+        """Loads the optimiser's state, but keeps this stage's decay, betas and epsilon, which PyTorch would replace."""
         settings = [{key: value for key, value in group.items() if key != "params"} for group in self.optimizer.param_groups]
         super()._load_optimizer_and_scheduler(checkpoint)
         for group, own in zip(self.optimizer.param_groups, settings):
             group.update(own)
 
     def _wait(self):
-        """Called in the thread before a step: hands out the result of the last step, and waits for the next request."""
+        """Called in the thread before a step: returns the result of the last step, and waits for the next request."""
         self._results.put(self._outcome)
         request = self._requests.get()
         if request is None:
@@ -99,7 +99,7 @@ class StepwiseTrainer(GRPOTrainer):
         if rows is not None:
             self._rows = rows
             self._times = len(rows) // self.args.generation_batch_size
-            # These two are TRL's: it counts micro-batches, and keeps rows for several steps. Reset, it asks for rows again.
+            # TRL counts micro-batches, and keeps rows for several steps. Resetting both makes it ask for rows again.
             self._step, self._buffered_inputs = 0, None
         share = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps * self._times
         self._outcome = {"logprobs": [[]] * share}
@@ -114,7 +114,7 @@ class StepwiseTrainer(GRPOTrainer):
         return {column: [row[key] for row in self._share] for column, key in columns.items()}
 
     def _generate_and_score_completions(self, inputs):
-        # TRL splits what it gets into its micro-batches, which are larger for a larger step.
+        # TRL splits the rows into micro-batches, which are larger for a larger step.
         inputs = inputs * self._times
         with self._with_beta(0.0 if self._supervised else self.beta):
             output = super()._generate_and_score_completions(inputs)
@@ -133,7 +133,7 @@ class StepwiseTrainer(GRPOTrainer):
         if self._supervised:
             return self._supervised_loss(model, inputs)
         loss = self._grpo_loss(model, inputs)
-        # A mean over more rows, of one step's rollouts.
+        # A mean over more rows, all from one step's rollouts.
         return loss * self._times if self.loss_type in objectives.BY_ROWS else loss
 
     def _grpo_loss(self, model, inputs):
@@ -189,7 +189,7 @@ class StepwiseTrainer(GRPOTrainer):
 
     def _save(self, output_dir=None, state_dict=None):
         if self._trainable is None:
-            # Gathered from several processes, a weight that is two of the model's tensors comes twice.
+            # Gathered from several processes, a tied weight comes twice.
             tied = getattr(self.model, "all_tied_weights_keys", None) or {}
             super()._save(output_dir, state_dict and {name: weight for name, weight in state_dict.items() if name not in tied})
         elif self.args.should_save:
@@ -202,7 +202,7 @@ class StepwiseTrainer(GRPOTrainer):
             own_parameters.load(self.model, resume_from_checkpoint)
 
     def create_model_card(self, *args, **kwargs):
-        """Writes none: a checkpoint lies in the directory of a run, which describes it."""
+        """Writes none: a checkpoint is in the directory of a run, which describes it."""
 
 
 class Waiting(TrainerCallback):
@@ -225,6 +225,6 @@ def nothing(completions, **columns):
 
 
 def endless():
-    """The prompts that TRL asks for, which nobody reads: real ones come with the rows."""
+    """The prompts that TRL asks for, but does not use: real ones come with the rows."""
     while True:
         yield {"prompt": ""}

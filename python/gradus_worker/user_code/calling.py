@@ -3,7 +3,7 @@ import inspect
 
 
 def accepted(function, arguments):
-    """All arguments for a function with `**kwargs`, else those that it names."""
+    """All arguments for a function with `**kwargs`, otherwise those it names."""
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return arguments
@@ -11,7 +11,7 @@ def accepted(function, arguments):
 
 
 def missing(function, arguments):
-    """The first parameter without a default that no argument fills, or None."""
+    """The first required parameter without an argument, or None."""
     for name, parameter in inspect.signature(function).parameters.items():
         named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         if named and parameter.default is parameter.empty and name not in arguments:

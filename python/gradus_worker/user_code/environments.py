@@ -7,12 +7,12 @@ from .loading import LoadError, load
 from .rewards import finite
 from .tool_schema import tool_schema
 
-# The most episodes that are kept. Those that broke off are never finished, so the oldest is forgotten.
+# The most episodes that are kept. Aborted episodes are never finished, so the oldest is dropped.
 MOST_EPISODES = 10_000
 
 
 class Environments:
-    """Instances of users' classes. `resolve` waits for what asynchronous methods return."""
+    """Instances of users' classes. `resolve` awaits the results of asynchronous methods."""
 
     def __init__(self, resolve, model, tokenizer):
         self._resolve, self._model, self._tokenizer = resolve, model, tokenizer
@@ -44,7 +44,7 @@ class Environments:
         return _score(self._resolve(function(**accepted(function, {**columns, **given}))))
 
     def reset(self, path, name, config, episode, row):
-        """Begins an episode; what the environment says first, or None."""
+        """Begins an episode. Returns what the environment says first, or None."""
         instance = self._spare(_class(path, name), config)
         self._episodes[episode] = instance
         if len(self._episodes) > MOST_EPISODES:
@@ -55,7 +55,7 @@ class Environments:
         return observation
 
     def gold(self, path, name, config, row):
-        """The turns of a perfect policy: texts and messages. Empty where they are not known."""
+        """The turns of a perfect policy: texts and messages. Empty if they are not known."""
         kind = _class(path, name)
         instance = self._scorer(path, name, config) if hasattr(kind, "score_episode") else self._spare(kind, config)
         turns = self._resolve(instance.gold(**row))
@@ -69,7 +69,7 @@ class Environments:
         return str(self._resolve(getattr(self._instance(episode), tool)(**arguments)))
 
     def finish(self, path, episode):
-        """Ends an episode; its reward, or None."""
+        """Ends an episode. Returns its reward, or None."""
         instance = self._instance(episode)
         reward = _score(self._resolve(instance.get_reward())) if hasattr(instance, "get_reward") else None
         self._release(self._episodes.pop(episode))

@@ -1,4 +1,4 @@
-# User code may fork, to run what a model wrote in a process that can be thrown away.
+# User code may fork, to run a model's code in a disposable process.
 import contextlib
 import os
 import sys
@@ -7,7 +7,7 @@ import traceback
 
 @contextlib.contextmanager
 def children_end():
-    """A child that the code inside leaves running ends where that code ends, with the status it would have as a program. It must not answer the
+    """A forked child that runs past this block ends there, with the status it would have as a program. It must not answer the
     worker's call, which is its parent's to answer."""
     worker, status = os.getpid(), 0
     try:

@@ -6,7 +6,7 @@ import traceback
 
 
 class LoadError(Exception):
-    """What is wrong with a file; `hint` says what would help."""
+    """What is wrong with a file. `hint` says what would help."""
 
     def __init__(self, fault, hint):
         super().__init__(fault)
@@ -14,7 +14,7 @@ class LoadError(Exception):
 
 
 def load(path, name):
-    """What the file calls `name`. The file's folder comes first on the module path, as when Python runs it."""
+    """The value of `name` in the file. The file's folder comes first on the module path, as when Python runs it."""
     folder = os.path.dirname(path)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -38,7 +38,7 @@ def load(path, name):
 
 
 def missing_package(error):
-    """What to do about a module that this Python does not have; nothing for other exceptions."""
+    """What to do about a missing module; nothing for other exceptions."""
     if not isinstance(error, ModuleNotFoundError):
         return ""
     return f"; {sys.executable} does not have it: install it there, or name another Python with GRADUS_PYTHON"

@@ -6,7 +6,7 @@ except ImportError:  # Windows
 
 
 def limit_memory(most):
-    """Limits the data of this process to so many bytes, but not its address space, since libraries reserve more than they use. User code may raise the limit."""
+    """Limits the data of this process in bytes, but not its address space: libraries reserve more than they use. User code may raise the limit."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -15,7 +15,7 @@ def limit_memory(most):
 
 
 def lift_limit():
-    """Lets a process that ran out of memory say so; returns what the limit was, in words."""
+    """Lifts the limit, so that a process that ran out of memory can say so. Returns the old limit in words."""
     if resource is None:
         return "all there is"
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,4 +1,4 @@
-# The model that is trained and its tokenizer, as environments know them from transformers; the process that trains does the work. Tensors are lists.
+# The trained model and its tokenizer with the interface of transformers, for environments. The training process does the work. Tensors are lists.
 
 
 class Ids(list):
@@ -26,7 +26,7 @@ class Tokenizer:
         self._call = call
 
     def __getattr__(self, name):
-        """`eos_token_id`, `pad_token` and the others of their kind: None where the model has no such token."""
+        """`eos_token_id`, `pad_token` and the like: None if the model has no such token."""
         role, _, suffix = name.partition("_token")
         if role not in ("bos", "eos", "pad", "unk") or suffix not in ("", "_id"):
             raise AttributeError(f"the tokenizer has no {name} here")
@@ -50,7 +50,7 @@ class Tokenizer:
     def apply_chat_template(
         self, conversation, tools=None, tokenize=True, return_dict=False, return_tensors=None, **_options
     ):
-        """The ids of a conversation that the assistant goes on with, as a batch of one where tensors are asked for; or their text."""
+        """The ids of a conversation that the assistant continues, as a batch of one if tensors are requested; or its text."""
         ids = self._call("render", {"messages": conversation, "tools": tools or []})
         if not tokenize:
             return self.decode(ids)
@@ -70,7 +70,7 @@ class Model:
         return self
 
     def generate(self, input_ids, max_new_tokens=256, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, **_options):
-        """Prompts with what the policy goes on to say, as ids: a list a prompt. `do_sample=False` takes the likeliest tokens."""
+        """Each prompt with the policy's continuation, as a list of ids. `do_sample=False` takes the likeliest tokens."""
         prompts = [list(ids) for ids in (input_ids if isinstance(input_ids[0], list) else [input_ids])]
         temperature = temperature if do_sample else 0.0
         sampling = {"max_tokens": max_new_tokens, "temperature": temperature, "top_p": top_p, "top_k": top_k or 0}

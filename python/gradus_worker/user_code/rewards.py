@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from .calling import accepted, missing
 
-# Columns that TRL does not hand on, because they would hide its own arguments.
+# Columns that TRL does not pass on, because they would shadow its own arguments.
 TAKEN = ("prompt", "completion", "completion_ids")
 
 
@@ -51,7 +51,7 @@ LARGEST = 1e100  # as in src/common/statistics.ts
 
 
 def finite(value, what):
-    """A float of Python, NumPy or PyTorch; raises TypeError for anything else, NaN, infinities, and numbers whose squares have none."""
+    """A number of Python, NumPy or PyTorch as a float. Raises TypeError for anything else, NaN, infinities, and numbers whose squares overflow."""
     if not isinstance(value, (str, bytes)) and hasattr(type(value), "__float__"):
         number = float(value)
         if abs(number) <= LARGEST:

@@ -13,7 +13,7 @@ def start(memory):
     from .worker import main
 
     limit_memory(memory)
-    # Imports from now on are the users', and are found as if they ran a script here.
+    # From here on, users' imports are found as if they ran a script here.
     sys.path.append(sys.path.pop(0))
     sys.path.insert(0, os.getcwd())
     main()

@@ -1,16 +1,16 @@
-# What a model is told about a method: its name, the text of its docstring, and a JSON schema of its arguments, as transformers would write it.
+# Describes a method to a model: its name, its docstring's text, and a JSON schema of its arguments, as transformers does.
 import enum
 import inspect
 import re
 import types
 import typing
 
-# The types of JSON schemas, by type of Python.
+# JSON schema types by Python type.
 PLAIN = {
     **{int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"},
     **{list: "array", tuple: "array", dict: "object"},
 }
-# Where a section of a docstring ends: at the next one, or at the end.
+# A section of a docstring ends at the next one, or at the end.
 SECTIONS = r"Args:|Returns:|Raises:|\Z"
 
 
@@ -43,7 +43,7 @@ def tool_schema(method):
 
 
 def _arguments(text):
-    """The descriptions under `Args:`, by name; a longer one goes on in deeper lines."""
+    """The descriptions under `Args:`, by name. A longer one continues on deeper lines."""
     section = re.search(rf"^\s*Args:\n(.*?)\s*(?:{SECTIONS})", text, re.DOTALL | re.MULTILINE)
     found = {}
     depth = None

@@ -1,4 +1,4 @@
-# What can be asked of users' code: one thing at a time, each answered with a result or with what went wrong and where.
+# Answers calls of users' code, one at a time: with a result, or with the error and its place.
 import asyncio
 import inspect
 import os
@@ -53,7 +53,7 @@ def main():
 
 
 def guarded(handler):
-    """Whatever user code raises, in one line with its place; SystemExit too, which does not end the worker."""
+    """Any exception of user code, in one line with its place. SystemExit does not end the worker."""
 
     def answer(params, _call):
         try:
@@ -62,7 +62,7 @@ def guarded(handler):
         except LoadError as error:
             raise WorkerError("LOAD_FAILED", str(error), error.hint) from error
         except MemoryError as error:
-            # The other side replaces this process, in which the memory may remain in use.
+            # The other side replaces this process, because the memory may stay in use.
             most = lift_limit()
             place = place_of(error, params["path"])
             raise WorkerError("OUT_OF_MEMORY", f"it took more than {most} of memory{f' ({place})' if place else ''}") from error

@@ -1,4 +1,4 @@
-# Answers calls of src/user-code/environments/verifiers-environment.ts: opens an environment of verifiers 0.4, tells its tasks, and plays its episodes,
+# Answers calls of src/user-code/environments/verifiers-environment.ts: opens an environment of verifiers 0.4, lists its tasks, and plays its episodes,
 # many at once, in one event loop beside the threads that answer.
 import asyncio
 import importlib.metadata
@@ -14,7 +14,7 @@ SUPPORTED = "0.4."
 
 
 def supported_version():
-    """The version of verifiers; ends the worker with what is wrong if it is not one that this file knows."""
+    """The version of verifiers. Ends the worker with an error if this file does not support it."""
     wanted = f'install it for {sys.executable}: pip install "verifiers==0.4.*"; GRADUS_PYTHON names another Python'
     try:
         version = importlib.metadata.version("verifiers")
@@ -52,7 +52,7 @@ def in_loop(coroutine):
 
 
 def configured(name, arguments):
-    """The environment's configuration: the task set by its name, and seats whose programs run on this machine unless the arguments say where."""
+    """The environment's configuration: the task set by its name, and seats, whose programs run on this machine unless the arguments say otherwise."""
     config = resolve_env_config({**arguments, "taskset": {"id": name, **arguments.get("taskset", {})}})
     for role, harness in config.agent_harnesses().items():
         if "runtime" in arguments.get(role, {}):
@@ -85,7 +85,7 @@ def open_environment(name, arguments, folder, most_tasks):
 
 
 async def serve():
-    """Keeps what the environment's episodes share, for as long as this process lives."""
+    """Keeps what the environment's episodes share as long as this process lives."""
     global serving
     serving = environment.serving()
     await serving.__aenter__()
@@ -93,7 +93,7 @@ async def serve():
 
 def play(rollout, index, base_url, model):
     """Plays an episode to its end."""
-    # Where the model is says which rollout it is, so that no key is needed.
+    # The model's address identifies the rollout, so no key is needed.
     client = EvalClientConfig(base_url=base_url, api_key_var="GRADUS_NO_KEY")
     playing[rollout] = in_loop(environment.run_episode(tasks[index], ModelContext(model=model, client=client)))
     try:
@@ -109,8 +109,8 @@ def play(rollout, index, base_url, model):
 
 
 def result_of(episode):
-    """The weighted sum of its rewards, and what verifiers calls rewards and metrics, unweighted. Of several agents that are
-    trained, the rewards are added up."""
+    """The weighted sum of its rewards, and the unweighted rewards and metrics of verifiers. If several agents are
+    trained, their rewards are added up."""
     rewards, metrics = {}, {}
     traces = [trace for trace in episode.traces if trace.agent.trainable] or episode.traces
     for trace in traces:

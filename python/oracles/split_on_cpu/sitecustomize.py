@@ -1,4 +1,4 @@
-# Lets accelerate split models among processes on a CPU, which it does only on accelerators, though PyTorch's fully_shard does it with gloo too: what
+# Lets accelerate split models among processes on a CPU. It does so only on accelerators, although PyTorch's fully_shard works with gloo. What
 # accelerate, TRL and the worker then run is what they run on GPUs. Python imports this file by itself if its folder is on PYTHONPATH.
 import os
 

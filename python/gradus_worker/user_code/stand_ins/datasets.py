@@ -1,4 +1,4 @@
-# Stands in for the package `datasets` where it is not installed: as much of it as an environment needs to make its rows.
+# Replaces the package `datasets` if it is not installed: as much of it as an environment needs to make its rows.
 import sys
 
 
@@ -10,7 +10,7 @@ def _lacks(name):
 
 
 def __getattr__(name):
-    # What Python itself looks for in modules may be missing.
+    # Attributes that Python itself looks up in modules may be missing.
     raise AttributeError(name) if name.startswith("__") else ImportError(_lacks(name))
 
 
