@@ -7,7 +7,7 @@
 static void start_integers(int deep) { configure(deep); }
 static void stop_integers(void) { _tile_release(); }
 
-/** Products of integers, two tiles of them. */
+/** Products of integers in two tiles. */
 typedef struct {
   int32_t of[2][256];
 } __attribute__((aligned(64))) Integers;
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
   }
 }
 
-/** Two blocks at a time: while these are multiplied, the two before are added. Rows beyond the last are multiplied too. */
+/** Multiplies two blocks while it adds the two before. Rows beyond the last are multiplied too. */
 static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, int64_t rows, Right right, int64_t groups, Ahead ahead,
                                                              const Coding c, RowSums *result) {
   Integers products[2];

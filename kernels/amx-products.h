@@ -4,7 +4,7 @@
 // high·high + high·low + low·high, summed in float32: its relative error is about 4e-6, while that of bfloat16 alone is 2e-3
 // (Henry, Tang & Heinecke 2019, arXiv:1904.06376; PyTorch calls this precision "high").
 //
-// A packed block has 2 × 2 tiles: those of the high parts, and behind them those of the low ones. Tiles of a left operand have its rows. Tiles
+// A packed block has 2 × 2 tiles of the high parts, and after them 2 × 2 of the low ones. Tiles of a left operand have its rows. Tiles
 // of a right operand have pairs of its rows: transposed, as numbers of 32 bits, these are tiles of its columns.
 #pragma once
 
@@ -19,7 +19,7 @@ enum {
   COARSE_SPAN = BLOCK,
 };
 
-/** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */
+/** Sets the bytes of a row of tiles 4 and 5, the left operands, and the matching rows of 6 and 7, the right ones; with 64 all tiles are full. */
 static void configure(int bytes) {
   struct {
     uint8_t palette, start, reserved[14];
@@ -51,7 +51,7 @@ static inline Split split(__m512 first, __m512 second) {
   return (Split){high, low};
 }
 
-/** A tile in two halves, high and low parts of its numbers: 16 rows of 32. */
+/** A tile as two halves, the high and the low parts of its numbers: 16 rows of 32. */
 typedef struct {
   __m512i high[16], low[16];
 } Tile;
@@ -106,7 +106,7 @@ static inline void pack(const float *from, int64_t stride, int along, int is_rig
   }
 }
 
-/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. Prefetches those further on. */
+/** Numbers of 16 columns of a packed block of a right operand at depths `2 * pair` and `2 * pair + 1`. Prefetches later ones. */
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, int64_t size, int64_t half, int64_t pair, __m512 into[2]) {
   const Packed *place = block + half * TILE + pair * 32;
   _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
@@ -148,7 +148,7 @@ static inline void add_product(Factors f) {
   }
 }
 
-/** The same for up to 16 rows, with two sums for each of two tiles, because sums in a row have to wait for each other. */
+/** The same for up to 16 rows. Each of two tiles has two sums, because additions to one sum wait for each other. */
 static inline void add_half_product(Factors f) {
   for (; f.depth > 0; f.depth -= BLOCK, f.left += f.left_size, f.right += f.right_size) {
     _tile_loadd(4, f.left, 64);

@@ -1,8 +1,8 @@
 // Causal attention of segments of rows, and its gradients.
 //
-// A segment is a run of rows. Each of its rows attends to itself and to the rows before it, and to all rows of another segment, its prefix, if it
-// has one, and of that one's prefix, and so on: so completions share the keys and values of their prompt, and branches of a conversation what they begin with.
-// With a window, it attends to the last of these alone. Scores exist only for some rows at a time, and the backward pass computes them again
+// A segment is a run of rows. Each row attends to itself, to the rows before it in its segment, to all rows of another segment, its prefix, if it has
+// one, to that one's prefix, and so on: completions share the keys and values of their prompt, and branches of a conversation those of their beginning.
+// With a window, a row attends only to the last of these. Scores exist only for some rows at a time, and the backward pass computes them again
 // (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no running maximum.
 //
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
@@ -29,7 +29,7 @@ enum {
   SUMS_BYTES = 64 * 1024 * 1024 // of gradients that are not yet summed over parts, at most, if one head needs no more
 };
 
-/** The keys of one segment among those that rows of a segment attend to: of a prefix of theirs, or, last, of their own. */
+/** The keys of one segment that rows attend to: a prefix, or, as the last one, their own segment. */
 typedef struct {
   int64_t segment, count;
   int64_t block; // where they begin, in blocks
@@ -72,10 +72,10 @@ typedef struct {
   atomic_int failed;
 } Attention;
 
-/** How deep what gradients are multiplied from is packed at least, from multiples of that on. */
+/** The least depth to which factors of gradients are packed, starting at multiples of it. */
 static int64_t span_of_gradients(const Attention *a) { return a->rounded ? COARSE_SPAN : BLOCK; }
 
-/** Where a segment's keys or values are among those that are packed. */
+/** The place of a segment's keys or values among the packed ones. */
 static int64_t packed_place(const Attention *a, int64_t kv_head, int64_t segment) {
   return (kv_head * a->block_count + a->first_block[segment]) * a->width * WHOLE_BLOCK;
 }
@@ -95,7 +95,7 @@ static void pack_segment_task(void *data, size_t index) {
   pack_as_depth(key, s->count, a->size, 1, a->gradient_size, a->key_depth + place);
 }
 
-/** The blocks of a part's keys up to that of this row, one of its own segment. */
+/** The blocks of a part's keys up to the key of this row, which is in its own segment. */
 static int64_t blocks_up_to(const Part *part, int64_t row) { return part->prefix_blocks + row / BLOCK + 1; }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key in so many blocks. */
@@ -112,7 +112,7 @@ static void multiply_columns(const Attention *a, const Part *part, int64_t kv_he
 }
 
 /**
- * Multiplies rows, with a number for each key of a part's prefixes and of so many of its own segment, with keys or values as depth.
+ * Multiplies rows, which have a number for each key of a part's prefixes and for some of its own segment, by keys or values as depth.
  * @param strip memory for the rows as they are packed
  */
 static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head, const float *numbers, Packed *strip, const Packed *packed,
@@ -124,7 +124,7 @@ static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head
   }
   for (int64_t panel = 0; panel < a->width; panel++) {
     float *place = into + panel * BLOCK;
-    // Two at a time, so that there is a single product for a prompt and a completion of it.
+    // Two at a time, so that a prompt and its completion need a single product.
     for (int64_t i = last % 2 - 1; i < last; i += 2) {
       const Factors none = {strip, packed, 0, size, size};
       Factors pair[2] = {none, none};
@@ -140,7 +140,7 @@ static void multiply_depth(const Attention *a, const Part *part, int64_t kv_head
   }
 }
 
-/** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
+/** Which of the 16 columns from `column` on are keys that this row of the segment attends to. */
 static inline Mask attended(const Attention *a, const Part *part, int64_t row, int64_t column) {
   const Stretch *own = part->path + part->stretches - 1, *stretch = own;
   while (stretch > part->path && column < stretch->block * BLOCK) stretch--;
@@ -165,7 +165,7 @@ static float soften(const Attention *a, const Part *part, int64_t row, int64_t c
   return hsum(sum);
 }
 
-/** Cuts pieces off a task's memory. The first pass, without memory, only counts. */
+/** Takes pieces of a task's memory. The first pass, without memory, only counts. */
 static void *cut(char **memory, size_t *bytes, size_t size) {
   void *piece = *memory ? *memory + *bytes : 0;
   *bytes += (size + 63) / 64 * 64;
@@ -215,7 +215,7 @@ static void differentiate(int64_t columns, float sum, float scale, float *weight
   Vector along = broadcast(0);
   scale_row(weights, columns, 1 / sum);
   for (int64_t column = 0; column < columns; column += 16) {
-    // Where weights are 0, what gradients hold may be anything.
+    // Where weights are 0, gradients may hold anything.
     const Vector weight = load(weights + column), gradient = masked(ne(weight, broadcast(0)), load(gradients + column));
     along = fmadd(weight, gradient, along);
     store(gradients + column, gradient);
@@ -241,7 +241,7 @@ static void attend_backward(const Attention *a, const Part *part, int64_t head, 
     const float sum = soften(a, part, row + i, blocks * BLOCK, weights + i * columns);
     differentiate(blocks * BLOCK, sum, a->scale, weights + i * columns, gradients + i * columns);
     if (!a->rounded) continue;
-    // What shares a scale with what is needed has to be there.
+    // Numbers that share a scale with needed ones must be there.
     memset(weights + i * columns + blocks * BLOCK, 0, beyond * sizeof *weights);
     memset(gradients + i * columns + blocks * BLOCK, 0, beyond * sizeof *gradients);
   }
@@ -326,7 +326,7 @@ static void sum_task(void *data, size_t index) {
   }
 }
 
-/** Writes the path of each segment, one after another, unless `paths` is null. Returns how many stretches these are. */
+/** Writes the paths of all segments, one after another, unless `paths` is null. Returns the number of their stretches. */
 static int64_t lay_paths(const Attention *a, Stretch *paths) {
   int64_t count = 0;
   for (int64_t segment = 0; segment < a->segment_count; segment++) {

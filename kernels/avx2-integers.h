@@ -1,5 +1,5 @@
-// Products of integers on the vector unit of processors without AVX-512 (AVX2). Levels of 8 bits become integers of 16 bits, as those of rows are; of 4
-// bits they are multiplied with rows of 8 bits.
+// Products of integers on the vector unit of processors without AVX-512 (AVX2). Levels of 8 bits become integers of 16 bits, like those of rows; levels
+// of 4 bits are multiplied by rows of 8 bits.
 #pragma once
 
 #include "integer-unit.h"
@@ -20,13 +20,13 @@ static inline __attribute__((always_inline)) __m256i repeat(const uint8_t *from)
   return _mm256_set1_epi32(bytes);
 }
 
-/** The same as two intrinsics, for which compilers copy sums from register to register. */
+/** The same as two intrinsics, with which compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void multiply_add(__m256i *sums, __m256i levels, __m256i integers) {
   __m256i products;
   __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(*sums), "=&x"(products) : "x"(levels), "x"(integers));
 }
 
-/** The same for bytes, whose products are added in pairs, to sums of 16 bits. */
+/** The same for bytes, whose products are added in pairs to sums of 16 bits. */
 static inline __attribute__((always_inline)) void multiply_add_bytes(__m256i *sums, __m256i levels, __m256i integers) {
   __m256i products;
   __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(*sums), "=&x"(products) : "x"(levels), "x"(integers));

@@ -1,4 +1,4 @@
-// The numbers of a left operand that 16 columns are multiplied with (AVX2): they are read from memory, each into a whole register.
+// The numbers of a left operand that multiply 16 columns (AVX2): each is read from memory into a whole register.
 #pragma once
 
 #include "avx2-tiles.h"

@@ -8,7 +8,7 @@
 
 enum { COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = SPAN };
 
-/** Adds products of a row's pair and those of 16 columns. With intrinsics, compilers copy sums from register to register. */
+/** Adds the products of a row's pair and the pairs of 16 columns. With intrinsics, compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void add_pairs(const int32_t *left, __m256i lower, __m256i upper, __m256i sums[2]) {
   __m256i two, products;
   __asm__("vpbroadcastd %4, %2\n\tvpmaddwd %2, %5, %3\n\tvpaddd %3, %0, %0\n\tvpmaddwd %2, %6, %2\n\tvpaddd %2, %1, %1"

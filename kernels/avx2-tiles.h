@@ -1,4 +1,4 @@
-// How 16 registers are used for products with AVX2: for sums of some rows and 16 columns, two numbers of a right operand, one of a left one, and a product.
+// How products use the 16 registers of AVX2: for sums of some rows and 16 columns, two numbers of a right operand, one of a left one, and a product.
 #pragma once
 
 #include "product.h"
@@ -9,5 +9,5 @@ enum {
   FEWER_ROWS = 4, // whose sums are in registers
 };
 
-/** How many of the rows that are left are multiplied next, so that no more than 32 are read. */
+/** How many of the remaining rows are multiplied next, so that at most 32 are read. */
 static inline int64_t next_rows(int64_t left) { return left > 2 * FEWER_ROWS || left == MOST_ROWS || left == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS; }

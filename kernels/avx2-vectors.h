@@ -1,4 +1,4 @@
-// A vector of 16 numbers in two registers (AVX2). What the functions do is said in vectors.h.
+// A vector of 16 numbers in two registers (AVX2). vectors.h says what the functions do.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,7 @@ typedef __m128i Bytes;
 
 enum { REGISTERS = 8 };
 
-/** The same function of both halves, which begins with _mm256_. */
+/** Applies a function whose name begins with _mm256_ to both halves. */
 #define HALVES_2(type, name, function) \
   static inline type name(type a, type b) { return (type){_mm256_##function(a.low, b.low), _mm256_##function(a.high, b.high)}; }
 #define HALVES_3(name, function) \
@@ -137,7 +137,7 @@ static inline Bytes high_nibbles(Bytes x) { return _mm_and_si128(_mm_srli_epi16(
 static inline Ints bytes_to_ints(Bytes x) { return (Ints){_mm256_cvtepu8_epi32(x), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(x, x))}; }
 static inline Ints signed_bytes_to_ints(Bytes x) { return (Ints){_mm256_cvtepi8_epi32(x), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(x, x))}; }
 
-/** Four integers of each half are side by side after both packings, the lower ones of the halves' halves first. */
+/** After both packings, four integers of each half are side by side, those of the lower quarters first. */
 static inline __m128i gather_quarters(__m256i packed) {
   const __m256i ordered = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   return _mm256_castsi256_si128(ordered);

@@ -1,4 +1,4 @@
-// Products of operands that are rounded to integers of 8 bits, of which the unit multiplies twice as many as of 16 (AVX-512 VNNI): for gradients.
+// Products of operands rounded to integers of 8 bits, for gradients: the unit multiplies twice as many of them as of 16 bits (AVX-512 VNNI).
 //
 // Of each row or column, the largest of 64 numbers becomes ±127. A packed block has 32 bytes of each row of a left operand, or two halves of 16 columns of a
 // right one, each with four bytes of a column, then four of the next one. In every second block the scales come after them, and of a right operand
@@ -86,7 +86,7 @@ static inline void pack_coarse(const float *from, int64_t stride, int along, int
                      into + k / BLOCK * COARSE_BLOCK);
 }
 
-/** Adds products of four integers of a row and those of 32 columns. For intrinsics, compilers copy sums from register to register. */
+/** Adds products of four integers of a row and of 32 columns. With intrinsics, compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void add_fours(const int32_t *left, const __m512i columns[2], __m512i sums[2]) {
   const __m512i four = _mm512_set1_epi32(*left);
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sums[0]) : "v"(four), "v"(columns[0]));

@@ -3,7 +3,7 @@
 
 #include "integer-unit.h"
 
-enum { INTEGER_ROWS = 8 }; // at most so many have their sums in registers
+enum { INTEGER_ROWS = 8 }; // at most this many have their sums in registers
 
 /** Rows of 16 bits have two sums each. */
 static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return c.row_bytes == 2 ? 4 : INTEGER_ROWS; }
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) __m512i repeat_four(const uint8_t *
   return _mm512_set1_epi32(bytes);
 }
 
-/** The same as the intrinsic, for which compilers copy sums from register to register. */
+/** The same as the intrinsic, with which compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __m512i levels, __m512i integers) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(levels), "v"(integers));
 }

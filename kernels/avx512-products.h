@@ -9,7 +9,7 @@
 #include "avx512-tiles.h"
 #include "unit.h"
 
-/** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
+/** 16 rows of 16 numbers, or their transpose; numbers beyond `rows` and `columns` are 0. */
 static inline void read_square(const float *from, int64_t stride, int64_t rows, int64_t columns, int transposed, float factor, __m512 into[16]) {
   const __mmask16 mask = tail_mask(columns);
   UNROLLED
@@ -56,7 +56,7 @@ static inline void pack(const float *from, int64_t stride, int along, int is_rig
     pack_block(from + (along ? k : k * stride), stride, along, is_right, size, width, depth - k, factor, into);
 }
 
-/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
+/** Numbers of 16 columns of a packed block of a right operand at depths `2 * pair` and `2 * pair + 1`. */
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, const int64_t size, int64_t half, int64_t pair, __m512 into[2]) {
   if (size == WHOLE_BLOCK) {
     const float *place = (const float *)block + 2 * pair * BLOCK + 16 * half;

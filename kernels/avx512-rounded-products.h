@@ -4,7 +4,7 @@
 #include "avx512-tiles.h"
 #include "rounded-operands.h"
 
-/** Adds products of a row's pair and those of 32 columns. For intrinsics, compilers copy sums from register to register. */
+/** Adds the products of a row's pair and the pairs of 32 columns. With intrinsics, compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void add_pairs(const int32_t *left, const __m512i columns[2], __m512i sums[2]) {
   const __m512i two = _mm512_set1_epi32(*left);
   __asm__("vpdpwssd %2, %1, %0" : "+v"(sums[0]) : "v"(two), "v"(columns[0]));

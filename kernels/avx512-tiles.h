@@ -1,4 +1,4 @@
-// How 32 registers are used for products with AVX-512: for sums of some rows and 32 columns, numbers of a right operand, and those of a left one.
+// How products use the 32 registers of AVX-512: for sums of some rows and 32 columns, numbers of a right operand, and numbers of a left one.
 #pragma once
 
 #include "product.h"

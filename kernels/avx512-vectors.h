@@ -1,4 +1,4 @@
-// A vector of 16 numbers in one register (AVX-512). What the functions do is said in vectors.h.
+// A vector of 16 numbers in one register (AVX-512). vectors.h says what the functions do.
 #pragma once
 
 #include <immintrin.h>

@@ -1,5 +1,5 @@
-// Large products in float32 by a library with the interface of BLAS, which is looked for at run time: Apple's Accelerate, which alone can use the matrix units
-// of Apple's processors. Elsewhere only tests have BLAS_LIBRARY, with OpenBLAS.
+// Large products in float32 by a library with the interface of BLAS, which is loaded at run time: Apple's Accelerate, because nothing else can use the
+// matrix units of Apple's processors. Elsewhere only tests set BLAS_LIBRARY, to OpenBLAS.
 #pragma once
 
 #if defined __APPLE__ && !defined BLAS_LIBRARY
@@ -44,7 +44,7 @@ static int has_blas(void) {
 /** Whether the library is there. */
 EXPORTED int gradus_has_blas(void) { return has_blas(); }
 
-/** How many products were handed over: for tests. */
+/** How many products were handed over, for tests. */
 EXPORTED int64_t gradus_blas_products(void) { return blas_products; }
 
 /** Rounded products are handed over where rounding means nothing. */
@@ -76,7 +76,7 @@ static void decode_task(void *data, size_t index) {
   decode(&part, least(DECODED_ROWS, d->rows - row), d->width / STORED_BLOCK, d->into + row * d->width);
 }
 
-/** The right operand is decoded some rows at a time: its rows are columns of the result, or places in depth. */
+/** Decodes some rows of the right operand at a time: they are columns of the result, or places in depth. */
 static OrtStatus *multiply_decoded(const Product *p, float beta, OrtKernelContext *context) {
   const int64_t all = p->right_transposed ? p->columns : p->depth, width = p->right.stride;
   const int64_t fitting = DECODED_NUMBERS / width, together = least(all, fitting > 0 ? fitting : 1);

@@ -91,7 +91,7 @@ static OrtStatus *compute_cached(Cached *c, float scale, OrtKernelContext *conte
   if (!rotated.memory) return out_of_memory();
   c->rotated = rotated.memory;
   OrtStatus *status = 0;
-  // Handing a few short tasks to other threads would take longer than doing them.
+  // Passing a few short tasks to other threads would take longer than doing them.
   enum { MANY = 16 };
   if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
   else
@@ -168,7 +168,7 @@ static OrtStatus *run_with_caches(const AttentionNode *node, Format format, OrtK
   if (!status) status = make_output(context, 1, cache, 4, (float **)&c.keys);
   if (!status) status = make_output(context, 2, cache, 4, (float **)&c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;
-  // Where the caller has bound inputs and outputs to the same memory, the caches are updated in place.
+  // If the caller has bound inputs and outputs to the same memory, caches are updated in place.
   const size_t bytes = c.rows * c.kv_heads * c.room * c.size * number_bytes(format);
   if (c.keys != key_cache) memcpy(c.keys, key_cache, bytes);
   if (c.values != value_cache) memcpy(c.values, value_cache, bytes);

@@ -1,7 +1,7 @@
-// CachedDeltaRule, the operator that ONNX Runtime calls for the gated delta rule of delta-chunks.h while sampling, from the states of texts on.
+// CachedDeltaRule, the operator that ONNX Runtime calls for the gated delta rule of delta-chunks.h while sampling; it continues from the states of texts.
 //
-// Each token is computed on its own, from the state before it, so that its numbers are the same to the last bit whatever is read with it. A value head of a
-// text is a task.
+// Each token is computed alone, from the state before it, so its numbers are the same to the last bit whatever is read with it. A value head of a text is
+// a task.
 #pragma once
 
 #include "delta-rule.h"
@@ -38,7 +38,7 @@ static void step_head(void *data, size_t index) {
   const int64_t text = (int64_t)index / d->value_heads, head = (int64_t)index % d->value_heads;
   const int64_t key_head = head / (d->value_heads / d->key_heads), size = d->key_size * d->value_size, steps = d->rows / d->texts;
   float *state = d->after + (int64_t)index * size;
-  // A run may update states where they are.
+  // A run may update states in place.
   memmove(state, d->before + (int64_t)index * size, size * sizeof *state);
   for (int64_t row = text * steps; row < (text + 1) * steps; row++) {
     float decay[16];

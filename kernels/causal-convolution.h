@@ -1,7 +1,7 @@
-// CausalConvolution and CausalConvolutionGradient, the operators that ONNX Runtime calls for depthwise convolutions of rows that taps name.
+// CausalConvolution and CausalConvolutionGradient, the operators that ONNX Runtime calls for depthwise convolutions. Taps are the indices of rows.
 //
-// Time goes into reading rows. Forward, some rows are a task. Backward, some columns are, whose sums no other task changes, so that results do not depend on
-// the number of threads.
+// Most time is spent reading rows. Forward, a task is some rows. Backward, it is some columns, whose sums no other task changes, so results do not depend
+// on the number of threads.
 #pragma once
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // Attention of single tokens over a cache, for decoding. The order of a row's sums depends on its position alone.
 //
-// Time goes into reading the cache. So rows that begin with the same tokens read the keys and values of these from one place, some rows at a time. Only that
-// place need have them.
+// Most time is spent reading the cache. Rows that begin with the same tokens therefore read the keys and values of these from one place, some rows at a
+// time; only that place must have them.
 #pragma once
 
 #include "attention.h"
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void score_square(const Step *s, co
   write_square(mul(broadcast(s->scale), multiply_rows(query, key, format, size)), query_count, key_count, scores, stride);
 }
 
-/** Keys some squares ahead, which the processor would not foresee where a row's begin, and the values of these keys, which are read next. */
+/** Prefetches keys some squares ahead, which the processor does not foresee at the beginning of a row, and the values that are read next. */
 static inline __attribute__((always_inline)) void prefetch_square(const Step *s, const Format format, const int64_t size, int64_t place) {
   const char *keys = place_at(format, s->keys, place + KEYS_AHEAD * size), *values = place_at(format, s->values, place);
   const int64_t bytes = SIDE * size * number_bytes(format);
@@ -77,7 +77,7 @@ static inline __attribute__((always_inline)) void score_as(const Step *s, const 
   }
 }
 
-/** Scores of some queries for keys one after the other, from number `place` of all keys on: scores[query · stride + key]. */
+/** Scores of some queries for consecutive keys, the first of which is number `place` of all keys: scores[query · stride + key]. */
 static void score(const Step *s, const float *const *queries, int64_t count, int64_t place, int64_t key_count, float *scores, int64_t stride) {
   if (s->format == FLOAT16) score_as(s, FLOAT16, queries, count, place, key_count, scores, stride);
   else score_as(s, FLOAT32, queries, count, place, key_count, scores, stride);
@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) void add_values_as(const Step *s, c
     }
 }
 
-/** Adds values one after the other, from number `place` of all values on, with their weights, for some queries. */
+/** Adds consecutive values, the first of which is number `place` of all values, with their weights, for some queries. */
 static void add_values(const Step *s, float *const *outputs, int64_t count, int64_t place, int64_t key_count, const float *weights, int64_t stride) {
   const void *values = place_at(s->format, s->values, place);
   if (s->format == FLOAT16) add_values_as(s, FLOAT16, outputs, count, values, key_count, weights, stride);
@@ -150,7 +150,7 @@ static int64_t keys_of(const Step *s, int64_t row) {
   return position <= last ? position + 1 : 0;
 }
 
-/** Of several tokens of one text, each begins with all that the one before has. */
+/** Each of several tokens of one text reads everything that the token before reads. */
 static Twin twin_of(const Step *s, int64_t row) {
   const int64_t slot = row / s->steps;
   return s->steps > 1 && s->twins[slot].row == slot ? (Twin){slot, s->room} : s->twins[slot];

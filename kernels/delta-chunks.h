@@ -11,8 +11,8 @@
 //   Y = V − e^G ∘ K S₀ − tril(Γ ∘ K Kᵀ, −1) (β ∘ Y)         solved from the first row to the last
 //   output = e^G ∘ Q S₀ + tril(Γ ∘ Q Kᵀ) (β ∘ Y)             S = e^(G of the last row) (S₀ + (e^−G ∘ K)ᵀ (β ∘ Y))
 //
-// Several value heads share the queries and keys of one head. What is computed for one of these and one root, a segment without a prefix and all that
-// continue it, is a task. The backward pass computes states again, and keeps those between chunks.
+// Several value heads share the queries and keys of one head. A task computes one such head and one root: a segment without a prefix and all segments
+// that continue it. The backward pass computes states again, and keeps those between chunks.
 #pragma once
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@
 
 enum { CHUNK = 64 }; // rows
 
-/** A segment without a prefix, and how much all that continue it need, itself included. */
+/** A segment without a prefix, and how much it and all segments that continue it need. */
 typedef struct {
   int64_t segment, ends, states, rows;
 } Root;
@@ -55,7 +55,7 @@ typedef struct {
   int64_t row, count, padded;
 } Chunk;
 
-/** What a task computes of a chunk. Matrices have as many numbers in a row as are named last; `chunk` is its padded rows. */
+/** What a task computes for a chunk. The last size of a matrix is the length of its rows; `chunk` is the number of padded rows. */
 typedef struct {
   float *query, *key; // [chunk, keys]
   float *keys_along; // [keys, chunk]

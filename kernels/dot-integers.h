@@ -3,7 +3,7 @@
 
 #include "integer-unit.h"
 
-enum { INTEGER_ROWS = 4 }; // at most so many have their sums for 16 columns in registers
+enum { INTEGER_ROWS = 4 }; // at most this many have their sums for 16 columns in registers
 
 /** Rows of 16 bits have two sums each. */
 static inline __attribute__((always_inline)) int rows_at_once(const Coding c) { return c.row_bytes == 2 ? 2 : INTEGER_ROWS; }

@@ -1,4 +1,4 @@
-// What vector units other than AVX-512 compute of the bits of numbers: absolute values, exponents and mantissas. For avx2-vectors.h and quarter-vectors.h.
+// Computes absolute values, exponents and mantissas from the bits of numbers, for units without instructions for it: avx2-vectors.h and quarter-vectors.h.
 #pragma once
 
 static inline Vector absolute(Vector x) { return as_floats(bits_and(as_ints(x), broadcast_ints(INT32_MAX))); }

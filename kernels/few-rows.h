@@ -1,4 +1,4 @@
-// Products of few rows with a packed operand: these rows are not packed, since blocks of them would be almost empty.
+// Products of few rows and a packed operand. The rows are not packed, because their blocks would be almost empty.
 #pragma once
 
 #include "packing.h"
@@ -25,7 +25,7 @@ static Vector addends(const Product *p, int64_t row, int64_t column, int64_t cou
   return fmadd(load(products), broadcast(lora_b->alpha), sum);
 }
 
-/** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
+/** Two sums of 16 numbers for each row and half of a panel: of products at even and at odd depths. */
 typedef struct {
   Vector of[FEW_ROWS][2][2];
 } Sums;

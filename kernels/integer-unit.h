@@ -1,4 +1,4 @@
-// The unit of the processor that multiplies integers: the matrix unit where there is one, otherwise the vector unit.
+// The unit of the processor that multiplies integers: the matrix unit if it has one, otherwise the vector unit.
 //
 // Rows are rounded to integers (rounding.h), which are multiplied with levels (levels.h). Those of 16 bits are multiplied in two parts of 8 bits, or, by
 // units that do not multiply such, as they are.
@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) Vector read_scales(const uint8_t *f
   return c.halves ? from_halves(from + first * sizeof(uint16_t)) : load((const float *)from + first);
 }
 
-/** Bytes that are to be prefetched while 8 rows are multiplied with some blocks: so many lines for each block. */
+/** Bytes to prefetch while 8 rows are multiplied by some blocks: this many lines for each block. */
 typedef struct {
   const uint8_t *from;
   int64_t lines;

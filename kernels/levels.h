@@ -77,7 +77,7 @@ static inline void put_nearest(uint8_t *block, Coding c, int64_t column, int64_t
   put_levels(block, c, column, k, levels);
 }
 
-/** The largest of 64 numbers becomes ±127. Not a number is left out of extremes, here and below. */
+/** The largest of 64 numbers becomes ±127. NaN is ignored in extremes, here and below. */
 static void round_to_8(const float *numbers, int64_t column, uint8_t *block) {
   Vector greatest = broadcast(0);
   for (int64_t k = 0; k < of_8_bits.deep; k += 16) greatest = maximum(absolute(load(numbers + k)), greatest);
@@ -105,7 +105,7 @@ static void round_to_4(const float *numbers, int64_t column, uint8_t *block) {
 /** Whether a file's numbers have levels of 4 bits, 32 to a scale. */
 static int has_levels_of_4(Format format) { return format == Q4_0 || format == Q4_1 || format == Q4_K; }
 
-/** Takes the levels of a block over, so that numbers keep their values; those of Q4_K nearly, since their scales and offsets have more bits than float16. */
+/** Keeps the levels of a block, so that numbers keep their values; those of Q4_K nearly, because their scales and offsets exceed float16. */
 static void copy_levels(Matrix m, int64_t column, uint8_t *block) {
   const uint8_t *from = m.numbers, *bytes = from + 2;
   uint8_t levels[BLOCK];

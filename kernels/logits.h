@@ -3,7 +3,7 @@
 // The vocabulary is cut into chunks, and these are divided among groups. For each chunk, logits of 32 tokens at a time exist in a core's cache.
 // A group keeps the largest logit of each token so far, and sums over its chunks of e^(l − largest), times 1 and times l − largest. Where
 // gradients are asked for, the same sums of rows of the weight are kept: log Σ e^l has the gradient Σ p · weight, where p is a token's
-// distribution. When a larger logit comes, all sums are made smaller accordingly, as in attention (Milakov and Gimelshein 2018,
+// distribution. When a larger logit comes, all sums are scaled down accordingly, as in attention (Milakov and Gimelshein 2018,
 // arXiv:1805.02867). At the end the groups' sums are joined, in their order.
 #pragma once
 

@@ -45,7 +45,7 @@ static inline void store_four_words(int16_t *into, FourInts x) { vst1_s16(into, 
 #define WITH_LANE(lane, function, ...) \
   (lane == 0 ? function(__VA_ARGS__, 0) : lane == 1 ? function(__VA_ARGS__, 1) : lane == 2 ? function(__VA_ARGS__, 2) : function(__VA_ARGS__, 3))
 
-/** Adds products of four numbers and one. For intrinsics, compilers copy sums from register to register, and in another order they keep too many numbers. */
+/** Adds products of four numbers and one. With intrinsics, compilers copy sums between registers, and reorder so that too many numbers stay in registers. */
 #define FMLA(lane) __asm__ volatile("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(sum) : "w"(numbers), "w"(x))
 static inline __attribute__((always_inline)) Four add_four_multiples_of(Four sum, Four numbers, Four x, const int place) {
   switch (place) {

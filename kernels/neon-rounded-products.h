@@ -8,7 +8,7 @@
 
 #define ROUNDS
 
-/** Larger than the numbers need, since the size says how a block is laid out. */
+/** Larger than the numbers need, because the size tells how a block is laid out. */
 enum { ROUNDED_BLOCK = HIGH_BLOCK + BLOCK, COARSE_BLOCK = ROUNDED_BLOCK, COARSE_SPAN = BLOCK };
 
 static inline void store_rounded_pair(Packed *into, Four first, Four second) {
@@ -36,7 +36,7 @@ static inline void pack_rounded(const float *from, int64_t stride, int along, in
     }
 }
 
-/** The same as the intrinsic, for which compilers copy sums from register to register. */
+/** The same as the intrinsic, with which compilers copy sums between registers. */
 static inline __attribute__((always_inline)) void add_square(Four *sum, bfloat16x8_t left, bfloat16x8_t right) {
   __asm__ volatile("bfmmla %0.4s, %1.8h, %2.8h" : "+w"(*sum) : "w"(left), "w"(right));
 }

@@ -62,7 +62,7 @@ EXPORTED OrtStatus *RegisterCustomOps(OrtSessionOptions *options, const OrtApiBa
   return status ? status : api->AddCustomOpDomain(options, domain);
 }
 
-/** Whether the processor has the unit. Asks the system, too, to let this process use it. Returns 0 if it can be used, otherwise 1, or 2 if the system refuses. */
+/** Whether this process can use the unit, for which it also asks the system: 0 if it can, 1 if the processor has none, 2 if the system refuses. */
 EXPORTED int gradus_request_unit(void) {
   if (!processor_fits()) return 1;
 #if defined __AMX_TILE__ && defined __linux__

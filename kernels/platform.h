@@ -1,4 +1,4 @@
-// What systems have different names for: exported functions and aligned memory. Windows has its own.
+// Exported functions and aligned memory, whose names differ on Windows.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Functions of four numbers at once without intrinsics: vectors of GCC and Clang, for processors that nothing else here is written for.
+// Functions of four numbers at once without intrinsics: vectors of GCC and Clang, for all other processors.
 #pragma once
 
 #include <math.h>
@@ -15,7 +15,7 @@ enum { QUARTER_REGISTERS = 32 };
 #endif
 
 static inline Four chosen(FourInts mask, Four x, Four y) { return (Four)((mask & (FourInts)x) | (~mask & (FourInts)y)); }
-/** Rounded once where the compiler finds an instruction for that, otherwise twice. */
+/** Rounded once if the processor has an instruction for it, otherwise twice. */
 static inline Four four_fmadd(Four x, Four y, Four z) { return x * y + z; }
 static inline Four four_fnmadd(Four x, Four y, Four z) { return z - x * y; }
 static inline Four four_roots(Four x) { return (Four){sqrtf(x[0]), sqrtf(x[1]), sqrtf(x[2]), sqrtf(x[3])}; }
@@ -27,7 +27,7 @@ static inline Four four_rounded(Four x) {
   const Four rounded = (Four)((FourInts)((size + large) - large) | sign);
   return chosen((FourInts)(size < large), rounded, x);
 }
-/** What does not fit, and not a number, becomes the least integer, as on x86. */
+/** Numbers that do not fit, and NaN, become the least integer, as on x86. */
 static inline FourInts four_rounded_to_ints(Four x) {
   const Four rounded = four_rounded(x), limit = {0x1p31f, 0x1p31f, 0x1p31f, 0x1p31f};
   const FourInts fits = (FourInts)(rounded < limit) & (FourInts)(rounded >= -limit);

@@ -1,4 +1,4 @@
-// Whether the processor, and the system, have what this library is compiled for. What has no instruction of its own to ask is told apart by whoever loads it.
+// Whether the processor and the system have what this library is compiled for. Whoever loads it checks what no instruction can tell.
 #pragma once
 
 #ifdef __x86_64__

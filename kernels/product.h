@@ -1,10 +1,10 @@
-// What is multiplied, and the sizes of the pieces into which it is cut.
+// A product, and the sizes of the pieces into which it is cut.
 #pragma once
 
 #include <stdint.h>
 #include "stored.h"
 
-/** What packed operands are counted in: the size of a bfloat16 number. */
+/** The unit in which packed operands are counted: the size of a bfloat16 number. */
 typedef uint16_t Packed;
 
 enum {
@@ -19,7 +19,7 @@ enum {
   AHEAD = 2048, // bytes ahead of what is read that are prefetched
 };
 
-/** How operands are rounded, for less time. Coarsely is for gradients, and no different on some units. */
+/** How operands are rounded, to save time. Coarse rounding is for gradients, and the same on some units. */
 typedef enum { NOT_ROUNDED, ROUNDED, ROUNDED_COARSELY } Rounding;
 
 /**

@@ -12,7 +12,7 @@ enum {
   HAS_LONG_LOOPS = PLACES == 8, // whether a loop of its own for whole blocks, whose end is known, is worth it
 };
 
-/** Processors see for themselves that memory is read in its order. */
+/** Processors themselves detect that memory is read in order. */
 #define PREFETCH_COLUMNS(from)
 
 static inline int64_t next_rows(int64_t left) { return MOST_ROWS; }

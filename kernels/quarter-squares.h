@@ -1,4 +1,4 @@
-// Packs squares of 16 × 16 numbers some rows at a time (NEON and others): as vectors, all of them are more than the registers hold.
+// Packs squares of 16 × 16 numbers some rows at a time (NEON and others), because the registers cannot hold all of them.
 #pragma once
 
 #include "vectors.h"

@@ -1,5 +1,5 @@
 // A vector of 16 numbers in four registers of four: NEON (neon-quarters.h), or whatever the compiler has for vectors of 16 bytes (portable-quarters.h).
-// What the functions do is said in vectors.h.
+// vectors.h says what the functions do.
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ typedef struct {
 } Ints;
 typedef Ints Mask; // all bits of a lane, or none
 
-/** Two registers as one, then the places of what is taken from it. */
+/** Takes numbers from two registers by their places. */
 #if defined __clang__ || __GNUC__ >= 12
 #define SHUFFLED(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
 #else

@@ -20,7 +20,7 @@ enum {
 
 static inline float *scales_of_span(const Packed *span) { return (float *)(span + HIGH_BLOCK); }
 
-/** By what numbers become integers, the largest of them (see `max_abs`) ± the most, and by what, then, numbers times a factor again (`scales`). */
+/** The factors by which numbers become integers, the largest of them (see `max_abs`) ± the most, and the scales that undo this, times a factor. */
 static inline Vector integer_factors(float most, Ints largest, float factor, float *scales) {
   const Vector size = as_floats(largest);
   const Mask usual = ge(size, broadcast(most * FLT_MIN)), finite = ge(broadcast(FLT_MAX), size);

@@ -32,7 +32,7 @@ typedef struct {
   int32_t result, left, right;
 } Instruction;
 
-/** What an input or an output has: a number for each row and column, for each column, for each row, or a single one. */
+/** The layout of an input or an output: a number for each row and column, for each column, for each row, or a single one. */
 typedef enum { WIDE_VALUES, OF_COLUMNS, OF_ROWS, SINGLE } Kind;
 
 enum {
@@ -83,7 +83,7 @@ typedef struct {
 static inline Vector copied(Vector x) { return x; }
 static inline Vector inverse(Vector x) { return divide(broadcast(1), x); }
 
-/** Adds to the sums in `result`. Four at a time, so that additions need not wait for each other. */
+/** Adds to the sums in `result`, four at a time, so that additions do not wait for each other. */
 static void add_columns(float *result, const float *from, int64_t count) {
   Vector a = broadcast(0), b = a, c = a, d = a;
   int64_t i = 0;

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include "platform.h"
 
-/** Memory is kept for the next product: touching new pages would take as long as packing. */
+/** Memory is kept for the next product, because touching new pages takes as long as packing. */
 typedef struct {
   size_t bytes;
   void *memory;
@@ -13,7 +13,7 @@ enum { KEPT = 64 };
 static Scratch kept[KEPT];
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 
-/** Threads wait for each other without the system, since it is only for a look at some slots. */
+/** Threads spin while they wait for each other, because each only looks at some slots. */
 static void lock(void) {
   while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire)) {}
 }
@@ -28,7 +28,7 @@ static Scratch borrow(size_t wanted) {
   for (Scratch *slot = kept; slot < kept + KEPT; slot++)
     if (slot->memory && slot->bytes >= bytes && (!best || slot->bytes < best->bytes)) best = slot;
   if (!best) {
-    // Something larger takes the place of the largest that is too small.
+    // A larger piece replaces the largest that is too small.
     for (Scratch *slot = kept; slot < kept + KEPT; slot++)
       if (slot->memory && (!best || slot->bytes > best->bytes)) best = slot;
     if (best) outgrown = *best, best->memory = 0;

@@ -1,13 +1,13 @@
 // SplitGemm, a matrix product for ONNX Runtime, on the unit of the processor that multiplies fastest (unit.h).
 //
 // Operands are cut into blocks of 32 × 32 numbers and packed as the unit reads them: into strips of 32 rows of the left operand and panels of 32
-// columns of the right one. Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they
-// share out.
+// columns of the right one. Threads share the panels, and also the strips if there are few panels. The order of a sum does not depend on how they are
+// shared.
 //
-// Several products of one left operand can be one node: rows are rounded once then, where right operands are integers, and threads meet less often.
+// Several products of one left operand can be one node: rows are then rounded only once, if right operands are integers, and threads meet less often.
 // The first one may have an addend.
 //
-// A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand is rounded too (rounding.h).
+// A constant right operand can also be rounded to integers of 8 or 4 bits. Then the left operand is rounded too (rounding.h).
 //
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
 // take half of the memory, and on the matrix unit two products instead of three.

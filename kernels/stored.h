@@ -1,4 +1,4 @@
-// Matrices as files store their numbers, which are decoded where they are read.
+// Matrices in the formats of weight files, which are decoded where they are read.
 #pragma once
 
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // TallGemm, the operator that ONNX Runtime calls for alpha · leftᵀ · right of two matrices with many rows, one of which is thin: gradients of adapters
 // (LoRA).
 //
-// Time goes into reading the wide matrix, so nothing is laid out. Some of its columns are a task, whose sums stay in the first cache; the numbers of a row
-// are added to them before those of the next one, however many threads there are.
+// Most time is spent reading the wide matrix, so nothing is packed. A task is some of its columns, whose sums stay in the first cache; rows are added in
+// their order, however many threads there are.
 #pragma once
 
 #include <stdlib.h>

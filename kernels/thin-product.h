@@ -1,4 +1,4 @@
-// Products with so few columns that they are computed on the way: the first matrix of an adapter, whose input a layer reads anyway.
+// Products with few columns, computed along with another: the first matrix of an adapter, whose input a layer reads anyway.
 #pragma once
 
 #include "packing.h"

@@ -1,6 +1,6 @@
-// The unit of the processor that multiplies: the matrix unit where there is one, otherwise the vector unit. The compiler's flags decide.
+// The unit of the processor that multiplies: the matrix unit if it has one, otherwise the vector unit. The compiler's flags decide.
 //
-// A unit lays blocks of operands out as it reads them (`pack`), and multiplies them (`multiply`).
+// A unit packs blocks of operands in the order in which it reads them (`pack`), and multiplies them (`multiply`).
 #pragma once
 
 #include "product.h"
@@ -44,8 +44,8 @@ static inline void read_pair(const Packed *block, int64_t size, int64_t half, in
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
-// A unit's file also says how deep what it packs at once is (SPAN), the sizes of packed blocks of operands that it rounds, to multiply them in less
-// time (ROUNDED_BLOCK, COARSE_BLOCK), and how deep what shares a scale in the latter is (COARSE_SPAN).
+// A unit's file also defines the depth that it packs at once (SPAN), the sizes of packed blocks of operands that it rounds to multiply them faster
+// (ROUNDED_BLOCK, COARSE_BLOCK), and the depth that shares a scale in the latter (COARSE_SPAN).
 #ifdef __AMX_TILE__
 #include "amx-products.h"
 #else

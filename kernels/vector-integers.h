@@ -1,4 +1,4 @@
-// Products of integers on a vector unit: of as many rows at once as their sums have registers for, or as there are.
+// Products of integers on a vector unit, of as many rows at once as the registers hold sums for.
 #pragma once
 
 #include "integer-unit.h"

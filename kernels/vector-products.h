@@ -15,7 +15,7 @@
 
 enum { TWO_BLOCKS = 8192 }; // bytes ahead of what is read that are prefetched
 
-/** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
+/** 16 rows of 16 numbers, or their transpose; numbers beyond `rows` and `columns` are 0. */
 static inline void read_square(const float *from, int64_t stride, int64_t rows, int64_t columns, int transposed, float factor, Vector into[16]) {
   for (int64_t row = 0; row < 16; row++) into[row] = row < rows ? mul(broadcast(factor), load_first(columns, from + row * stride)) : broadcast(0);
   if (transposed) transpose((Ints *)into);
@@ -84,7 +84,7 @@ static inline void widen_pairs(const Packed *pairs, Vector into[2]) {
   into[1] = as_floats(bits_and(bits, broadcast_ints((int32_t)0xffff0000)));
 }
 
-/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
+/** Numbers of 16 columns of a packed block of a right operand at depths `2 * pair` and `2 * pair + 1`. */
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, const int64_t size, int64_t half, int64_t pair, Vector into[2]) {
   const Packed *place = block + half * size / 2 + pair * size / BLOCK;
   __builtin_prefetch((const char *)place + AHEAD, 0, 3);

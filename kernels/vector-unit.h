@@ -14,7 +14,7 @@ static void stop_unit(void) {}
 static void multiply(Factors first, Factors second, Target t) {
   float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
   memset(sums, 0, t.rows * BLOCK * sizeof *sums);
-  // While sums are computed, the memory of the result comes into the first cache.
+  // Prefetches the memory of the result while sums are computed.
   for (int64_t row = 0; row < t.rows; row++)
     for (int half = 0; half < 2; half++) {
       __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
