@@ -1,4 +1,4 @@
-// The model that benchmarks of the engine alone measure: SmolLM2 with adapters of rank 16 on every linear layer, without a run around it.
+// The model for benchmarks of the engine alone: SmolLM2 with adapters of rank 16 on every linear layer, without a run.
 import { type NativeModel, openNativeModel } from '../src/backends/native/native-model.ts';
 import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 

@@ -1,4 +1,4 @@
-// What benchmarks share: where the model lies, what the peers in Python run with, and contenders that run in turn.
+// What benchmarks share: the folder of the model, the Python of the peers, and contenders that run in turn.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
@@ -19,7 +19,7 @@ export function smollm2(models: string): string {
   return folder;
 }
 
-/** Sets up `python/.venv`, or does nothing where it is. */
+/** Sets up `python/.venv` unless it is there. */
 export function preparePython(): void {
   execFileSync(join(root, 'python', 'setup.sh'), { stdio: ['ignore', 'inherit', 'inherit'] });
 }
@@ -33,7 +33,7 @@ export function peerDtype(name: string): PeerDtype {
   return found;
 }
 
-/** Those of a list with commas. */
+/** The items of a list with commas. */
 export function peerDtypes(names: string): PeerDtype[] {
   return names.split(',').map(peerDtype);
 }
@@ -50,7 +50,7 @@ export function huggingFaceFolder(gguf: string, dtype: PeerDtype): string {
   return folder;
 }
 
-/** Every contender once a round, one after another, so that a machine that slows down slows all of them. Rounds count from 1. */
+/** Runs every contender once a round, one after another, so that a slower machine slows all of them. Rounds count from 1. */
 export async function inTurn<T>(
   rounds: number,
   contenders: Readonly<Record<string, (round: number) => Promise<T>>>,

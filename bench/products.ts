@@ -1,4 +1,4 @@
-// How long ONNX Runtime alone takes for a model's matrix products: the bound of what any graph around them can reach.
+// How long ONNX Runtime alone takes for a model's matrix products: the bound for any graph around them.
 import type { Architecture } from '../src/models/families.ts';
 import { outputName } from '../src/models/model-config.ts';
 import { allocate } from '../src/runtime/buffers.ts';
@@ -19,8 +19,8 @@ export interface ProductSizes {
 }
 
 /**
- * Seconds for the products with frozen matrices of one forward and backward pass: each matrix once with what goes in and once, transposed,
- * with what comes back. float32, weights pre-packed.
+ * Seconds for the products with frozen matrices of one forward and backward pass: each matrix once with its input and once, transposed,
+ * with the gradient of its output. float32, weights pre-packed.
  */
 export async function secondsOfProducts(
   { config, parameters }: Architecture,
@@ -33,7 +33,7 @@ export async function secondsOfProducts(
     const [out, inner] = shape as [number, number];
     const count = (size: string) => counts.set(size, (counts.get(size) ?? 0) + 1);
     count(`${height},${inner},${out}`);
-    // Embeddings are frozen: what the first layer reads needs no gradient.
+    // Embeddings are frozen, so the input of the first layer needs no gradient.
     if (!/\.layers\.0\.self_attn\.[qkv]_proj\./.test(name)) count(`${height},${out},${inner}`);
   }
   let total = 0;

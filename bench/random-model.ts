@@ -1,4 +1,4 @@
-// Models of known shapes with random weights: what a step takes does not depend on the weights, and nothing has to be downloaded.
+// Models of known shapes with random weights: the cost of a step does not depend on the weights, and nothing is downloaded.
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
@@ -8,7 +8,7 @@ import { safetensorsHeader } from '../src/formats/safetensors.ts';
 import { architectureOf } from '../src/models/families.ts';
 import { volume } from '../src/tensor/shape.ts';
 
-/** The config.json of Qwen/Qwen2.5-0.5B-Instruct, as far as it decides what is computed. */
+/** The part of Qwen/Qwen2.5-0.5B-Instruct's config.json that decides what is computed. */
 export const qwen2 = {
   model_type: 'qwen2',
   architectures: ['Qwen2ForCausalLM'],
@@ -128,7 +128,7 @@ export function writeRandomModel(folder: string, json: Readonly<Record<string, u
   const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
   const random = randomStream(0);
   const ones = drawn(1000, () => 1);
-  // The same noise again and again, since 494M numbers take minutes to draw. Its length is prime, so that no two rows are alike.
+  // Repeats the same noise, because drawing 494M numbers takes minutes. Its length is prime, so that no two rows are alike.
   const noise = drawn(1_048_573, () => 0.02 * random.normal());
   const file = openSync(join(folder, 'model.safetensors'), 'w');
   writeSync(file, bytes);

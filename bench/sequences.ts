@@ -1,4 +1,4 @@
-// Tokens to measure passes with, where what they say does not matter: sizes do, and which prompts are the same.
+// Random tokens to measure passes with: only sizes matter, and which prompts are the same.
 import type { TrainingSequence } from '../src/training-model.ts';
 
 export interface SequenceSizes {
@@ -8,7 +8,7 @@ export interface SequenceSizes {
   readonly generations: number;
   /** Tokens of a completion. */
   readonly tokens: number;
-  /** Whether all completions answer one prompt; otherwise no two prompts begin alike. */
+  /** Whether all completions answer one prompt; otherwise no two prompts share a beginning. */
   readonly shared: boolean;
 }
 
@@ -20,7 +20,7 @@ export function sequences({ prompt, generations, tokens, shared }: SequenceSizes
   }));
 }
 
-/** A batch in which every completion has something to teach, every other one to be avoided. */
+/** A batch in which every completion has an advantage, alternately positive and negative. */
 export function alternating(
   texts: readonly Pick<TrainingSequence, 'promptIds' | 'completionIds'>[],
 ): TrainingSequence[] {

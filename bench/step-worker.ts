@@ -1,11 +1,11 @@
-// Times the two halves of a step by themselves, sampling and the update, and the matrix products that the update is made of.
+// Times sampling and the update, the two halves of a step, alone, and the matrix products of the update.
 import type { NativeModelOptions } from '../src/backends/native/native-options.ts';
 import { openWithAdapters } from './native-model.ts';
 import { secondsOfProducts } from './products.ts';
 import { alternating } from './sequences.ts';
 import { median } from './watched.ts';
 
-/** What the worker is told, as JSON, in its only argument. */
+/** The worker's only argument, as JSON. */
 export interface StepTask extends Required<Pick<NativeModelOptions, 'rolloutDtype' | 'threads'>> {
   readonly model: string;
   /** The sequences to learn from; as many completions of the same prompts and lengths are sampled. */

@@ -1,11 +1,11 @@
-// A program run to its end, with the memory that it held at most and the processor time of its steps; and medians.
+// Runs a program to its end and measures its peak memory and the processor time of its steps; and medians.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What a program printed and took, with its whole process tree. */
+/** What a program printed, and what its whole process tree used. */
 export interface Watched {
   readonly output: string;
-  /** What it had resident at most. */
+  /** The most resident memory. */
   readonly peakBytes: number;
   /** For each step after the first, the seconds of all processors. */
   readonly processorSeconds: readonly number[];
@@ -13,7 +13,7 @@ export interface Watched {
 
 /**
  * Runs a program to its end.
- * @param stepsDone how many steps it has made, as its output or its files say. @default not known
+ * @param stepsDone how many steps it has made, from its output or its files. @default not known
  */
 export function watched(
   command: string,

@@ -1,4 +1,4 @@
-// Whether an agent of the AI SDK learns, and whether it learns as the same task does as an environment with tools: three seeds each, held-out problems.
+// Whether an agent of the AI SDK learns, and as well as the same task in an environment with tools: three seeds each, held-out problems.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addition, add as addTool, type Sum, trainingOf } from '../../examples/agents/addition.ts';
@@ -13,7 +13,7 @@ const seeds = [0, 1, 2];
 const steps = 60;
 const heldOut = 500;
 
-/** Steps that a point of a learning curve is the mean of. */
+/** The number of steps that a point of a learning curve averages. */
 const WINDOW = 10;
 
 /** The same tool, task and scores. An unreadable call ends the episode, as it ends the agent's loop. */
@@ -66,7 +66,7 @@ function seedTable(): string {
   return `| seed | agent of the AI SDK | environment with tools |\n|---|---|---|\n${rows.join('')}`;
 }
 
-/** The curves of training, and how far apart they are: the same seed has the same problems. Steps of a run are not independent, so the interval is over the seeds. */
+/** The training curves and their difference: the same seed has the same problems. Steps of a run are not independent, so the interval is over seeds. */
 function curveTable(): string {
   const each = (arm: string) => seeds.map((seed) => readMetrics(directory(arm, seed)).map(({ reward }) => reward!));
   const [agents, environments] = [each('agent'), each('environment')];

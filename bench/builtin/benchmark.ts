@@ -30,11 +30,11 @@ const contenders: readonly Contender[] = [
   },
 ];
 
-/** Runs both in turn, so that whatever else the machine does hits both, and prints the medians and their ratio. */
+/** Runs both in turn, so that other load affects both, and prints the medians and their ratio. */
 export function benchmarkBuiltin(): void {
   if (!existsSync(python)) throw new Error('python/.venv is not there: run `make test-engines` once');
   const seconds = contenders.map(() => [] as number[]);
-  // Removed at the end only: for a while after many files were removed, some file systems take several times as long to make new ones.
+  // Removed only at the end: after many files were removed, some file systems make new ones several times more slowly for a while.
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
   try {
     for (let pair = 0; pair <= pairs; pair++) {

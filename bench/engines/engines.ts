@@ -1,4 +1,4 @@
-// One configuration under several engines, from the same weights and seeds: is what they reach on held-out problems the same?
+// One configuration under several engines, from the same weights and seeds: do they reach the same accuracy on held-out problems?
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,7 @@ const configuration = join(root, 'configs', 'arithmetic-smollm2.yaml');
 const results = join(root, 'results', 'engines');
 const cache = join(root, '.cache', 'engines');
 
-/** Two engines reach the same where the 95 % interval of the difference lies within ± this. */
+/** Two engines are equal if the 95 % interval of their difference lies within ± this. */
 const margin = 0.05;
 
 const engines: Readonly<Record<string, readonly string[]>> = {
@@ -24,10 +24,10 @@ const engines: Readonly<Record<string, readonly string[]>> = {
 };
 const [reference] = Object.keys(engines) as [string];
 
-/** Settings with which the end says more: no last step that decides where a swing ends, and more samples of each held-out problem. */
+/** Settings that make the end more informative: the last steps do not swing, and each held-out problem has more samples. */
 const settled = ['lr_scheduler_type=linear', 'eval={every_steps: null, limit: 64, k: [1, 8]}'];
 
-/** Samples of each held-out problem that decide: more than a run takes itself, so that chance has little part in the difference. */
+/** Samples of each held-out problem for the comparison: more than a run takes itself, to reduce the noise of the difference. */
 const samples = 32;
 
 const { values: flags } = parseArgs({
@@ -62,7 +62,7 @@ export async function benchmarkEngines(): Promise<void> {
   write(Object.keys(engines).flatMap((engine) => runsOf(engine)));
 }
 
-/** Whatever trained them, all policies are sampled by one engine with exact weights, so that what differs is what they learnt. */
+/** One engine samples all policies with exact weights, so that they differ only in what they learnt. */
 async function sampleAgain(out: string): Promise<EvaluationRecord> {
   const { setup, checkpoint } = await openSubject(out, {
     checkpoint: 'latest',
@@ -153,7 +153,7 @@ function runRow({ engine, seed, before, after }: Run): string[] {
 
 const sameHeader = ['engine', 'seeds', 'mean, after', `less ${reference}’s (95 %)`, `within ±${margin}`];
 
-/** Each engine against the first, over the seeds that both have: problem by problem, since a seed has the same problems in the same order everywhere. */
+/** Each engine against the first, over the seeds that both have, problem by problem: a seed has the same problems in the same order everywhere. */
 function comparisons(runs: readonly Run[]): string[][] {
   const of = (name: string) => runs.filter(({ engine }) => engine === name);
   return Object.keys(engines).map((engine) => {

@@ -21,9 +21,9 @@ import {
 } from '../peers.ts';
 import { median, watched } from '../watched.ts';
 
-/** What a worker is told, as JSON, in its only argument. */
+/** A worker's only argument, as JSON. */
 export interface GenerationTask {
-  /** What the system reads: a folder or a file. */
+  /** The folder or file that the system reads. */
   readonly model: string;
   readonly promptIds: readonly number[];
   /** New tokens of every completion; none ends before. */
@@ -83,7 +83,7 @@ export async function benchmarkGeneration(): Promise<void> {
   console.log(table(['ratio to the faster', ...header], ratios(speeds)));
 }
 
-/** What all contenders are told. */
+/** The settings of all contenders. */
 type SharedTask = Omit<GenerationTask, 'model'>;
 
 interface Contenders {

@@ -33,7 +33,7 @@ const { getLlama }: Library = await import(pathToFileURL(entry).href);
 const llama = await getLlama({ gpu: false, build: 'never', maxThreads: threads });
 const model = await llama.loadModel({ modelPath: given.model });
 
-/** Reads the prompt and samples; ends of texts are tokens like others. */
+/** Reads the prompt and samples; end tokens do not stop it. */
 async function complete(sequence: Sequence): Promise<void> {
   const unfiltered = { temperature: 1, topK: 0, topP: 1, minP: 0, yieldEogToken: true };
   let sampled = 0;

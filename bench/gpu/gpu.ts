@@ -1,5 +1,5 @@
 // Steps on this machine's GPU for models of known shapes with random weights: the native engine through WebGPU next to the CPU, and TRL on CUDA. Nothing
-// has to be downloaded. `--dry-run` says what would be measured, checks its configurations and tells what is missing here.
+// has to be downloaded. `--dry-run` lists what would be measured, checks its configurations and says what is missing here.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -154,7 +154,7 @@ async function measured(
   }
 }
 
-/** Looks at the GPU's memory in use until the result is called, which tells the most. 0 without NVIDIA's driver. */
+/** Watches the GPU's memory in use. The returned function stops and returns the maximum; 0 without NVIDIA's driver. */
 function watchGpu(): () => number {
   let most = 0;
   const look = () =>

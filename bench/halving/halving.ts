@@ -1,4 +1,4 @@
-// Whether successive halving finds what a grid finds, and at what part of its steps: the task of the demo, nine learning rates, several seeds of sweeps.
+// Whether successive halving finds what a grid finds, and with how many of its steps: the task of the demo, nine learning rates, several seeds of sweeps.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { sweep } from '../../src/sweep/sweep.ts';

@@ -1,4 +1,4 @@
-// Learning curves as SVG: held-out accuracy where it was measured, and that of the training batches, smoothed.
+// Learning curves as SVG: measured held-out accuracy, and the smoothed accuracy of training batches.
 import type { EvaluationRecord, MetricsRecord } from '../../src/index.ts';
 
 export interface Curve {
@@ -10,7 +10,7 @@ export interface Curve {
 const [width, height] = [640, 320];
 const [left, right, top, bottom] = [44, 12, 34, 34];
 
-/** Steps of which a point of a training curve is the mean. */
+/** The number of steps that a point of a training curve averages. */
 const smoothing = 10;
 
 /** @param reward whose mean is the accuracy of a batch */

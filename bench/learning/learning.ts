@@ -20,7 +20,7 @@ const root = join(import.meta.dirname, '..', '..');
 const results = join(root, 'results', 'learning');
 const cache = join(root, '.cache', 'learning');
 
-/** A difference on held-out problems is a gain where its 95 % interval lies above. */
+/** A difference on held-out problems is a gain if its 95 % interval lies above this. */
 const margin = 0.05;
 
 interface Task {
@@ -94,7 +94,7 @@ export async function benchmarkLearning(): Promise<void> {
   const table = tasks
     .flatMap((task) => {
       const { runs } = measured.find((each) => each.task === task) ?? {};
-      // Runs of other machines are not here: their rows stay.
+      // Runs of other machines are missing here: their rows stay.
       return runs
         ? arms.map((arm) => row(task, arm, runs))
         : before.split('\n').filter((line) => line.startsWith(`| ${task.name} |`));
@@ -134,7 +134,7 @@ function rewardOf(task: Task): string {
   return typeof first === 'string' ? first : first!.name;
 }
 
-/** Settings that measure the task's rewards and learn from coins. */
+/** Settings that measure the task's rewards but learn from coin tosses. */
 function randomReward(task: Task): string[] {
   const measured = rewardsOf(task).map((part) => ({
     ...(typeof part === 'string' ? { name: part } : part),

@@ -1,4 +1,4 @@
-// The small models that start the benchmark's tasks: each learnt its task from a teacher who is right too seldom.
+// The initial models of the benchmark's tasks: each learnt its task from a teacher that is often wrong.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
@@ -13,7 +13,7 @@ interface Teaching {
   rows(count: number): Example[];
   /** What the teacher answers, right or wrong. */
   answer(row: Example, random: RandomStream): string;
-  /** What differs from the demo's Llama. @default nothing */
+  /** The differences from the demo's Llama. @default none */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
@@ -95,7 +95,7 @@ export function lessonsFor(task: string, count = lessonCount): Lesson[] {
 }
 
 /**
- * Makes the model of a task in `folder`, unless it is there: a minute or two.
+ * Makes the model of a task in `folder`, unless it is there; takes a minute or two.
  * @param count how many lessons it gets
  */
 export async function makeTinyModel(task: string, folder: string, count = lessonCount): Promise<void> {

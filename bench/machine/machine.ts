@@ -9,7 +9,7 @@ import { smollm2, writeRandomModel } from '../random-model.ts';
 import { measureRates, type Rates } from './rates.ts';
 import { type CaseName, measureSteps, type StepTimes } from './steps.ts';
 
-/** Nothing set, without rounding, and what a machine without our operators has. */
+/** The defaults, no rounding, and no custom operators. */
 const settings: readonly StepTimes['settings'][] = [
   {},
   { native: { matmul_precision: 'high' } },

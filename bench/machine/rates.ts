@@ -1,4 +1,4 @@
-// How fast products are on each unit of this machine's processor, and by ONNX Runtime's operators, which are used where ours are not.
+// How fast products are on each unit of this machine's processor, and with ONNX Runtime's operators, which are used without ours.
 import { libraryFor } from '../../src/runtime/kernels.ts';
 import { unitsOfMachine } from '../../src/runtime/processor.ts';
 import type { Packing } from '../../src/tensor/packing.ts';

@@ -1,4 +1,4 @@
-// GRPO steps of a model with random weights, with the sizes of the cases of the comparison with TRL: each training in its own process.
+// GRPO steps of a model with random weights, in the sizes of the comparison with TRL: each training in its own process.
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export interface StepTimes {
 
 const STEPS = 4; // the first, which compiles and warms up, does not count
 
-/** Every group has something to teach, whatever random weights say. */
+/** Gives every group advantages, whatever a model with random weights writes. */
 const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
 
 interface StepFiles {

@@ -1,4 +1,4 @@
-// One training in this process. It leaves the most memory that the process held beside the run: Node knows it on every system.
+// One training in this process. Writes the peak memory of the process beside the run: Node reports it on every system.
 import { writeFileSync } from 'node:fs';
 import { main } from '../../src/cli/main.ts';
 

@@ -1,5 +1,5 @@
-// What rounded products cost: log-probabilities and gradients of an update with each `matmul_precision`, next to PyTorch's in bfloat16, each against
-// float32 of its own.
+// The error of rounded products: log-probabilities and gradients of an update with each `matmul_precision`, and PyTorch's in bfloat16, each against its
+// own float32.
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -119,7 +119,7 @@ async function ours(path: string, folder: string, texts: Texts): Promise<Distanc
   return distances;
 }
 
-/** An update's log-probabilities, and the direction of its gradient: the first one is what AdamW's first moments are proportional to. */
+/** An update's log-probabilities, and the direction of its gradient: AdamW's first moments after one step are proportional to it. */
 async function update(model: NativeModel, batch: readonly TrainingSequence[]) {
   const { logprobs } = await model.update({ sequences: batch }, { learningRate: 1e-12 });
   const folder = await mkdtemp(join(tmpdir(), 'gradus-precision-'));

@@ -1,4 +1,4 @@
-// A reward of sums that asks for another habit than the model has: their last two digits alone.
+// A reward for sums that the model must change its habit for: only their last two digits are right.
 import type { RewardFunction } from '../../src/index.ts';
 
 export const lastDigits: RewardFunction = ({ completions, columns }) =>

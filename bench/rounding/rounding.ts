@@ -12,7 +12,7 @@ import { writeWidened } from './widened-model.ts';
 const results = join(root, 'results', 'rounding');
 const cache = join(root, '.cache', 'rounding');
 
-/** Two precisions learn the same where the 95 % interval of the difference lies within ± this. */
+/** Two precisions learn the same if the 95 % interval of their difference lies within ± this. */
 const margin = 0.05;
 
 interface Task {
@@ -23,7 +23,7 @@ interface Task {
   readonly settings: readonly string[];
 }
 
-/** Learning rates fall to 0, so that no swing of the last steps decides. Tasks end before everything is learnt, where a difference would show. */
+/** Learning rates fall to 0, so that the last steps do not swing. Tasks end before everything is learnt, so that a difference shows. */
 const tasks: Readonly<Record<string, Task>> = {
   sums: {
     about: 'sums of two-digit numbers; a Llama of 0.2 million parameters, all trained',
@@ -165,7 +165,7 @@ const header = [
   'half-way',
 ];
 
-/** A seed has the same problems in the same order and the same start in both, so differences are those of seeds. */
+/** Both have the same problems in the same order and the same start for a seed, so differences are paired by seed. */
 function row(task: string): string[] {
   const seeds = seedsOf(task);
   const of = (precision: Precision) => seeds.map((seed) => curveOf(directory(task, precision, seed)));

@@ -1,4 +1,4 @@
-// A tiny Llama made twice as wide, without changing what it says: narrower models than 128 do not use our operators, which round.
+// A tiny Llama made twice as wide with the same outputs: models narrower than 128 do not use our operators, which round.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesSource } from '../../src/formats/byte-source.ts';
@@ -9,8 +9,8 @@ import { randomStream, streamSeed } from '../../src/index.ts';
 const readers = /(?:[qkv]|gate|up)_proj|lm_head/;
 
 /**
- * Writes a folder with the wider model, unless it is there. The new half of the hidden state is 0, since what writes it begins at 0; what reads it begins with
- * random numbers, so that it can be learnt. Norms divide by the root of a mean over twice as many numbers, which their weights make up for.
+ * Writes a folder with the wider model, unless it is there. The new half of the hidden state is 0, because weights that write it are 0; weights that read it
+ * are random, so that it can be learnt. Norms divide by the root of a mean over twice as many numbers, which their weights compensate.
  */
 export async function writeWidened(from: string, to: string): Promise<void> {
   if (existsSync(join(to, 'model.safetensors'))) return;
@@ -37,7 +37,7 @@ function widened(name: string, shape: readonly number[], values: Float32Array, w
   }
   const random = randomStream(streamSeed(0, 'widened', name));
   const added = () => (readers.test(name) ? random.normal() / Math.sqrt(2 * width) : 0);
-  // Columns are of the hidden state where it is read or looked up, rows where it is written.
+  // Columns belong to the hidden state where it is read or looked up, rows where it is written.
   const isWritten = /(?:o|down)_proj/.test(name);
   const [height, length] = isWritten ? [2 * width, columns] : [rows, 2 * width];
   const data = Float32Array.from({ length: height * length }, (_, i) => {

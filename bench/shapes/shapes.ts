@@ -1,4 +1,4 @@
-// GRPO steps with LoRA of a model of the shape of Qwen2.5-0.5B or Qwen3.5-0.8B whose weights are random: what a step takes, in time and memory, without the model.
+// The time and memory of GRPO steps with LoRA for models shaped like Qwen2.5-0.5B or Qwen3.5-0.8B, with random weights.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ export async function benchmarkShapes(): Promise<void> {
   }
 }
 
-/** A reward of alternating scores: what random weights say is never right, but every group has to teach something. */
+/** A reward of alternating scores: a model with random weights is never right, but every group needs advantages. */
 const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
 
 /** A row of the table. The first step, which compiles and warms up, is left out. */

@@ -1,4 +1,4 @@
-// What agents gain from sharing: calls that begin alike, sampled and trained on with and without what they have in common; and what batch-invariance costs.
+// What agents gain from shared prefixes, in sampling and training; and the cost of batch-invariance.
 import { parseArgs } from 'node:util';
 import type { NativeModel } from '../../src/backends/native/native-model.ts';
 import { randomStream } from '../../src/common/random.ts';
@@ -20,11 +20,11 @@ const { values: flags } = parseArgs({
 /** A group of agents, by numbers of tokens. */
 interface Agents {
   readonly agents: number;
-  /** Of the beginning that all share, and of what each is asked. */
+  /** Of the shared beginning, and of each agent's own question. */
   readonly system: number;
   readonly task: number;
   readonly calls: number;
-  /** Of each completion, and of what is read after it. */
+  /** Of each completion, and of the text that is read after it. */
   readonly said: number;
   readonly heard: number;
 }
@@ -97,7 +97,7 @@ async function sampleApart(policy: Policy, agents: Agents): Promise<void> {
   }
 }
 
-/** A sequence for each branch, which begins behind what was trained on before. */
+/** A sequence for each branch, which begins after the tokens that were trained before. */
 function branchesOf(calls: readonly Call[], advantage: number): TrainingSequence[] {
   const taken = new Set<Call>();
   const ends = calls.filter((_, i) => calls.length === 1 || i % 2 === 1);
@@ -122,7 +122,7 @@ function branchesOf(calls: readonly Call[], advantage: number): TrainingSequence
 const apart = (sequences: readonly TrainingSequence[]) =>
   sequences.map((sequence, i) => ({ ...sequence, promptIds: [500 + i, ...sequence.promptIds.slice(1)] }));
 
-/** Seconds, and seconds of all processors together, which depend less on other load. */
+/** Wall-clock seconds, and seconds of all processors together, which depend less on other load. */
 interface Times {
   readonly wall: number;
   readonly processor: number;
@@ -166,7 +166,7 @@ async function measureSharing(model: NativeModel, name: string, agents: Agents):
   console.log(table(['', 's apart', 's shared', 'times as fast', 'CPU s apart', 'CPU s shared', 'times'], rows));
 }
 
-/** What it costs that nothing depends on the batch, where nothing is shared. */
+/** The cost of batch-invariance without sharing. */
 async function measureInvariance(model: NativeModel): Promise<void> {
   const policy = model.policy();
   const cases = {

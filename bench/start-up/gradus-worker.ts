@@ -1,4 +1,4 @@
-// Opens a model and makes it sample and learn once: what each of them takes until it is ready, in seconds.
+// Opens a model, samples and learns once, and measures the seconds until each is ready.
 import type { NativeModelOptions } from '../../src/backends/native/native-options.ts';
 
 /** What is printed, as JSON: seconds. */
@@ -26,7 +26,7 @@ const promptIds = [1, 2, 3, 4];
 const sample = () => model.policy().sample([{ promptIds, seed: 0 }], { maxTokens: 1, stopIds: new Set() });
 const sequences = [1, -1].map((advantage) => ({ promptIds, completionIds: [5], mask: [true], advantage }));
 const update = () => model.update({ sequences }, { learningRate: 1e-5 });
-/** The seconds by which a first call takes longer than a second one. */
+/** How many seconds longer a first call takes than a second. */
 const preparing = async (run: () => Promise<unknown>) => (await seconds(run))[0] - (await seconds(run))[0];
 const times: StartUpTimes = {
   modules,

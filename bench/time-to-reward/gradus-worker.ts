@@ -1,4 +1,4 @@
-// Our side: trains as a configuration says until it is mostly right. A JSON line a step: {step, step_s, reward}
+// Our side: trains with a configuration until it is mostly right. A JSON line a step: {step, step_s, reward}
 import { mean } from '../../src/common/statistics.ts';
 import { trainEvents } from '../../src/index.ts';
 

@@ -1,4 +1,4 @@
-// How long ours and TRL take until they are mostly right at arithmetic: same model, problems, sizes, reward and seeds.
+// How long Gradus and TRL take until they are mostly right at arithmetic, with the same model, problems, sizes, reward and seeds.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import {
 } from '../peers.ts';
 import { median, watched } from '../watched.ts';
 
-/** The number of steps, of 32 completions each, whose mean reward must come to the bar. */
+/** The number of steps, of 32 completions each, whose mean reward must reach the bar. */
 const window = 5;
 const bar = 0.9;
 const sizes = { prompts: 4, generations: 8, tokens: 24 };
@@ -147,7 +147,7 @@ function learningOf({ output }: { readonly output: string }): Learning {
   };
 }
 
-/** Medians over seeds; a seed that did not come to the bar counts with all of its steps, and is marked. */
+/** Medians over seeds; a seed that did not reach the bar counts with all of its steps, and is marked. */
 function report(measured: ReadonlyMap<string, readonly Learning[]>): string {
   const seconds = (name: string) => median(measured.get(name)!.map((run) => run.seconds));
   const rows = [...measured].map(([name, runs]) => [

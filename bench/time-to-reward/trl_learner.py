@@ -14,12 +14,12 @@ def problems(path):
     return [chat(row["question"]) | {"answer": row["answer"]} for row in rows]
 
 
-# As src/rewards/last-number.ts finds numbers: a minus behind a letter, a digit or a bracket is none.
+# Finds numbers as src/rewards/last-number.ts does: after a letter, a digit or a bracket, a minus is not a sign.
 NUMBER = re.compile(r"(?:(?<![\w)\]}])[-\u2212])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
 
 
 def numeric_match(completions, answer, **_):
-    """1 where the last number is the answer."""
+    """1 if the last number is the answer."""
     return [float(last_number(completion[0]["content"]) == float(gold)) for completion, gold in zip(completions, answer)]
 
 
@@ -29,7 +29,7 @@ def last_number(text):
 
 
 class UntilReward(Lines):
-    """Stops where the mean reward of the last `window` steps has come to `bar`."""
+    """Stops once the mean reward of the last `window` steps has reached `bar`."""
 
     def __init__(self, bar, window):
         super().__init__()

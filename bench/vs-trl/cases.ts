@@ -67,7 +67,7 @@ function arithmetic(count: number): string[] {
   });
 }
 
-/** Prompts of worked problems, each from another problem on, up to the last word that fits into 1,024 tokens, the chat template's included. */
+/** Prompts of worked problems, each starting at another problem, up to the last word that fits into 1,024 tokens with the chat template. */
 async function longPrompts(count: number, material: Material): Promise<string[]> {
   const worked = problems(material).map(({ question, answer }) => `${question}\n${answer}`);
   const length = await promptLength(material.model);
@@ -86,7 +86,7 @@ async function longPrompts(count: number, material: Material): Promise<string[]>
   });
 }
 
-/** Returns a function that counts the tokens of a question, the chat template's included. */
+/** Returns a function that counts the tokens of a question with the chat template. */
 export async function promptLength(model: string): Promise<(question: string) => number> {
   const { renderer } = await openModelText(model, 'auto');
   return (question) => renderer.render({ messages: [{ role: 'user', content: question }] }).ids.length;

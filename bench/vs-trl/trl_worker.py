@@ -59,12 +59,12 @@ def chat(question):
 
 
 def alternating(completions, **_):
-    """Whatever is said: every group has something to teach."""
+    """Scores that give every group advantages, whatever is written."""
     return [float(i % 2) for i in range(len(completions))]
 
 
 class Lines(TrainerCallback):
-    """Prints a line a step. A step's time runs from the end of the step before, so nothing falls between."""
+    """Prints a line a step. A step's time begins at the end of the step before, so nothing is left out."""
 
     def __init__(self):
         self.generate_s = 0.0

@@ -1,4 +1,4 @@
-// GRPO steps of ours and of TRL on this machine's CPU, in alternation on the same problems, model and sizes: medians, ratios, peak memory.
+// GRPO steps of Gradus and TRL on this machine's CPU, in alternation on the same problems, model and sizes: medians, ratios, peak memory.
 import {
   cpSync,
   existsSync,
@@ -42,7 +42,7 @@ interface Peer {
   readonly folder: string;
 }
 
-/** What one run of one system took; the first step, which compiles and warms up, is left out. */
+/** The measurements of one run of one system, without the first step, which compiles and warms up. */
 interface Measurement {
   readonly stepSeconds: readonly number[];
   readonly processorSeconds: readonly number[];

@@ -41,7 +41,7 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   };
 }
 
-/** How many episodes of all agents may be played at a time. */
+/** How many episodes of all agents together may be played at a time. */
 function fewest(agents: readonly (readonly [string, Environment])[]): Pick<Agent, 'atOnce'> {
   const limits = agents.flatMap(([, { agent }]) => agent!.atOnce ?? []);
   return limits.length > 0 ? { atOnce: Math.min(...limits) } : {};

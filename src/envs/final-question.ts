@@ -7,7 +7,7 @@ import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
 export interface FinalQuestionOptions<E extends Example = Example> {
   readonly ask: (example: E) => string;
-  /** Whether the answer is trained on, too. @default false */
+  /** Whether the answer is also trained on. @default false */
   readonly trained?: boolean;
   /** Scores of the answer by name, in addition to those of the environment; all `null` if the question was not asked. */
   readonly scores: ScoreFunctions<FinalAnswer<E>>;
@@ -20,7 +20,7 @@ export interface FinalAnswer<E extends Example = Example> {
   readonly messages: readonly Message[];
 }
 
-/** Asks the question after each episode of `environment` that is completed. `maxTurns` must allow one turn more for the answer. */
+/** Asks the question after each completed episode of `environment`. `maxTurns` must allow one more turn for the answer. */
 export function finalQuestion<E extends Example = Example>(
   environment: Environment<E>,
   options: FinalQuestionOptions<E>,

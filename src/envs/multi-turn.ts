@@ -11,7 +11,7 @@ export interface MultiTurnOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** Answers a turn of the policy with a user's text or a full `Reply`; `null` or an `End` ends the episode. */
+  /** Answers a turn of the policy with a user's text or a whole `Reply`; `null` or an `End` ends the episode. */
   readonly respond: (episode: Conversation<E>) => Answer | Promise<Answer>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
   readonly scores?: ScoreFunctions<Conversation<E>>;
@@ -36,7 +36,7 @@ export interface Reply {
 
 export type Answer = string | Reply | End | null;
 
-/** Throws `ENVIRONMENT_WRONG_ANSWER` unless it is an `Answer`. Its messages and its `stopReason` are checked later, as in all environments. */
+/** Throws `ENVIRONMENT_WRONG_ANSWER` unless it is an `Answer`. Messages and `stopReason` are checked later, as in all environments. */
 function checkedReply(answer: unknown): Reply | End | null {
   if (typeof answer === 'string') return { messages: [{ role: 'user', content: answer }] };
   const fields = isObject(answer) ? answer : {};

@@ -11,7 +11,7 @@ export interface ToolEnvironmentOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** The tools: the same for all problems, or made for each episode, which is how calls of different tools share a state. */
+  /** The tools: the same for all problems, or made for each episode, so that calls of different tools can share a state. */
   readonly tools: readonly (Tool | ToolSpec)[] | ((example: E) => readonly (Tool | ToolSpec)[]);
   /** Answers calls of tools without a function. @default such a call fails */
   readonly respond?: (call: ToolCall, example: E) => unknown;

@@ -4,11 +4,11 @@ import { FormatError } from './format-error.ts';
 
 /** How GGUF stores the weights of an architecture. */
 export interface GgufLayout {
-  /** Parts of a layer in GGUF, and their names in Hugging Face's files. Those with one name are one matrix there, the first one above the others. */
+  /** Parts of a layer in GGUF, and their names in Hugging Face's files. Parts with the same name are one matrix there, stacked in their order. */
   readonly layerNames: ReadonlyMap<string, string>;
   /** Whether query and key projections keep each rotary pair in adjacent rows. */
   readonly adjacentPairs: boolean;
-  /** The number that the model adds to the weights of norms, and that the file has added already. */
+  /** The number that the model adds to the weights of norms; the file has already added it. */
   readonly normOffset: number;
   /** Norms to whose weights the model adds nothing. @default none */
   readonly plainNorms?: RegExp;
@@ -166,7 +166,7 @@ const granite4: GgufLayout = {
 export type GgufArchitecture = keyof typeof layouts;
 const architectures = Object.keys(layouts) as GgufArchitecture[];
 
-/** @param modelType that of the config.json, where several share an architecture */
+/** @param modelType of the config.json, if several share an architecture */
 export const ggufLayout = (architecture: GgufArchitecture, modelType?: string): GgufLayout =>
   modelType === 'granitemoehybrid' ? granite4 : layouts[architecture];
 
@@ -192,7 +192,7 @@ export function huggingFaceName(ggufName: string, layout: GgufLayout): string | 
   return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames(layout).get(ggufName);
 }
 
-/** The inverse of `huggingFaceName`: one name, or those of its parts in their order. Empty for a name that the architecture does not have. */
+/** The inverse of `huggingFaceName`: one name, or the names of its parts in order. Empty for a name that the architecture does not have. */
 export function ggufNames(name: string, layout: GgufLayout): string[] {
   const [, of, rest] = /^model\.layers\.(\d+)\.(.+)$/.exec(name) ?? [];
   const others = layout.otherNames ? keysOf(layout.otherNames, rest ?? '') : [];

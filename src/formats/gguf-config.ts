@@ -22,7 +22,7 @@ const huggingFaceTypes = {
   phi3: { model_type: 'phi3', architectures: ['Phi3ForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
 
-/** Models that share an architecture with others, from which their settings distinguish them. */
+/** Models that share an architecture, and are told apart by their settings. */
 const olmo3 = { model_type: 'olmo3', architectures: ['Olmo3ForCausalLM'] } as const;
 const granite4 = { model_type: 'granitemoehybrid', architectures: ['GraniteMoeHybridForCausalLM'] } as const;
 
@@ -42,7 +42,7 @@ type HuggingFaceType = (typeof huggingFaceTypes)[GgufArchitecture] | typeof olmo
 
 function huggingFaceType(architecture: GgufArchitecture, metadata: TensorFile['metadata']): HuggingFaceType {
   if (architecture === 'olmo2' && metadata['olmo2.attention.sliding_window']) return olmo3;
-  // Converters say only of Granite 4 whether it rotates.
+  // Converters say whether a model rotates only for Granite 4.
   if (architecture === 'granite' && 'granite.rope.scaling.finetuned' in metadata) return granite4;
   return huggingFaceTypes[architecture];
 }
@@ -70,7 +70,7 @@ export interface GgufConfig
   readonly rms_norm_eps: number;
   readonly rope_theta?: number;
   readonly rope_scaling?: RopeScaling;
-  /** In newer models, instead of the two. */
+  /** In newer models, instead of these two. */
   readonly rope_parameters?:
     | RopeParameters
     | Readonly<Record<'full_attention' | 'sliding_attention', RopeParameters>>
@@ -90,7 +90,7 @@ type LayerType = 'full_attention' | 'sliding_attention' | 'attention' | 'conv';
 type RopeParameters = (RopeScaling | { readonly rope_type: 'default' }) & {
   readonly rope_theta: number;
   readonly partial_rotary_factor?: number;
-  /** How fast queries grow behind the original context. */
+  /** How fast queries grow beyond the original context. */
   readonly llama_4_scaling_beta?: number;
 };
 
@@ -110,14 +110,14 @@ interface GraniteFactors {
   readonly logits_scaling: number;
 }
 
-/** What is left of Granite 4 without recurrent layers and experts. */
+/** Granite 4's own keys, for models without recurrent layers and experts. */
 interface Granite4Layers {
   readonly shared_intermediate_size: number;
   readonly num_local_experts: 0;
   readonly position_embedding_type: 'rope' | 'nope';
 }
 
-/** LFM2's convolutions, and a width of feed-forward blocks that is not reduced. */
+/** LFM2's convolutions, and feed-forward blocks whose width is not reduced. */
 interface Lfm2Layers {
   readonly conv_L_cache: number;
   readonly block_auto_adjust_ff_dim: false;
@@ -248,7 +248,7 @@ interface Rotation {
   readonly own: Own;
 }
 
-/** What a config.json of a model says of rotary embeddings. */
+/** The rotary embeddings in a model's config.json. */
 function ropeKeys(modelType: GgufConfig['model_type'], { theta, scaling, share, own }: Rotation): Partial<GgufConfig> {
   const parameters: RopeParameters = { rope_theta: theta, ...(scaling ?? { rope_type: 'default' }) };
   if (modelType === 'ministral3') {
@@ -267,26 +267,26 @@ function ropeKeys(modelType: GgufConfig['model_type'], { theta, scaling, share, 
   return { rope_theta: theta, ...(scaling && { rope_scaling: scaling }) };
 }
 
-/** The share of a head of which config.json's readers compute, rounded down, this many numbers. */
+/** The share of a head from which readers of config.json compute this many numbers, rounding down. */
 function rotaryShare(rotated: number, headSize: number): number {
   const share = rotated / headSize;
   return Math.trunc(headSize * share) < rotated ? share + Number.EPSILON : share;
 }
 
-/** How many numbers of a head rotate: in most architectures all, whatever a file says. */
+/** How many numbers of a head rotate: in most architectures all, even if a file says otherwise. */
 function rotatedSize(architecture: GgufArchitecture, own: Own, headSize: number): number {
   if (architecture === 'qwen35') return own('rope.dimension_count', headSize / 4);
   return architecture === 'phi3' ? own('rope.dimension_count', headSize) : headSize;
 }
 
-/** More layers than any model has, which are refused when the configuration is read, are not listed. */
+/** Does not list more layers than any model has: reading the configuration refuses them. */
 const MOST_LAYERS = 10_001;
 
 function layerTypes(layers: number, typeOf: (layer: number) => LayerType): readonly LayerType[] {
   return Array.from({ length: Math.min(layers, MOST_LAYERS) }, (_, layer) => typeOf(layer));
 }
 
-/** @param pattern whether each layer has a window, or the distance of those that have none */
+/** @param pattern whether each layer has a window, or the distance between layers without one */
 function slidingPattern(pattern: unknown): (layer: number) => LayerType {
   const period = typeof pattern === 'number' ? pattern : 4;
   const slides = (layer: number) => (Array.isArray(pattern) ? pattern[layer] === true : (layer + 1) % period !== 0);
@@ -306,7 +306,7 @@ function qwen35Layers(own: Own, share: number): Qwen35Layers {
   };
 }
 
-/** The heads of each layer, where the file has a list of them. */
+/** The heads of each layer, if the file lists them. */
 function headsOfLayers(value: unknown): number[] | undefined {
   return value instanceof Int32Array || value instanceof Uint32Array ? [...value] : undefined;
 }

@@ -1,4 +1,4 @@
-// Makes the part of a config.json that only Gemma 4 has from the metadata of a GGUF file, and its rotary embeddings from a tensor.
+// Makes Gemma 4's own part of a config.json from the metadata of a GGUF file, and its rotary embeddings from a tensor.
 import { FormatError } from './format-error.ts';
 import type { TensorFile } from './tensor-file.ts';
 
@@ -20,7 +20,7 @@ export interface Gemma4Fields {
   readonly rope_parameters: Readonly<Record<'sliding_attention' | 'full_attention', object>>;
 }
 
-/** The divisor of a lane that stands still. */
+/** The divisor of a lane that does not rotate. */
 export const STILL = 1e30;
 
 /**
@@ -72,7 +72,7 @@ export function gemma4Fields(
   };
 }
 
-/** Lanes turn, all with one divisor, up to the first that stands still. */
+/** Lanes rotate, all with one divisor, up to the first that does not. */
 function proportional(divisors: Float32Array | undefined, headSize: number) {
   if (!divisors) return { rope_type: 'default' };
   const turning = divisors.findIndex((divisor) => divisor >= STILL / 2);

@@ -1,15 +1,15 @@
-// How GGUF says that rotary embeddings are scaled: by keys, by tensors of divisors, and by models of which all are scaled alike.
+// How GGUF describes scaled rotary embeddings: by keys, by tensors of divisors, or not at all, if all models of a family are scaled alike.
 import { FormatError } from './format-error.ts';
 import { shortestFloat } from './shortest-float.ts';
 
-/** The tensors of the divisors of each lane's frequency: for all texts, or for short and for long ones. */
+/** Tensors with a divisor of each lane's frequency: for all texts, or for short and for long ones. */
 export const ropeTensors = {
   every: 'rope_freqs.weight',
   short: 'rope_factors_short.weight',
   long: 'rope_factors_long.weight',
 } as const;
 
-/** The values of those tensors that a file has, each [numbers of a head that rotate / 2]. */
+/** The values of these tensors that a file has, each [rotating numbers of a head / 2]. */
 export type RopeFactors = { readonly [kind in keyof typeof ropeTensors]?: Float32Array };
 
 /** The scaling of rotary embeddings, under transformers' names. */
@@ -35,7 +35,7 @@ interface YarnScaling {
   readonly beta_fast: number;
   readonly beta_slow: number;
   readonly original_max_position_embeddings: number;
-  /** Both or none: the factor of cosines and sines is weighted by them. */
+  /** Both or neither: they weight the factor of cosines and sines. */
   readonly mscale?: number;
   readonly mscale_all_dim?: number;
 }
@@ -48,7 +48,7 @@ interface LongScaling {
   readonly attention_factor: number;
 }
 
-/** Keys of Gradus that record what `ropeTensors.every` was computed from; without them it is recovered. */
+/** Gradus' own keys for the settings behind `ropeTensors.every`; without them the settings are recovered. */
 export const llama3Keys = {
   factor: 'gradus.rope.llama3.factor',
   low: 'gradus.rope.llama3.low_freq_factor',
@@ -71,7 +71,7 @@ interface RopeSource {
   readonly isWeighted: boolean;
 }
 
-/** `undefined` if they are not scaled. Throws `GGUF_MODEL_UNSUPPORTED` for a scaling that is not known. */
+/** `undefined` if they are not scaled. Throws `GGUF_MODEL_UNSUPPORTED` for an unknown scaling. */
 export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource): RopeScaling | undefined {
   if (factors.every) return llama3Scaling(factors.every, source);
   const read = (key: string, fallback?: number) => shortestFloat(source.scaling(key, fallback));
@@ -80,7 +80,7 @@ export function ropeScaling({ type, factors, isWeighted, ...source }: RopeSource
   if (type === 'linear') return { rope_type: type, factor: read('factor') };
   if (type !== 'yarn') throw unknownScaling();
   const factor = read('factor');
-  // llama.cpp computes the factor of cosines and sines, whatever the file says: files of OLMo 3 say the usual one.
+  // llama.cpp computes the factor of cosines and sines and ignores the file's: files of OLMo 3 have the usual one.
   const strength = read('yarn_attn_factor', 1);
   const isUsual = strength === 1 || Math.abs(strength - (0.1 * Math.log(factor) + 1)) < 1e-3;
   const usual = read('yarn_ext_factor', 1) === 1 && isUsual && read('attn_factor', 1) === 1;
@@ -111,7 +111,7 @@ function longScaling(
 }
 
 /**
- * Recovers Llama 3's scaling from its effect on each lane, which is all that most files have. Llama 3.1 to 3.3 differ only in the factor, which the
+ * Recovers Llama 3's scaling from its effect on each lane, because most files have nothing else. Llama 3.1 to 3.3 differ only in the factor, which the
  * slowest lanes show in full; the other lanes confirm it.
  */
 function llama3Scaling(

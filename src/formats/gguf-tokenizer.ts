@@ -23,13 +23,13 @@ export const USER_DEFINED = 4;
 const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
 const isolated = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
 const ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
-/** @param letters what a word consists of, as a part of a class */
+/** @param letters the letters of words, as part of a character class */
 const words = (numbers: string, letters = String.raw`\p{L}`) =>
   isolated(
     String.raw`${ENDINGS}|[^\r\n\p{L}\p{N}]?[${letters}]+|${numbers}| ?[^\s${letters}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   );
 
-/** Words that begin at a capital letter after a small one. @param ending what may follow their letters */
+/** Words that begin at a capital letter after a small one. @param ending what may follow the letters */
 const casedWords = (numbers: string, ending = '') =>
   isolated(
     String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+${ending}|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*${ending}|${numbers}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
@@ -206,8 +206,8 @@ function sentencePiece(
 }
 
 /**
- * SentencePiece joins the neighbours whose union scores best. As a list of merges, that is every way to split a piece in two, best pieces first.
- * Ties are ordered by the ids of the two parts, as in Python's conversion of such models.
+ * SentencePiece joins the neighbours whose union scores best. The equivalent list of merges has every way to split a piece in two, best pieces first.
+ * Ties are ordered by the ids of the two parts, as in the Python conversion of such models.
  */
 function mergesByScore(tokens: readonly string[], scores: ArrayLike<number>): string[][] {
   const ids = new Map(tokens.map((token, id) => [token, id]));

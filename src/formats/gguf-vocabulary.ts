@@ -19,8 +19,8 @@ interface BpeDescription {
 }
 
 /**
- * The kinds of tokenizers that GGUF knows, each with this vocabulary: they differ in how they split a text into words. Only tokenising texts
- * shows which of them is the tokenizer. Empty for a tokenizer that merges no pairs.
+ * The kinds of tokenizers in GGUF, each with this vocabulary: they differ in how they split a text into words. Only tokenising texts shows
+ * which of them is the tokenizer. Empty for a tokenizer that merges no pairs.
  * @param description a tokenizer.json
  * @param size the number of the model's tokens, some of which the tokenizer may lack
  */
@@ -39,7 +39,7 @@ export function ggufVocabularies(description: Readonly<Record<string, unknown>>,
     }));
   }
   const listed = tokenList(description, size, () => NORMAL);
-  // Where several names stand for the same rules, the first is enough.
+  // If several names stand for the same rules, the first is enough.
   const kinds = [...wordRules].filter(([, rules], i, all) => all.findIndex(([, other]) => other === rules) === i);
   return kinds.map(([pre]) => ({
     'tokenizer.ggml.model': 'gpt2',
@@ -56,7 +56,7 @@ function isBpe(
   return model?.type === 'BPE' || (model?.type === undefined && Array.isArray(model?.merges));
 }
 
-/** Every id of the model has a token; those that the tokenizer lacks are named as llama.cpp's own converter names them. */
+/** Every id of the model has a token; missing ones get the names of llama.cpp's own converter. */
 function tokenList({ model, added_tokens = [] }: BpeDescription, size: number, kindOf: (token: string) => number) {
   const tokens = Array.from({ length: size }, (_, id) => `[PAD${id}]`);
   const kinds = new Int32Array(size).fill(UNUSED);

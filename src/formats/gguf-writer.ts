@@ -1,4 +1,4 @@
-// Writes the header of a GGUF file, version 3: metadata, then descriptions of tensors, which follow it at multiples of 32 bytes.
+// Writes the header of a GGUF file, version 3: metadata, then descriptions of the tensors, whose bytes follow the header at multiples of 32.
 import { byteLengthOf, bytesOf } from './element-types.ts';
 import { ggmlTypeNames, ggufElementTypes } from './gguf-types.ts';
 import { joinBytes } from './join-bytes.ts';

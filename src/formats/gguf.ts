@@ -1,4 +1,4 @@
-// Reads GGUF: metadata, then tensor descriptions, then aligned tensors. Names and the order of rotary pairs are those of the file
+// Reads GGUF: metadata, then tensor descriptions, then aligned tensors. Names and rotary pairs stay as in the file
 // (gguf-architectures.ts translates). Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 import { ByteCursor } from './byte-cursor.ts';
 import type { ByteSource } from './byte-source.ts';
@@ -136,7 +136,7 @@ function scalarTypeOf(type: number): ScalarType {
   return scalar;
 }
 
-/** Reads a tensor's entry. Its offset is still that of the file: from the start of the tensor data. */
+/** Reads a tensor's entry. Its offset is still the file's: from the start of the tensor data. */
 async function readTensorEntry(cursor: ByteCursor): Promise<TensorEntry> {
   const name = await readString(cursor);
   const dimensions = await cursor.uint32();
