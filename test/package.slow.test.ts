@@ -1,7 +1,7 @@
 // The published package works: pack it, install the tarball into an empty folder, compile against its types, run the demo and the README's example with the oldest Node.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
@@ -164,6 +164,23 @@ function assertLightEntries(folder: string): void {
   }
 }
 
+/** Writes the TypeScript of the documents into `folder`, a module for each block, and returns their names. */
+function writeDocumentedCode(folder: string): string[] {
+  // Clients of others are not ours to check.
+  writeFileSync(join(folder, 'clients.d.ts'), "declare module 'openai';\n");
+  const documents = ['README.md', ...globSync('docs/{,agent/}*.md', { cwd: root }), 'skills/gradus/SKILL.md'];
+  const modules = documents.flatMap((document) => {
+    const blocks = readFileSync(join(root, document), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm);
+    return [...blocks].map(([, code], i) => {
+      const name = `${document.replaceAll(/[/.]/g, '-')}-${i}.mts`;
+      writeFileSync(join(folder, name), code!);
+      return name;
+    });
+  });
+  assert.ok(modules.length >= 20, `${modules.length} blocks`);
+  return ['clients.d.ts', ...modules];
+}
+
 interface PackedFile {
   path: string;
 }
@@ -192,9 +209,10 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   writeFileSync(join(folder, 'types.ts'), implementations);
   const compiler = join(root, 'node_modules', '.bin', 'tsc');
   const nodeTypes = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
+  const documented = writeDocumentedCode(folder);
   for (const resolution of ['--module nodenext', '--module esnext --moduleResolution bundler']) {
     const options = `--noEmit --strict --exactOptionalPropertyTypes --target es2024 ${resolution}`.split(' ');
-    run(folder, compiler, ...options, ...nodeTypes, 'types.ts');
+    run(folder, compiler, ...options, ...nodeTypes, 'types.ts', ...documented);
   }
   writeFileSync(join(folder, 'program.ts'), program);
   run(folder, compiler, ...'--noEmit --strict --target es2022 --module nodenext program.ts'.split(' '));
