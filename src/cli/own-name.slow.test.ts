@@ -41,6 +41,13 @@ test('from the packages of a project, commands in results, errors and texts begi
   assert.match(JSON.parse(missing.stdout).error.hint, /; npx gradus init/);
   assert.match(missing.stderr, /; npx gradus init/);
   assert.match(run('train', '--help').stdout, /^ {2}npx gradus train grpo\.yaml$/m);
+  const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
+  assert.match(run('train', toy, '--dry-run').stdout, /^would run +npx gradus train /m);
+  const swept = run('sweep', toy, '--over', 'learning_rate=0.1,0.2', '--dry-run').stdout;
+  assert.match(swept, /^would run: npx gradus sweep /m);
+  assert.match(JSON.parse(run('agent-docs', 'quickstart', '--json').stdout).text, /^npx gradus doctor --json$/m);
+  const demo = join(import.meta.dirname, '..', '..', 'demo', 'demo.yaml');
+  assert.match(run('gpu-train', demo).stdout, /^ +npx gradus train /m);
 });
 
 test('in a checkout, commands for a new folder work there', () => {

@@ -35,7 +35,7 @@ function showGuide({ output }: Cli, topic: string | undefined): undefined {
     const text = `${table(titled.map(({ topic, title }) => [topic, title]))}\nmore about data, models, programs and so on: ${documents}`;
     output.result({ ...common, topics: titled, documents }, text);
   } else if (topics.includes(topic)) {
-    const text = readGuide(topic);
+    const text = output.suggested(readGuide(topic));
     output.result({ ...common, topic, text }, text.trimEnd());
   } else {
     throw new GradusError('USAGE', `there is no guide ${topic}`, { hint: existingNames(topic, topics) });

@@ -27,7 +27,7 @@ async function explain({ output }: Cli, config: string) {
   const codes: Readonly<Record<string, ExitCode>> = { CREDENTIALS_MISSING: 4, CONFIG_CONFLICT: 2 };
   return output.outcome(
     storedResult('gpu-train.result/1', 'gpu-train', result),
-    explanation(result),
+    explanation(output.suggested(result)),
     result.ok ? 0 : (codes[result.error!.code] ?? 3),
   );
 }

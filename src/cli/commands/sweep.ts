@@ -142,7 +142,7 @@ async function showPlan({ output, argv }: Cli, file: string, options: SweepOptio
       ({ step, trials }) => `to step ${step}: ${counted(trials, 'trial')} of ${counted(plan.seeds.length, 'seed')}`,
     ),
     `${steps.made} steps, ${percent(steps.made / steps.grid)} of all trials to the end; the best by ${plan.metric}`,
-    `would run: ${would_run}`,
+    `would run: ${output.suggested(would_run)}`,
   ];
   output.result(
     { ok: true, schema: 'sweep.plan/1', command: 'sweep', dir: reference, ...plan, runs, steps, would_run },

@@ -177,8 +177,9 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
   const would_run = ['gradus', ...line].map(shellWord).join(' ');
   const told = { ...plan, origins: Object.fromEntries(origins), would_run, note };
   const result = { schema: 'train.plan/1', command: 'train', ...told };
-  if (!refusal) return output.outcome({ ok: true, ...result }, planText(told), 0);
-  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, planText(told), exitCodeOf(refusal));
+  const text = planText(output.suggested(told));
+  if (!refusal) return output.outcome({ ok: true, ...result }, text, 0);
+  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, text, exitCodeOf(refusal));
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
