@@ -3,12 +3,17 @@
 import type { Message } from '../message.ts';
 import { argumentsJson } from '../tools/call-arguments.ts';
 
-/** @param messages all messages after the prompt, if the policy had several turns; otherwise only the completion is shown */
-export function conversationLine(completion: string, messages?: readonly Message[]): string {
-  if (!messages) return completion;
-  return messages
-    .map((message) => (message.role === 'assistant' ? turnText(message) : `[${message.content}]`))
-    .join(' ');
+/**
+ * @param messages all messages after the prompt, if the policy had several turns; otherwise only the completion is shown
+ * @param unparsed calls that no message holds since they could not be parsed. They come first, where no cut of the line hides them
+ */
+export function conversationLine(
+  completion: string,
+  messages: readonly Message[] | undefined,
+  unparsed: readonly string[] = [],
+): string {
+  const turns = messages?.map((message) => (message.role === 'assistant' ? turnText(message) : `[${message.content}]`));
+  return [...unparsed.map((call) => `(unparsed: ${call})`), ...(turns ?? [completion])].filter(Boolean).join(' ');
 }
 
 function turnText({ content, toolCalls = [] }: Message): string {

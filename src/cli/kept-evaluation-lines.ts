@@ -16,8 +16,8 @@ export function keptEvaluationLines(problems: readonly EvaluatedProblem[]): stri
   });
 }
 
-function completionLine({ correct, reward, text, messages, stop_reason }: EvaluatedCompletion): string {
+function completionLine({ correct, reward, text, messages, unparsed, stop_reason }: EvaluatedCompletion): string {
   const verdict = correct === null ? 'not judged' : correct === 1 ? 'right' : 'wrong';
   const ended = stop_reason === 'completed' ? '' : `, ${stop_reason}`;
-  return `[${reward === null ? 'none' : reward.toFixed(2)}, ${verdict}${ended}] ${oneLine(conversationLine(text, messages))}`;
+  return `[${reward === null ? 'none' : reward.toFixed(2)}, ${verdict}${ended}] ${oneLine(conversationLine(text, messages, unparsed))}`;
 }

@@ -6,7 +6,7 @@ import { differingParts, oneLine, oneLineToEnd } from './formatting.ts';
 /** The share of a line's width that the prompt may take, in addition to what the completion leaves free. */
 const PROMPT_SHARE = 0.4;
 
-type Shown = Pick<SampleRecord, 'prompt' | 'completion' | 'messages' | 'reward'>;
+type Shown = Pick<SampleRecord, 'prompt' | 'completion' | 'messages' | 'unparsed' | 'reward'>;
 
 /** The line of each sample; their prompts are cut where they do not differ. */
 export function sampleLines(samples: readonly Shown[], width?: number): string[] {
@@ -23,9 +23,13 @@ export function questionOf({ prompt }: Pick<Shown, 'prompt'>): string {
  * `[1.00] What is 2 + 3? → 5`
  * @param width of the line; a completion that is too long is shown from its end, where answers are. @default enough for most
  */
-function sampleLine({ completion, messages, reward }: Shown, width: number | undefined, question = ''): string {
+function sampleLine(
+  { completion, messages, unparsed, reward }: Shown,
+  width: number | undefined,
+  question = '',
+): string {
   const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;
-  const answer = conversationLine(completion, messages);
+  const answer = conversationLine(completion, messages, unparsed);
   if (width === undefined) return `${verdict}${oneLine(question, 60)} → ${oneLine(answer)}`;
   const left = width - verdict.length - ' → '.length - answer.length;
   const asked = `${verdict}${oneLine(question, Math.max(Math.floor(PROMPT_SHARE * width), left))} → `;

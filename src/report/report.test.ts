@@ -78,6 +78,17 @@ describe('a page', () => {
     assert.equal(text.split(escaped).length - 1, 7, 'tag, note, sample, configuration, error, name and version');
   });
 
+  test('shows calls that could not be parsed, which no message holds', async () => {
+    const asked = { step: 2, prompt: [{ role: 'user', content: '4+4=' }], example: {} };
+    const answered = { completion: '', unparsed: ['<tool_call>add 4 4</tool_call>'], stop_reason: 'completed' };
+    appendFileSync(
+      join(live, runFiles.samples),
+      `${JSON.stringify({ ...asked, ...answered, reward: 0, rewards: {} })}\n`,
+    );
+    const { text } = await written([live], 'unparsed.html');
+    assert.match(text, /could not be parsed<\/p><pre class="text "?>&lt;tool_call&gt;add 4 4/);
+  });
+
   test('of several runs compares them with the first', async () => {
     const { report, text } = await written([toy, slow], 'both.html');
     assert.deepEqual(

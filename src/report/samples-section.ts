@@ -41,6 +41,7 @@ function answerCard({
   step,
   completion,
   messages,
+  unparsed = [],
   stop_reason,
   reward,
   rewards,
@@ -51,6 +52,7 @@ function answerCard({
   const ended = stop_reason === 'completed' ? '' : pill('warning', stop_reason.replaceAll('_', ' '));
   return html`<div class="completion"><header><span class="quiet">step ${figure(step)}</span><strong>${reward === null ? 'no reward' : `reward ${figure(reward)}`}</strong><span class="grow"></span>${ended}</header>
 ${messages ? messages.map(messageBox) : textBlock(completion)}
+${unparsed.map((call) => html`<p class="fault">A tool call that could not be parsed</p>${textBlock(call)}`)}
 <dl>${Object.entries(rewards).map(([name, value]) => html`<dt>${name}</dt><dd>${value === null ? '–' : figure(value)}</dd>`)}</dl>
 ${faults.map(([name, fault]) => html`<p class="fault"><strong>${name}</strong> ${fault}</p>`)}</div>`;
 }

@@ -59,9 +59,9 @@ function summary({ checks, samples }: PreflightReport): string {
   const oneOfEach = [...new Map(samples.map((sample) => [sample.example, sample])).values()];
   const some = oneOfEach.slice(0, SHOWN_SAMPLES);
   const questions = differingParts(some.map(questionOf));
-  const shown = some.map(({ completion, messages, reward, stop_reason }, i) => {
+  const shown = some.map(({ completion, messages, unparsed, reward, stop_reason }, i) => {
     const question = oneLine(questions[i]!, 50);
-    return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
+    return `  ${question} → ${oneLine(conversationLine(completion, messages, unparsed), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
   return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
 }
