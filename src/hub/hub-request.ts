@@ -106,7 +106,7 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
     'HUB_UNREACHABLE',
     `cannot download ${described(subject)} from ${settings.endpoint}: ${messageOf(cause ?? error)}`,
     {
-      hint: 'what was downloaded is kept; try again, or fetch it elsewhere and give its path',
+      hint: `check the network, or name a mirror in HF_ENDPOINT, and try again: what was downloaded is kept; or fetch it elsewhere and give its path as ${keyOf(subject)}`,
       path: keyOf(subject),
       kind: 'not_ready',
       cause: error,

@@ -33,7 +33,7 @@ interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' |
 export function makeCommand(cli: Cli): Command {
   return new Command('serve')
     .description(
-      'answer requests of OpenAI’s interface (chat completions, responses, completions, models) with a trained model; with --train, those of Tinker’s API, whose clients train it',
+      'answer requests of OpenAI’s interface (chat completions, responses, completions, models) and Anthropic’s (messages) with a trained model; with --train, those of Tinker’s API, whose clients train it',
     )
     .argument('<run|config|model>', 'a run (directory, name, latest), a config file, or a model (folder or .gguf file)')
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')

@@ -52,7 +52,7 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
   app.post('/v1/messages/count_tokens', async (c) => c.json(countTokens(model, parsed(countRequest, await bodyOf(c)))));
   app.notFound((c) => {
     const known =
-      'POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health';
+      'POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models, GET /health';
     return c.json(
       new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known}`).body,
       404,
