@@ -77,13 +77,14 @@ test('metrics are exact: entropy and divergence of the uniform start, and of a r
 
 test('an update that would make logits infinite or NaN is refused', async () => {
   const model = await modelWith(start);
-  for (const [advantage, code] of [
-    [1e308, 'LOSS_NOT_FINITE'],
-    [1e200, 'GRADIENT_NOT_FINITE'],
+  for (const [advantage, code, learningRate] of [
+    [1e308, 'LOSS_NOT_FINITE', 1],
+    [1e200, 'GRADIENT_NOT_FINITE', 1],
+    [1e100, 'UPDATE_NOT_FINITE', 1e300],
   ] as const) {
     const batch = { sequences: sequences.map(({ completionIds }) => sequence([...completionIds], advantage)) };
     const before = await model.logprobs(sequences, 'current');
-    await assert.rejects(model.update(batch, { learningRate: 1 }), { code, batch });
+    await assert.rejects(model.update(batch, { learningRate }), { code, batch });
     assert.deepEqual(await model.logprobs(sequences, 'current'), before);
   }
 });

@@ -120,7 +120,9 @@ export class TabularModel implements TrainableModel {
     const norm = Math.sqrt(gradient.reduce((squares, value) => squares + value ** 2, 0));
     if (!Number.isFinite(loss)) throw new NotFiniteError('loss', batch);
     if (!Number.isFinite(norm)) throw new NotFiniteError('gradient', batch);
-    for (let i = 0; i < gradient.length; i++) this.#logits[i]! += learningRate * gradient[i]!;
+    const moved = this.#logits.map((logit, i) => logit + learningRate * gradient[i]!);
+    if (!moved.every(Number.isFinite)) throw new NotFiniteError('model after this update', batch);
+    this.#logits = moved;
     this.#rows = this.#distributions();
     return {
       metrics: {
