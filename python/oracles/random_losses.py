@@ -47,7 +47,7 @@ def settings(loss_type):
         chosen |= some(0.5, sapo_temperature_pos=[0.1, 3.0], sapo_temperature_neg=[0.5, 5.0])
     if loss_type == "vespo":
         chosen |= some(0.5, vespo_k_pos=[0.0, 1.0], vespo_lambda_pos=[0.1, 1.5], vespo_k_neg=[0.5], vespo_lambda_neg=[0.5, 4.0])
-    if loss_type == "luspo" or loss_type in ["grpo", "sapo"] and rng.random() < 0.5:
+    if loss_type == "luspo" or loss_type != "vespo" and rng.random() < 0.4:
         chosen |= {"importance_sampling_level": "sequence"}
     modes = [mode for mode in losses.MODES if loss_type != "vespo" or mode.startswith("token")]
     return chosen | some(0.5, sampling_correction=[losses.correction(mode)["sampling_correction"] for mode in modes])

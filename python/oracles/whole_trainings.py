@@ -3,7 +3,8 @@
 # usage: whole_trainings.py SEED COUNT OUT
 # Each folder of OUT, `<number>`, has model/, of adapters adapter/ as they began, final/ as training left it, and training.json:
 #   {config: keys of ours, weights: of rewards r0, r1, …, steps: [[{prompt, completions: [{ids, mask, logprobs: the sampler's, truncated,
-#   rewards: one for each function}]}]], logs: [what TRL logged of each update]}
+#   rewards: one for each function}]}]], logs: [what TRL logged of each update], accumulated: whether its updates add up the gradients of
+#   several passes, over which it averages metrics of tokens however many each has}
 import contextlib
 import json
 import os
@@ -36,7 +37,7 @@ def some(rng, chance, **settings):
     return {name: rng.choice(values) for name, values in settings.items() if rng.random() < chance}
 
 
-# Left out: top_entropy_quantile, because tokens of equal entropy are selected differently, and masked completions, which do not occur here.
+# Left out: top_entropy_quantile, because tokens of equal entropy are selected differently.
 def loss_settings(rng):
     loss_type = rng.choice(losses.LOSS_TYPES)
     chosen = {"loss_type": loss_type} | some(rng, 0.5, beta=[0.04, 0.5, 1.0])
@@ -53,7 +54,7 @@ def loss_settings(rng):
         chosen |= some(rng, 0.5, sapo_temperature_pos=[0.1, 3.0], sapo_temperature_neg=[0.5, 5.0])
     if loss_type == "vespo":
         chosen |= some(rng, 0.5, vespo_k_pos=[0.0, 1.0], vespo_lambda_pos=[0.1, 1.5], vespo_k_neg=[0.5], vespo_lambda_neg=[0.5, 4.0])
-    if loss_type == "luspo" or loss_type in ["grpo", "sapo"] and rng.random() < 0.5:
+    if loss_type == "luspo" or loss_type != "vespo" and rng.random() < 0.4:
         chosen["importance_sampling_level"] = "sequence"
     return chosen
 
@@ -104,6 +105,18 @@ def correction(rng, loss_type):
     return {"mode": mode, "clip_max": rng.choice([1.1, 3.0]), "clip_min": rng.choice([None, 0.8])}
 
 
+def masks_truncated(rng, chosen, corrects):
+    """Whether completions that were cut off are masked: where TRL counts tokens, and not sequences, of which masked ones are absent here."""
+    counts_tokens = chosen["loss_type"] in ["bnpo", "dapo", "cispo"] and chosen.get("importance_sampling_level") != "sequence"
+    return counts_tokens and not (corrects and corrects["mode"].startswith("sequence")) and rng.random() < 0.6
+
+
+def passes(rng, chosen, rows):
+    """The number of passes of an update: several where TRL's loss does not depend on how rows are divided among them."""
+    divides = chosen["loss_type"] == "bnpo" or "entropy_coef" in chosen or "use_adaptive_entropy" in chosen
+    return 1 if divides else rng.choice([1, *(count for count in [2, 3] if rows % count == 0)])
+
+
 def logprobs(model, prompt, ids, temperature):
     with torch.no_grad():
         scores = (model(torch.tensor([prompt + ids])).logits[0] / temperature).log_softmax(-1)
@@ -124,6 +137,8 @@ def completion(rng, length, vocabulary, has_tools):
 def group(rng, model, sizes, temperature, has_equal_rewards):
     prompt = [START] + [rng.randrange(TEXT, sizes.vocabulary) for _ in range(rng.choice([1, 3, 6]))]
     completions = [completion(rng, sizes.length, sizes.vocabulary, sizes.has_tools) for _ in range(sizes.group)]
+    while all(made["truncated"] for made in completions):  # where all are masked, AdamW moves in TRL, while nothing is updated here
+        completions = [completion(rng, sizes.length, sizes.vocabulary, sizes.has_tools) for _ in range(sizes.group)]
     for made in completions:
         made["logprobs"] = [min(value + rng.gauss(0, 0.15), -1e-3) for value in logprobs(model, prompt, made["ids"], temperature)]
         known = [0.0, 1.0, 0.5, -0.25, rng.gauss(0, 1)]
@@ -195,6 +210,8 @@ def train(folder, seed, number):
     sizes = SimpleNamespace(vocabulary=config.vocab_size, length=rng.choice([6, 9]), group=group_size, rewards=rng.choice([1, 2]))
     sizes.has_tools, sizes.may_lack = rng.random() < 0.4, "multi_objective_aggregation" not in chosen
     weights = [1.0, rng.choice([0.5, -1.0, 2.0])][: sizes.rewards]
+    chosen["mask_truncated_completions"] = masks_truncated(rng, chosen, corrects)
+    accumulated = passes(rng, chosen, groups * group_size)
     temperature = chosen.get("temperature", 1.0)
     steps = [
         [group(rng, model, sizes, temperature, sizes.may_lack and rng.random() < 0.15) for _ in range(groups)] for _ in range(count)
@@ -209,7 +226,7 @@ def train(folder, seed, number):
     args = GRPOConfig(
         output_dir=str(folder / "scratch"),
         **dict(use_cpu=True, bf16=False, gradient_checkpointing=False, report_to=[], save_strategy="no", disable_tqdm=True),
-        **dict(per_device_train_batch_size=groups * group_size, gradient_accumulation_steps=1, steps_per_generation=1),
+        **dict(per_device_train_batch_size=groups * group_size // accumulated, gradient_accumulation_steps=accumulated),
         **dict(num_generations=group_size, max_completion_length=sizes.length, reward_weights=weights, logging_steps=1),
         max_steps=count * chosen["num_iterations"],
         warmup_steps=chosen.get("warmup_ratio", 0),
@@ -237,7 +254,7 @@ def train(folder, seed, number):
         ours |= {f"importance_sampling_{name}": value for name, value in corrects.items()}
     ours["lora"] = lora and {name.removeprefix("lora_"): value for name, value in lora.items() if name != "ensure_weight_tying"}
     logs = [logged for logged in trainer.state.log_history if "loss" in logged]
-    content = {"config": ours, "weights": weights, "steps": steps, "logs": logs}
+    content = {"config": ours, "weights": weights, "steps": steps, "logs": logs, "accumulated": accumulated > 1}
     (folder / "training.json").write_text(json.dumps(content))
 
 

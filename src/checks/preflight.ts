@@ -5,6 +5,7 @@ import { backendOf } from '../backends/backends.ts';
 import { unlessAborted } from '../common/cancellation.ts';
 import { shuffled, streamSeed } from '../common/random.ts';
 import { call, option } from '../common/words.ts';
+import { unusualRatios } from '../config/consistency.ts';
 import { milliseconds } from '../config/durations.ts';
 import { unreadSettings } from '../config/other-engines.ts';
 import { rewardName } from '../config/reward-names.ts';
@@ -95,6 +96,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       learningRateCheck(setup),
       ...heldOutCheck(problems, config),
       ...stepSizeCheck(problems, config),
+      ...ratiosCheck(config),
       ...otherEnginesCheck(config),
       ...(await memoryCheck(setup, Math.max(0, ...sequences.map(({ promptIds }) => promptIds.length)))),
       ...(await rowFaults(setup)),
@@ -145,6 +147,12 @@ async function memoryCheck({ config }: Setup, promptTokens: number): Promise<Che
 
 function gibibytes(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+/** Warns of a loss that adds up tokens although its ratios are those of sequences. */
+function ratiosCheck(config: Config): Check[] {
+  const unusual = unusualRatios(config);
+  return unusual === undefined ? [] : [failed('ratios', 'warning', unusual.detail, unusual.hint)];
 }
 
 /** Warns of settings that the backend does not read. */

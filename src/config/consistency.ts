@@ -111,11 +111,9 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'importance_sampling_level',
-    fault:
-      'sequence is for loss_type grpo (GSPO), luspo or sapo: other losses weight a sequence by its length, or have their own ratios',
-    hint: 'set loss_type: grpo, or preset: gspo',
-    holds: ({ loss_type, importance_sampling_level }) =>
-      importance_sampling_level === 'sequence' && !['grpo', 'luspo', 'sapo'].includes(loss_type),
+    fault: 'has no effect with loss_type vespo, whose ratios are those of whole sequences',
+    hint: 'leave it out',
+    holds: ({ loss_type, importance_sampling_level }) => loss_type === 'vespo' && importance_sampling_level !== 'token',
   },
   {
     key: 'loss_type',
@@ -225,6 +223,19 @@ const required: readonly Requirement[] = [
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
 ];
+
+/** The losses of which one ratio for a sequence makes the losses of sequences. */
+const ofSequences: readonly LossType[] = ['grpo', 'luspo', 'sapo'];
+
+/** A warning about a loss that adds up tokens although its ratios are those of sequences, as TRL gives it; undefined for others. */
+export function unusualRatios(config: Config): { readonly detail: string; readonly hint: string } | undefined {
+  const { loss_type, importance_sampling_level } = config;
+  if (importance_sampling_level === 'token' || ofSequences.includes(loss_type)) return undefined;
+  return {
+    detail: `loss_type ${loss_type} weights each sequence by its length, while importance_sampling_level: sequence gives it one ratio`,
+    hint: 'set loss_type: grpo, or preset: gspo, for GSPO as published; leave it if it is meant',
+  };
+}
 
 /** Each contradiction as `CONFIG_CONFLICT`, and what every run needs as `CONFIG_MISSING`. */
 export function* inconsistencies(config: Config, placeOf: (path: readonly string[]) => string): Generator<GradusError> {

@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { textOf } from '../common/words.ts';
 import { GradusError } from '../errors.ts';
+import { unusualRatios } from './consistency.ts';
 import { foreignNames } from './foreign-names.ts';
 import { loadConfigFile, loadConfigObject } from './load.ts';
 import { configDefaults } from './schema.ts';
@@ -520,7 +521,8 @@ describe('keys that contradict one another, or lack another', () => {
     'loss_type: cispo': /cispo needs epsilon_high/,
     'loss_type: luspo': /luspo needs ratios of sequences/,
     'loss_type: vespo': /vespo corrects for the sampler/,
-    'importance_sampling_level: sequence': /sequence is for loss_type grpo/,
+    'loss_type: vespo\nimportance_sampling_level: sequence':
+      /importance_sampling_level has no effect with loss_type vespo/,
     'sapo_temperature_pos: 2': /no effect with loss_type dapo/,
     'entropy_target: 0.5': /no effect without use_adaptive_entropy/,
     'reward_fn: mine.ts:score\nnative: {reward_workers: 0}': /reward_workers: 0 is for built-in rewards/,
@@ -550,6 +552,15 @@ describe('keys that contradict one another, or lack another', () => {
     const bounds = refusal(withLine('entropy_coef_min: 0.5'), ['use_adaptive_entropy=true', 'entropy_coef_max=0.1']);
     assert.match(bounds.message, /is above entropy_coef_max/);
     assert.match(twice.message, /already divides each reward by its deviation/);
+  });
+  test('ratios of sequences beside losses that add up tokens are warned of, as published for TRL', () => {
+    const warning = (loss: string) =>
+      unusualRatios(load(withLine(`loss_type: ${loss}\nimportance_sampling_level: sequence`)).config);
+    for (const summed of ['bnpo', 'dr_grpo', 'dapo', 'cispo\nepsilon_high: 5']) {
+      assert.match(warning(summed)!.detail, /weights each sequence by its length/);
+    }
+    for (const meant of ['grpo', 'sapo', 'luspo']) assert.equal(warning(meant), undefined);
+    assert.equal(unusualRatios(load(withLine('loss_type: dr_grpo')).config), undefined);
   });
   test('a configuration without model, data or rewards', () => {
     assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import { option } from '../common/words.ts';
+import { unusualRatios } from '../config/consistency.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { unreadSettings } from '../config/other-engines.ts';
 import type { Config } from '../config/schema.ts';
@@ -198,10 +199,10 @@ function timePlan(
 }
 
 function noteOf(config: Config, taken: boolean, rows: number): string {
-  const unread = unreadSettings(config);
-  const faults = [unread && `${unread.detail}: ${unread.hint}`, moreThanRows(rows, config.prompts_per_step)];
-  const said = faults.filter((fault) => fault !== undefined);
-  const warning = said.map((fault) => `; warning: ${fault}`).join('');
+  const warnings = [unreadSettings(config), ...stagesOf(config).map((stage) => unusualRatios(stage.config))];
+  const faults = warnings.map((warning) => warning && `${warning.detail}: ${warning.hint}`);
+  const said = [...faults, moreThanRows(rows, config.prompts_per_step)].filter((fault) => fault !== undefined);
+  const warning = [...new Set(said)].map((fault) => `; warning: ${fault}`).join('');
   const estimates = `nothing was run, written or spent; memory and time are estimates (docs/planning.md)${warning}`;
   return taken
     ? `${estimates}; the run already exists: add ${option('resume', true)}, ${option('overwrite', true)} or another ${option('name')}`

@@ -106,7 +106,7 @@ export const verlMapping: Readonly<Partial<Record<HandoffKey, HandoffRow>>> = {
   },
   importance_sampling_level: unless(
     to(`${ACTOR}.policy_loss.loss_mode`, (given) => lossOf(given).mode),
-    '`sequence` with `sapo`',
+    '`sequence`, except with `grpo` and `luspo`',
     refusedLoss,
   ),
   num_generations: to(`${ROLLOUT}.n`, ({ config }) => config.num_generations),
