@@ -1,4 +1,4 @@
-// The names of our keys in axolotl, LLaMA-Factory and ms-swift, where TRL and others do not use the same: part of `foreignNames`.
+// The names of our keys in axolotl, LLaMA-Factory, ms-swift, Unsloth and open-r1, where TRL and others do not use the same: part of `foreignNames`.
 import { call, option, type Text } from '../common/words.ts';
 import { aliases } from './aliases.ts';
 
@@ -10,9 +10,10 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     'name one data set, dataset: PATH or ID, with dataset_split and dataset_config; put rows of several data sets into one folder',
     'datasets',
   ),
+  ...aliases('prompt_column', 'dataset_prompt_column'),
   ...aliases('eval_dataset', 'test_datasets', 'val_data', 'cached_val_dataset', 'eval_data'),
   ...aliases('eval_fraction', 'val_set_size', 'val_size', 'split_dataset_ratio', 'validation_split_percentage'),
-  ...aliases('train_limit', 'max_samples', 'sample_size'),
+  ...aliases('train_limit', 'max_samples', 'sample_size', 'num_train_samples'),
   ...aliases('prompts_per_step', 'global_batch_size', 'train_micro_batch_size', 'rollout_batch_size'),
   ...aliases('max_completion_length', 'response_length', 'max_response_len', 'generate_max_len'),
   ...aliases('max_steps', 'train_iters', 'max_train_steps'),
@@ -37,6 +38,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases('trl.gradient_checkpointing', 'gradient_checkpointing', 'disable_gradient_checkpointing'),
   ...aliases('trl.use_vllm', 'infer_backend', 'vllm'),
   ...aliases('trl.vllm_mode', 'vllm_mode'),
+  ...aliases('seed', 'random_state'),
   ...aliases('trl.vllm_gpu_memory_utilization', 'vllm_gpu_memory_utilization', 'vllm_gpu_util'),
   ...aliases('trl.vllm_tensor_parallel_size', 'vllm_tensor_parallel_size', 'vllm.tensor_parallel_size'),
   ...aliases('trl.vllm_max_model_length', 'vllm_max_model_len', 'vllm_maxlen', 'vllm.max_model_len'),
@@ -53,6 +55,7 @@ export const trainerNames: Readonly<Record<string, Text>> = {
   ...aliases(
     'lora: {r: 16, alpha: 32, target_modules: all-linear} trains adapters, lora: null the whole model: leave it out',
     ...['finetuning_type', 'train_type', 'tuner_type', 'sft_type', 'full_finetune', 'tuner_backend'],
+    'full_finetuning',
   ),
   ...aliases(
     'lora.target_modules: all-linear adapts all linear layers; a regular expression names others',
@@ -130,7 +133,14 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     'the model and its chat template have the tokens that end a text, and stop names texts that end one: leave it out',
     ...['special_tokens', 'special_tokens.pad_token', 'special_tokens.eos_token', 'special_tokens.bos_token'],
     ...['special_tokens.unk_token', 'eot_tokens', 'added_tokens_overrides', 'add_special_tokens', 'tokens'],
-    ...['new_special_tokens', 'resize_vocab', 'resize_token_embeddings_to_32x', 'add_tokens', 'stop_token_ids'],
+    ...[
+      'new_special_tokens',
+      'resize_vocab',
+      'fix_tokenizer',
+      'resize_token_embeddings_to_32x',
+      'add_tokens',
+      'stop_token_ids',
+    ],
     ...['generation_kwargs.stop_token_ids', 'tokens.bos_token', 'tokens.eos_token', 'tokens.unk_token'],
     ...['tokens.pad_token', 'missing_eos_penalty'],
   ),
@@ -147,7 +157,8 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['tokenizer_use_fast', 'tokenizer_legacy', 'use_fast_tokenizer', 'split_special_tokens', 'rope_scaling'],
     ...['tokenizer_use_mistral_common', 'num_labels', 'problem_type', 'task_model_type', 'low_cpu_mem_usage'],
     ...['model_author', 'model_config', 'overrides_of_model_config', 'experts_impl', 'experts_implementation'],
-    ...['revision_of_model', 'hf_use_auth_token', 'use_hf', 'hub_download', 'reinit_weights'],
+    ...['revision_of_model', 'hf_use_auth_token', 'use_hf', 'hub_download', 'reinit_weights', 'use_exact_model_name'],
+    ...['tokenizer_name_or_path', 'tokenizer_name'],
   ),
   ...aliases(
     'completions are not packed, and a supervised stage trains on the answers alone: leave it out',
@@ -220,6 +231,18 @@ export const trainerNames: Readonly<Record<string, Text>> = {
     ...['enable_dft_loss', 'use_dft_loss', 'use_asft_loss', 'use_eaft_loss', 'use_eaft', 'asft_alpha'],
   ),
   ...aliases(
+    'for number types, backend native has native.rollout_dtype and native.matmul_precision, and backend trl has trl.bf16',
+    ...['load_in_16bit', 'load_in_fp8', 'float8_kv_cache'],
+  ),
+  ...aliases(
+    'code_tests runs code against the tests of a row, and has its settings in its config: reward: {name: code_tests, config: {…}}',
+    ...['code_language', 'code_provider', 'code_eval_test_batch_size', 'code_eval_scoring_mode'],
+    'parallel_code_exec_per_proc',
+  ),
+  ...aliases('every evaluation is of held-out problems, with the rewards of training: leave it out', 'benchmarks'),
+  ...aliases(() => `nothing is uploaded: ${call('export')} writes a folder that you can upload`, 'hub_model_revision'),
+  ...aliases('a gated model is read with the token in HF_TOKEN: leave it out', 'token'),
+  ...aliases(
     'a model is judged by rewards, not by a teacher: leave it out',
     ...['teacher', 'teacher_model', 'teacher_adapters', 'teacher_model_server', 'teacher_kl_coef', 'teacher_deepspeed'],
     ...['teacher_model_type', 'teacher_model_revision', 'teacher_tag_key', 'gkd_logits_topk'],
@@ -228,6 +251,11 @@ export const trainerNames: Readonly<Record<string, Text>> = {
 
 /** Groups of settings with the same beginning, each with one sentence for all of them. */
 const families: readonly (readonly [RegExp, string])[] = [
+  [
+    /^finetune_\w+_(layers|modules)$/,
+    'only text models are trained, in the layers that lora.target_modules names: leave it out',
+  ],
+  [/^unsloth_/, 'it cannot be set: the backend splits a step itself, and chooses how it shares memory: leave it out'],
   [
     /^(freeze|unfreeze|image|video|audio|vit|aligner|mm)_/,
     'only text models are trained, with all of their layers or with adapters (lora): leave it out',

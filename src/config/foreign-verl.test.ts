@@ -1,4 +1,4 @@
-// What people write for verl and OpenRLHF, as they publish it, gets a hint for each key: our key, or what to do instead.
+// What people write for verl, OpenRLHF, Unsloth and open-r1, as they publish it, gets a hint for each key: our key, or what to do instead.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { GradusError } from '../errors.ts';
@@ -199,6 +199,69 @@ const published: Readonly<Record<string, { readonly lines: string; readonly told
       /algo\.kl\.estimator: here it is called kl_estimator/,
       /eval\.dataset: here it is called eval_dataset/,
       /ds\.lora\.rank: here it is called lora\.r/,
+    ],
+  },
+  'a notebook of Unsloth': {
+    lines: `max_seq_length=1024
+      load_in_16bit=true
+      full_finetuning=false
+      fast_inference=true
+      max_lora_rank=32
+      gpu_memory_utilization=0.6
+      lora_alpha=64
+      random_state=3407
+      use_gradient_checkpointing="unsloth"
+      finetune_vision_layers=false
+      finetune_mlp_modules=true
+      unsloth_grpo_mini_batch=1
+      unsloth_logit_chunk_multiplier=4
+      float8_kv_cache=true
+      vllm_sampling_params={"min_p": 0.1, "seed": 3407}
+      optim="adamw_8bit"
+      max_prompt_length=287
+      report_to="none"
+      output_dir="outputs"`,
+    told: [
+      /(^|; )random_state: here it is called seed/,
+      /(^|; )full_finetuning: lora: \{r: 16/,
+      /unsloth_grpo_mini_batch, unsloth_logit_chunk_multiplier: it cannot be set/,
+      /finetune_vision_layers, finetune_mlp_modules: only text models are trained/,
+    ],
+  },
+  'a recipe of open-r1': {
+    lines: `model_name_or_path="Qwen/Qwen2.5-7B-Instruct"
+      model_revision="main"
+      torch_dtype="bfloat16"
+      attn_implementation="flash_attention_2"
+      dataset_name="open-r1/codeforces"
+      dataset_prompt_column="prompt"
+      callbacks=["push_to_hub_revision"]
+      benchmarks=["lcb_v4"]
+      do_eval=false
+      eval_strategy="no"
+      use_vllm=true
+      vllm_device="auto"
+      gradient_accumulation_steps=16
+      gradient_checkpointing=true
+      gradient_checkpointing_kwargs={"use_reentrant": false}
+      hub_model_id="open-r1/model"
+      hub_model_revision="v01.00"
+      hub_strategy="every_save"
+      log_level="info"
+      max_prompt_length=2000
+      overwrite_output_dir=true
+      push_to_hub=true
+      reward_funcs=["cf_code", "code_format"]
+      reward_weights=[1.0, 0.1]
+      save_strategy="steps"
+      save_steps=0.05
+      wandb_entity="me"
+      code_language="cpp"
+      code_eval_test_batch_size=20`,
+    told: [
+      /dataset_prompt_column: here it is called prompt_column/,
+      /reward_weights: write weights in reward/,
+      /code_language, code_eval_test_batch_size: /,
     ],
   },
 };

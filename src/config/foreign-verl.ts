@@ -114,7 +114,7 @@ export const verlNames: Readonly<Record<string, Text>> = {
   ),
   ...aliases(
     'it counts tokens, while overlong_buffer is a fraction of max_completion_length: divide it by that',
-    ...['overlong_buffer_len', 'soft_cache_length', 'reward_model.overlong_buffer.len'],
+    ...['overlong_buffer_len', 'soft_cache_length', 'soft_punish_cache', 'reward_model.overlong_buffer.len'],
     'reward_model.reward_kwargs.overlong_buffer_cfg.len',
   ),
   ...aliases(
